@@ -1,0 +1,76 @@
+"""discreet: private answers about models and data.
+
+```python
+import discreet as dc
+
+session = dc.protect(frame, "census.toml", dataset="census", epsilon=3.0, ledger="census.db")
+release = session.release(dc.partial_dependence(model, "age", epsilon=0.5))
+release.value, release.guarantee, release.plot()
+```
+
+Names are imported when they are first used, so that ``import discreet`` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Category": "discreet.schema",
+    "Certificate": "discreet.certificates",
+    "Curve": "discreet.plans",
+    "Guarantee": "discreet.certificates",
+    "Histogram": "discreet.plans",
+    "Ledger": "discreet.ledger",
+    "Model": "discreet.models",
+    "Number": "discreet.schema",
+    "Plan": "discreet.plans",
+    "Release": "discreet.plans",
+    "Schema": "discreet.schema",
+    "Session": "discreet.session",
+    "errors": "discreet.errors",
+    "histogram": "discreet.tables",
+    "partial_dependence": "discreet.explain",
+    "protect": "discreet.session",
+    "report": "discreet.report",
+    "samples": "discreet.samples",
+}
+_MODULES = {"errors", "samples"}
+
+__all__ = sorted(_HOMES)
+
+if TYPE_CHECKING:
+    from discreet import errors as errors
+    from discreet import samples as samples
+    from discreet.certificates import Certificate as Certificate
+    from discreet.certificates import Guarantee as Guarantee
+    from discreet.explain import partial_dependence as partial_dependence
+    from discreet.ledger import Ledger as Ledger
+    from discreet.models import Model as Model
+    from discreet.plans import Curve as Curve
+    from discreet.plans import Histogram as Histogram
+    from discreet.plans import Plan as Plan
+    from discreet.plans import Release as Release
+    from discreet.report import report as report
+    from discreet.schema import Category as Category
+    from discreet.schema import Number as Number
+    from discreet.schema import Schema as Schema
+    from discreet.session import Session as Session
+    from discreet.session import protect as protect
+    from discreet.tables import histogram as histogram
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    module = importlib.import_module(_HOMES[name])
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

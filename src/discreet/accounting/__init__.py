@@ -1,0 +1,42 @@
+"""Events, what they cost, and filters that hand out a budget."""
+
+from discreet.accounting.amounts import Amount
+from discreet.accounting.calibration import count_gaussian_scale, gaussian_multiplier
+from discreet.accounting.events import (
+    BoundedRangeEvent,
+    CountGaussianEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    event_from_json,
+    event_to_json,
+)
+from discreet.accounting.filters import (
+    ACCOUNTANTS,
+    Accountant,
+    Filter,
+    budget_amount,
+    event_cost,
+    total,
+)
+from discreet.accounting.pld import batch_epsilon
+
+__all__ = [
+    "ACCOUNTANTS",
+    "Accountant",
+    "Amount",
+    "BoundedRangeEvent",
+    "CountGaussianEvent",
+    "Event",
+    "Filter",
+    "GaussianEvent",
+    "PureEvent",
+    "batch_epsilon",
+    "budget_amount",
+    "count_gaussian_scale",
+    "event_cost",
+    "event_from_json",
+    "event_to_json",
+    "gaussian_multiplier",
+    "total",
+]

@@ -1,0 +1,52 @@
+"""The least noise that meets a target, rounded against ourselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from discreet.accounting.conversion import gaussian_delta
+from discreet.accounting.events import CountGaussianEvent, lattice_term
+from discreet.errors import ArgumentError
+from discreet.numerics import up
+
+
+@lru_cache(maxsize=1024)
+def gaussian_multiplier(epsilon: float, delta: float, slack: float = 0.0) -> float:
+    """Return the least standard deviation, in L2 bounds, that keeps (epsilon, delta).
+
+    Guarantees:
+      - The returned multiplier itself meets the analytic condition. [gauss-analytic]
+      - ``slack`` is paid for before delta is used. [gauss-lattice]
+    """
+    left = delta - lattice_term(epsilon, slack)
+    if left <= 0:
+        raise ArgumentError(f"delta must exceed the lattice's own share, got {delta!r}.")
+    return up(_least_meeting(lambda sigma: gaussian_delta(epsilon, sigma) <= left))
+
+
+@lru_cache(maxsize=1024)
+def count_gaussian_scale(epsilon: float, delta: float, moves: int) -> float:
+    """Return the least discrete Gaussian scale that keeps (epsilon, delta) on counts.
+
+    Guarantees:
+      - The returned scale itself meets the exact sum. [gauss-counts]
+    """
+    return _least_meeting(lambda s: CountGaussianEvent(s, moves).delta(epsilon) <= delta)
+
+
+def _least_meeting(enough: Callable[[float], bool]) -> float:
+    """Bisect on a logarithmic scale; the returned value itself was tested."""
+    high = 1.0
+    while not enough(high):
+        high *= 2
+    low = high / 2
+    while enough(low) and low > 1e-6:
+        high, low = low, low / 2
+    while high / low > 1 + 1e-10:
+        middle = (low * high) ** 0.5
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,99 @@
+"""From noise to (epsilon, delta) and back: the curves behind calibration.
+
+Every function returns a bound that errs towards more loss. References: Balle and Wang (2018),
+Theorem 8 [gauss-analytic]; Canonne, Kamath, Steinke (2020), Corollary 13 [zcdp-conversion] and
+Theorem 15 (discrete Gaussian vectors) [gauss-zcdp].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.numerics import down, up
+
+_GRAIN = 1e-13
+"""Relative error allowed for the special functions below; they are accurate to about 1e-15."""
+
+
+def gaussian_delta(epsilon: float, multiplier: float) -> float:
+    """Return delta of Gaussian noise with standard deviation ``multiplier`` times the L2 bound.
+
+    Guarantees:
+      - Continuous Gaussian noise is (epsilon, delta)-differentially private. [gauss-analytic]
+    """
+    from scipy.special import log_ndtr, ndtr
+
+    near = 0.5 / multiplier - epsilon * multiplier
+    far = -0.5 / multiplier - epsilon * multiplier
+    first = float(ndtr(near))
+    second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
+    return min(1.0, max(first - second, 0.0) + _GRAIN * first)
+
+
+def zcdp_delta(epsilon: float, rho: float) -> float:
+    """Return delta of a rho-zCDP mechanism at ``epsilon``.
+
+    Guarantees:
+      - Any mechanism that is rho-zCDP is (epsilon, delta)-differentially private. [zcdp-conversion]
+    """
+    if rho == 0:
+        return 0.0
+    # Every order above 1 gives a valid bound, so a fine grid of them needs no optimality.
+    orders = 1.0 + np.geomspace(1e-6, 1e8, 4000)
+    excess = orders - 1.0
+    logs = excess * (orders * rho - epsilon) - np.log(excess) + orders * np.log1p(-1.0 / orders)
+    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN))
+
+
+def zcdp_epsilon(delta: float, rho: float) -> float:
+    """Return the least epsilon (rounded up) at which a rho-zCDP mechanism has ``delta``."""
+    high = 1.0
+    while zcdp_delta(high, rho) > delta:
+        high *= 2
+    return _least(lambda epsilon: zcdp_delta(epsilon, rho) <= delta, 0.0, high)
+
+
+def zcdp_budget(epsilon: float, delta: float) -> float:
+    """Return a rho (rounded down) whose composition keeps (epsilon, delta)."""
+    low, high = 0.0, epsilon
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if zcdp_delta(epsilon, middle) <= delta:
+            low = middle
+        else:
+            high = middle
+    return down(low)
+
+
+def pure_rho(epsilon: float) -> float:
+    """Return the zCDP cost of any pure mechanism: epsilon * tanh(epsilon / 2) [pure-zcdp]."""
+    return up(epsilon * math.tanh(epsilon / 2))
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """Return the zCDP cost of the exponential mechanism: epsilon^2 / 8 [exponential-zcdp]."""
+    return up(epsilon * epsilon / 8)
+
+
+def pure_delta(epsilon: float, pure: float) -> float:
+    """Return delta at ``epsilon`` of any mechanism that is ``pure``-differentially private."""
+    if epsilon >= pure:
+        return 0.0
+    # Randomised response dominates every pure mechanism (Kairouz, Oh, Viswanath 2015, Lemma 2.5).
+    return up((1.0 - math.exp(epsilon - pure)) / (1.0 + math.exp(-pure)))
+
+
+def _least(enough: Callable[[float], bool], low: float, high: float) -> float:
+    """Bisect for the least value that is enough; the returned value itself was tested."""
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,82 @@
+"""Filters: may the next, adaptively chosen release still be made?
+
+Two are offered, fixed per data set at registration, both with O(1) work per charge:
+
+* ``basic`` adds epsilons and deltas (Rogers, Roth, Ullman, Vadhan 2016). [filter-basic]
+* ``zcdp`` adds rhos against the rho that converts to the budget (Whitehouse, Ramdas, Rogers, Wu
+  2023). [filter-zcdp]
+
+Composition by privacy loss distributions is tighter but only right for a sequence fixed in advance;
+it prices batches (``pld``) and never polices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from discreet.accounting.amounts import Amount
+from discreet.accounting.conversion import zcdp_budget
+from discreet.accounting.events import Event, event_delta
+from discreet.errors import ArgumentError, BudgetExhausted, CertificateError
+from discreet.numerics import check_choice, check_positive, check_probability
+
+Accountant = Literal["basic", "zcdp"]
+ACCOUNTANTS: tuple[Accountant, ...] = ("basic", "zcdp")
+
+
+def budget_amount(accountant: Accountant, epsilon: float, delta: float) -> Amount:
+    """Return what a filter may hand out in total, rounded down."""
+    check_choice("accountant", accountant, ACCOUNTANTS)
+    check_positive("epsilon", epsilon, "Give the total budget of the data set.")
+    check_probability("delta", delta)
+    if accountant == "basic":
+        return Amount.budget(epsilon, delta)
+    if delta == 0:
+        raise ArgumentError(
+            "delta must be positive for the accountant zcdp, got 0. Use accountant='basic'."
+        )
+    return Amount.budget(zcdp_budget(epsilon, delta))
+
+
+def event_cost(accountant: Accountant, event: Event, epsilon: float, delta: float) -> Amount:
+    """Return what an event that promises (epsilon, delta) costs, rounded up.
+
+    Guarantees:
+      - The promise is checked against the event, never believed. [filter-basic]
+    """
+    if not event_delta(event, epsilon) <= delta:
+        raise CertificateError(f"{event} does not keep epsilon={epsilon!r}, delta={delta!r}.")
+    match accountant:
+        case "basic":
+            return Amount.charge(epsilon, delta)
+        case "zcdp":
+            return Amount.charge(event.rho)
+
+
+def total(amounts: Sequence[Amount]) -> Amount:
+    """Return the sum of charges."""
+    return sum(amounts, Amount())
+
+
+class Filter:
+    """Hands out a budget charge by charge and refuses what no longer fits, without a trace."""
+
+    def __init__(self, budget: Amount) -> None:
+        self.budget = budget
+        self.spent = Amount()
+
+    @property
+    def remaining(self) -> Amount:
+        """What may still be charged."""
+        return self.budget - self.spent
+
+    def charge(self, amount: Amount) -> None:
+        """Take ``amount`` or raise ``BudgetExhausted`` and change nothing."""
+        if not (self.spent + amount).fits(self.budget):
+            raise BudgetExhausted(
+                f"A charge of {amount.to_json()} does not fit into {self.remaining.to_json()}.",
+                requested=amount.to_json(),
+                remaining=self.remaining.to_json(),
+            )
+        self.spent = self.spent + amount

@@ -1,0 +1,181 @@
+"""``discreet price`` and ``discreet release``: the same questions, with and without spending.
+
+Every question is one function from its own options to a ``Plan``; ``add_question`` makes both
+commands from it. A new plan needs one such function and one line in ``QUESTIONS``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import JsonOption, print_json
+from discreet.cli.project import (
+    DEFAULT_PROJECT,
+    AnalystOption,
+    DatasetOption,
+    ProjectOption,
+    open_session,
+)
+from discreet.errors import ModelError
+from discreet.explain import partial_dependence
+from discreet.plans import Plan, Release
+from discreet.tables import histogram
+
+Epsilon = Annotated[float, typer.Option(help="The whole budget of the plan.")]
+Delta = Annotated[float, typer.Option(help="Zero for a pure guarantee.")]
+Mechanism = Annotated[str, typer.Option(help="auto, laplace or gaussian.")]
+
+price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
+release_app = typer.Typer(help="Answer a plan and spend its budget.")
+
+
+def ask_histogram(
+    columns: Annotated[list[str], typer.Argument(help="One column, or several for joint cells.")],
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    bins: Annotated[int, typer.Option(help="Cells per numeric column.")] = 20,
+    clip: Annotated[bool, typer.Option(help="Raise negative counts to zero.")] = True,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """Noisy counts of a column's values, or of combinations of several."""
+    return histogram(
+        columns,
+        bins=bins,
+        clip=clip,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_partial_dependence(
+    feature: Annotated[str, typer.Argument(help="The column to vary.")],
+    model: Annotated[Path, typer.Option(help="A fitted scikit-learn model saved with skops.")],
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    resolution: Annotated[int, typer.Option(help="Grid points.")] = 20,
+    rug: Annotated[bool, typer.Option(help="Release a histogram of the feature too.")] = True,
+    clip: Annotated[bool, typer.Option(help="Keep the curve inside the model's bounds.")] = True,
+    smooth: Annotated[bool, typer.Option(help="Remove bends that noise explains.")] = False,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """How a model's mean prediction moves with one feature."""
+    return partial_dependence(
+        load_model(model),
+        feature,
+        resolution=resolution,
+        rug=rug,
+        clip=clip,
+        smooth=smooth,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+QUESTIONS: dict[str, Callable[..., Plan]] = {
+    "histogram": ask_histogram,
+    "partial-dependence": ask_partial_dependence,
+}
+
+
+def load_model(path: Path) -> Any:
+    """Read a model file without running code from it."""
+    from skops.io import get_untrusted_types, load
+
+    try:
+        unknown = get_untrusted_types(file=path)
+        if unknown:
+            raise ModelError(
+                f"model must hold only types of scikit-learn and numpy, got {unknown[0]}. "
+                "Load it in Python and pass the object instead."
+            )
+        return load(path)
+    except ModelError:
+        raise
+    except Exception as error:  # skops raises many kinds; the file is public
+        raise ModelError(
+            f"model must be a file saved with skops, got {path} ({type(error).__name__})."
+        ) from None
+
+
+def price_plan(
+    plan: Plan,
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    analyst: AnalystOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the price of a plan."""
+    price = open_session(project, dataset, analyst=analyst).price(plan)
+    if json:
+        print_json(price.to_json())
+    else:
+        typer.echo(str(price))
+
+
+def release_plan(
+    plan: Plan,
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    analyst: AnalystOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write the release to this JSON file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it into this picture file.")] = None,
+    fresh: Annotated[bool, typer.Option(help="Pay for new noise even if it was asked before.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Release a plan and show the answer."""
+    session = open_session(project, dataset, analyst=analyst)
+    release = session.release(plan, fresh=fresh)
+    if out is not None:
+        release.save(out)
+    if plot is not None:
+        draw(release, plot)
+    if json:
+        print_json(release.to_json())
+    else:
+        typer.echo(release.value.to_frame().to_string(index=False))
+        typer.echo(f"\n{release.guarantee}\nleft: {session.remaining}")
+
+
+def draw(release: Release, path: Path) -> None:
+    """Draw a release into a file, without a screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    release.plot(figure.add_subplot())
+    figure.savefig(path, dpi=150)
+
+
+def add_question(name: str, ask: Callable[..., Plan]) -> None:
+    """Add one question to both applications."""
+    for app, act in ((price_app, price_plan), (release_app, release_plan)):
+        app.command(name)(_joined(ask, act))
+
+
+def _joined(ask: Callable[..., Plan], act: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of the question and of the action."""
+    own = inspect.signature(ask, eval_str=True).parameters
+    shared = dict(list(inspect.signature(act, eval_str=True).parameters.items())[1:])
+
+    def command(**values: Any) -> None:
+        act(ask(**{name: values[name] for name in own}), **{name: values[name] for name in shared})
+
+    parameters = [
+        p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own.values(), *shared.values())
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__doc__ = ask.__doc__
+    return command
+
+
+for _name, _ask in QUESTIONS.items():
+    add_question(_name, _ask)

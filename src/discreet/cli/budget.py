@@ -1,0 +1,88 @@
+"""``discreet budget``: what was granted, spent and left, and whether the books are whole."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.output import JsonOption, print_json, print_table
+from discreet.cli.project import (
+    DEFAULT_PROJECT,
+    AnalystOption,
+    DatasetOption,
+    ProjectOption,
+    open_ledger,
+)
+from discreet.errors import LedgerTampered
+from discreet.numerics import format_units
+from discreet.plans import Release
+
+app = typer.Typer(help="Look into the ledger. Needs no table.")
+
+
+@app.command()
+def show(
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    analyst: AnalystOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the budget of a data set: granted, spent, left."""
+    name, ledger = open_ledger(project, dataset)
+    terms, balance = ledger.account(name).terms, ledger.balance(name, analyst)
+    parts = {"budget": balance.budget, "spent": balance.spent, "remaining": balance.remaining}
+    if json:
+        amounts = {part: amount.to_json() for part, amount in parts.items()}
+        print_json(
+            {"dataset": name, "relation": terms.relation, "accountant": terms.accountant, **amounts}
+        )
+        return
+    unit = "epsilon" if terms.accountant == "basic" else "rho"
+    rows = [[part, format_units(a.loss), format_units(a.delta)] for part, a in parts.items()]
+    print_table(f"{name} ({terms.relation}, {terms.accountant})", ["", unit, "delta"], rows)
+
+
+@app.command()
+def history(
+    project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None, json: JsonOption = False
+) -> None:
+    """List every entry of a data set, oldest first."""
+    name, ledger = open_ledger(project, dataset)
+    entries = [entry.to_json() for entry in ledger.history(name)]
+    if json:
+        print_json(entries)
+        return
+    header = ["sequence", "time", "kind", "analyst", "loss", "delta", "settled"]
+    rows = [["" if entry[key] is None else str(entry[key]) for key in header] for entry in entries]
+    for row, entry in zip(rows, entries, strict=True):
+        row.append(entry["note"].get("plan", {}).get("kind", ""))
+    header.append("plan")
+    print_table(name, header, rows)
+
+
+@app.command()
+def verify(
+    releases: Annotated[
+        list[Path] | None, typer.Argument(help="Saved releases; they show whether entries are missing.")
+    ] = None,
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check the hash chain of a data set, and that saved releases are in it."""
+    name, ledger = open_ledger(project, dataset)
+    heads = [head for path in releases or [] if (head := Release.load(path).head) is not None]
+    found = ledger.verify(name, heads=heads)
+    if json:
+        typer.echo(
+            json_module.dumps({"ok": found.ok, "entries": found.entries, "problems": found.problems})
+        )
+    elif found.ok:
+        typer.echo(f"{name}: {found.entries} entries, the chain holds")
+    if not found.ok:
+        if json:
+            raise typer.Exit(LedgerTampered.exit_code)
+        raise LedgerTampered(" ".join(found.problems))

@@ -1,0 +1,83 @@
+"""Commands of the data's owner: draft a schema, protect a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import JsonOption, print_json
+from discreet.cli.project import DEFAULT_PROJECT, Entry, Project, ProjectOption
+from discreet.errors import ArgumentError
+from discreet.schema import Schema
+from discreet.session import protect
+
+
+def sketch_command(
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    out: Annotated[Path, typer.Option(help="Where to write the draft.")] = Path("schema.toml"),
+    target: Annotated[str | None, typer.Option(help="The column models predict.")] = None,
+    id: Annotated[str | None, typer.Option(help="The column that names a record.")] = None,
+    rows: Annotated[int, typer.Option(help="How many rows to look at.")] = 10_000,
+    json: JsonOption = False,
+) -> None:
+    """Draft a schema from rows for a person to fill in. The draft itself is private."""
+    if out.exists():
+        raise ArgumentError(f"--out must be a new file, got {out}. Move the old one away first.")
+    schema = Schema.sketch(_first_rows(data, rows), target=target, id=id)
+    schema.save(out)
+    if json:
+        print_json(schema.to_json())
+    else:
+        typer.echo(
+            f"{out}: {len(schema)} columns, {len(schema.unconfirmed)} facts read from data. Replace "
+            "them by public facts and delete the lines 'read_from_data' before you protect the table."
+        )
+
+
+def protect_command(
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    schema: Annotated[Path, typer.Option(help="The schema's TOML file.")],
+    dataset: Annotated[str, typer.Option(help="Name of the data set in the ledger.")],
+    ledger: Annotated[str, typer.Option(help="A SQLite file or a PostgreSQL URL.")],
+    epsilon: Annotated[float | None, typer.Option(help="The whole budget, the first time.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The whole delta, the first time.")] = None,
+    relation: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
+    accountant: Annotated[str | None, typer.Option(help="basic or zcdp.")] = None,
+    version: Annotated[str, typer.Option(help="Your label of the state of the data.")] = "1",
+    project: ProjectOption = DEFAULT_PROJECT,
+    json: JsonOption = False,
+) -> None:
+    """Give a table a budget and remember where it is; later commands name it by --dataset."""
+    known = Project.load(project)
+    session = protect(
+        data,
+        schema,
+        dataset=dataset,
+        ledger=ledger,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
+        accountant=accountant,  # type: ignore[arg-type]
+        version=version,
+    )
+    places = [known.relative(str(where)) for where in (data, schema, ledger)]
+    known.with_entry(dataset, Entry(places[0], places[1], places[2], version)).save()
+    if json:
+        print_json({"dataset": dataset, "remaining": session.remaining.to_json()})
+    else:
+        typer.echo(f"{dataset} is protected, left: {session.remaining}")
+
+
+def _first_rows(path: Path, rows: int) -> Any:
+    import pandas as pd
+
+    try:
+        if path.suffix.lower() == ".csv":
+            return pd.read_csv(path, nrows=rows)
+        return pd.read_parquet(path).head(rows)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"data must be a readable CSV or Parquet file, got {path} ({type(error).__name__})."
+        ) from None

@@ -1,0 +1,144 @@
+"""``discreet demo``: the whole way on example loans, from sealed rows to a page of pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from discreet.cli.output import JsonOption, print_json, print_table
+from discreet.errors import BudgetExhausted
+from discreet.explain import partial_dependence
+from discreet.plans import Curve, Plan, Release
+from discreet.report import report
+from discreet.samples import loan_schema, loans
+from discreet.session import Session, protect
+from discreet.tables import histogram
+
+_NOTE = (
+    "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
+    "curve (dashed) beside the released one. On real data nobody sees the dashed line. The model was "
+    "trained on other records; what is protected are the records it is explained on."
+)
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(help="Folder for the ledger, releases and page.")] = Path(
+        "discreet-demo"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Protect example loans with epsilon 3, release what discreet can, write a page to open."""
+    out.mkdir(parents=True, exist_ok=True)
+    frame, model = loans(), train_model()
+    session = protect(
+        frame,
+        loan_schema(),
+        dataset="loans",
+        epsilon=3.0,
+        delta=1e-6,
+        ledger=out / "loans.db",
+    )
+    releases = session.release(demo_plans(model))
+    for number, release in enumerate(releases, 1):
+        release.save(out / f"{number}-{release.plan['kind']}.json")
+    page = report(
+        releases,
+        session=session,
+        title="What discreet released about 20,000 loans",
+        note=_NOTE,
+        annotate=lambda release, display: draw_truth(release, display, frame, model),
+    )
+    page.save(out / "report.html")
+    refusal = ask_too_much(session, model)
+    _show(session, releases, refusal, out, json)
+
+
+def demo_plans(model: Any) -> list[Plan]:
+    """Return the questions of the demo: 1.0 of the budget of 3."""
+    curves = [("credit_score", True), ("income", True), ("late_payments", False), ("home", False)]
+    return [
+        histogram("credit_score", bins=22, epsilon=0.1),
+        histogram(["home", "purpose"], epsilon=0.1),
+        *(partial_dependence(model, name, epsilon=0.2, smooth=smooth) for name, smooth in curves),
+    ]
+
+
+def train_model() -> Any:
+    """Return a boosted model of defaults, trained on loans that are not the protected ones."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    train = loans(5_000, seed=1)
+    encode = make_column_transformer((OrdinalEncoder(), ["home", "purpose"]), remainder="passthrough")
+    model = make_pipeline(
+        encode, HistGradientBoostingClassifier(max_depth=3, max_iter=40, random_state=0)
+    )
+    return model.fit(train.drop(columns="defaulted"), train["defaulted"])
+
+
+def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
+    """Draw the exact curve; only example records may be shown so."""
+    if not isinstance(release.value, Curve):
+        return
+    curve = release.value
+    features = frame.drop(columns="defaulted")
+    points = curve.x if curve.labels is None else curve.labels
+    exact = [np.mean(model.predict_proba(features.assign(**{curve.feature: p}))[:, 1]) for p in points]
+    if curve.labels is None:
+        display.ax_.plot(curve.x, exact, "--", color="#b0413e", lw=1.2, label="exact")
+    else:
+        display.ax_.plot(range(len(points)), exact, "x", color="#b0413e", ms=7, label="exact")
+    display.ax_.legend(fontsize=8, frameon=False)
+
+
+def ask_too_much(session: Session, model: Any) -> str:
+    """Ask for more than is left and return the refusal."""
+    try:
+        session.release(partial_dependence(model, "age", epsilon=2.5))
+    except BudgetExhausted as refusal:
+        return str(refusal)
+    raise AssertionError("the ledger accepted more than the budget")
+
+
+def _show(session: Session, releases: list[Release], refusal: str, out: Path, json: bool) -> None:
+    verified = session.verify(releases)
+    if json:
+        print_json(
+            {
+                "releases": [release.to_json() for release in releases],
+                "remaining": session.remaining.to_json(),
+                "verified": verified.ok,
+                "refusal": refusal,
+                "page": str(out / "report.html"),
+            }
+        )
+        return
+    rows = [
+        [
+            release.plan["kind"],
+            ", ".join(map(str, release.plan["arguments"].get("columns", [])))
+            or release.plan["arguments"]["feature"],
+            f"{release.plan['epsilon']:g}",
+            f"± {_typical_noise(release):.3g}",
+        ]
+        for release in releases
+    ]
+    print_table("released", ["plan", "of", "epsilon", "noise (95 %)"], rows)
+    typer.echo(f"left: {session.remaining}")
+    typer.echo(f"asked for more than is left: {refusal}")
+    typer.echo(
+        f"ledger: {verified.entries} entries, the chain {'holds' if verified.ok else 'is BROKEN'}"
+    )
+    typer.echo(f"open {out / 'report.html'}")
+
+
+def _typical_noise(release: Release) -> float:
+    if isinstance(release.value, Curve):
+        widths = np.subtract(release.value.high, release.value.low) / 2
+        return float(np.median(widths))
+    return float(release.value.half_width)  # type: ignore[attr-defined]

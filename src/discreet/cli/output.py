@@ -1,0 +1,40 @@
+"""How commands speak: tables for people, JSON for programs, one sentence for an error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from discreet.errors import DiscreetError
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def print_json(value: Any) -> None:
+    """Print plain data as JSON."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Print a table for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def fail(error: DiscreetError, *, as_json: bool) -> None:
+    """Show an error and leave with its exit code."""
+    if as_json:
+        typer.echo(json.dumps(error.to_json()))
+    else:
+        typer.echo(f"error: {error}", err=True)
+    sys.exit(error.exit_code)

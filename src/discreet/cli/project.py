@@ -1,0 +1,115 @@
+"""The project file: which table, schema and ledger belong to a data set's name.
+
+``discreet protect`` writes it, every other command reads it, so that a data set is named once:
+
+```toml
+[census]
+data = "census.parquet"
+schema = "census.toml"
+ledger = "census.db"
+version = "1"
+```
+Paths are relative to the project file. It holds no row and no budget: the ledger has those.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.errors import ArgumentError
+from discreet.ledger import Ledger
+from discreet.session import Session, protect
+
+DatasetOption = Annotated[
+    str | None, typer.Option("--dataset", help="Name of the data set; optional if there is one.")
+]
+ProjectOption = Annotated[Path, typer.Option("--project", help="The project file.")]
+AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Whose allotment pays.")]
+DEFAULT_PROJECT = Path("discreet.toml")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a data set's table, schema and ledger are."""
+
+    data: str
+    schema: str
+    ledger: str
+    version: str = "1"
+
+
+@dataclass(frozen=True)
+class Project:
+    """The data sets of one folder."""
+
+    path: Path
+    entries: dict[str, Entry]
+
+    @classmethod
+    def load(cls, path: Path) -> Project:
+        """Read a project file; a missing one is empty."""
+        try:
+            plain = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            return cls(path, {name: Entry(**entry) for name, entry in plain.items()})
+        except (OSError, TypeError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ArgumentError(
+                f"project must be a readable project file, got {path}: {error}."
+            ) from None
+
+    def save(self) -> None:
+        """Write the project file."""
+        import tomlkit
+
+        plain = {name: asdict(entry) for name, entry in self.entries.items()}
+        self.path.write_text(tomlkit.dumps(plain), encoding="utf-8")
+
+    def with_entry(self, name: str, entry: Entry) -> Project:
+        """Return the project with one data set added or replaced."""
+        return Project(self.path, {**self.entries, name: entry})
+
+    def choose(self, dataset: str | None) -> tuple[str, Entry]:
+        """Return the named data set, or the only one."""
+        if dataset is None and len(self.entries) == 1:
+            return next(iter(self.entries.items()))
+        if dataset is None or dataset not in self.entries:
+            known = ", ".join(self.entries) or "none yet"
+            raise ArgumentError(
+                f"--dataset must be one of those in {self.path} ({known}), got {dataset!r}. "
+                "Run 'discreet protect' first."
+            )
+        return dataset, self.entries[dataset]
+
+    def resolve(self, where: str) -> str:
+        """Return a path relative to the project file as one that works from here."""
+        return where if "://" in where else str(self.path.parent / where)
+
+    def relative(self, where: str) -> str:
+        """Return a path from here as one relative to the project file."""
+        return where if "://" in where else os.path.relpath(where, self.path.parent)
+
+
+def open_session(project: Path, dataset: str | None, **options: Any) -> Session:
+    """Return the session of a data set the project knows."""
+    known = Project.load(project)
+    name, entry = known.choose(dataset)
+    return protect(
+        known.resolve(entry.data),
+        known.resolve(entry.schema),
+        dataset=name,
+        ledger=known.resolve(entry.ledger),
+        version=entry.version,
+        **options,
+    )
+
+
+def open_ledger(project: Path, dataset: str | None) -> tuple[str, Ledger]:
+    """Return the name and the ledger of a data set; no table is needed."""
+    known = Project.load(project)
+    name, entry = known.choose(dataset)
+    return name, Ledger.open(known.resolve(entry.ledger), create=False)

@@ -1,0 +1,16 @@
+"""Sealed tables, what one record contributes, and the engine that adds contributions up."""
+
+from discreet.data.contributions import CellContribution, Contribution, VectorContribution
+from discreet.data.engine import Summand, add_up, companion_rows
+from discreet.data.table import ROWS_CAP, PrivateTable
+
+__all__ = [
+    "ROWS_CAP",
+    "CellContribution",
+    "Contribution",
+    "PrivateTable",
+    "Summand",
+    "VectorContribution",
+    "add_up",
+    "companion_rows",
+]

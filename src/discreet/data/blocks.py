@@ -1,0 +1,32 @@
+"""Canonical blocks of encoded rows: the unit in which rows are read, computed and shipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.schema import FloatArray
+
+BLOCK_ROWS = 8_192
+"""Rows per canonical block. Blocks start at multiples of it, whatever the source or the workers."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Encoded values of successive rows: one column of ``values`` per name."""
+
+    start: int
+    names: tuple[str, ...]
+    values: FloatArray
+    ids: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.values[:, self.names.index(name)]
+
+    def __repr__(self) -> str:
+        return f"Block({len(self)} sealed rows from {self.start})"

@@ -1,0 +1,76 @@
+"""Columns of pandas and Arrow as raw columns.
+
+The same value takes the same way from every source, and no value can stop the reader: what a
+library cannot hand over as a Python value is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.schema.raw import Codes, RawColumn, Texts
+
+
+def from_pandas(series: Any) -> RawColumn:
+    """Return a pandas column as a raw one."""
+    kind = type(series.dtype).__name__
+    if kind == "CategoricalDtype":
+        return Codes(np.asarray(series.cat.codes, dtype=np.int64), series.cat.categories.tolist())
+    if kind == "ArrowDtype":
+        import pyarrow as pa
+
+        return from_arrow(pa.chunked_array([series.array]).combine_chunks())
+    if series.dtype.kind == "f":
+        return np.asarray(series.astype("float64"))
+    if series.dtype.kind in "iub" and not series.hasnans:
+        return np.asarray(series.to_numpy())
+    return np.asarray(series.to_numpy(dtype=object))
+
+
+def from_arrow(array: Any) -> RawColumn:
+    """Return an Arrow array as a raw column."""
+    import pyarrow as pa
+
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return from_arrow(array.storage)
+    if pa.types.is_null(kind):
+        return np.full(len(array), np.nan)
+    if pa.types.is_floating(kind):
+        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if array.null_count == 0 and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    if _is_text(kind):
+        return Texts(array.cast(pa.large_binary()))
+    if pa.types.is_dictionary(kind):
+        index = array.indices.cast(pa.int64()).fill_null(-1)
+        return Codes(index.to_numpy(zero_copy_only=False), _values(array.dictionary))
+    return np.fromiter(_values(array), dtype=object, count=len(array))
+
+
+def _values(array: Any) -> list[Any]:
+    """Return Python values; None where there is none, or none that Python can hold."""
+    import pyarrow as pa
+
+    if _is_text(array.type):
+        array = array.cast(pa.large_binary())
+    try:
+        return list(array.to_pylist())
+    except Exception:  # a date beyond Python's, or bytes that are no text
+        return [_value(item) for item in array]
+
+
+def _value(item: Any) -> Any:
+    try:
+        return item.as_py()
+    except Exception:  # whatever is wrong with this value, it is missing
+        return None
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kinds = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    return str(kind) in kinds or bool(pa.types.is_fixed_size_binary(kind))

@@ -1,0 +1,30 @@
+"""Compiled inner loops of the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def round_and_add(
+    values: NDArray[np.float64],
+    low: float,
+    high: float,
+    fill: float,
+    per_step: float,
+    totals: NDArray[np.int64],
+) -> None:
+    """Clip every value, round it to whole steps, add each column's steps to ``totals``."""
+    rows, size = values.shape
+    for i in range(rows):
+        for j in range(size):
+            value = values[i, j]
+            if value != value:
+                value = fill
+            if value < low:
+                value = low
+            elif value > high:
+                value = high
+            totals[j] += np.int64(np.rint(value * per_step))

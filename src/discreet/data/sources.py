@@ -1,0 +1,241 @@
+"""Where rows come from: data frames, arrays, and files larger than memory.
+
+A source knows its column names and yields chunks of raw columns in row order. What it yields never
+raises because of a value; encoding (``schema``) gives every value its one treatment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.data.conversion import from_arrow, from_pandas
+from discreet.errors import DataRefused
+from discreet.schema.raw import RawColumn
+
+CHUNK_ROWS = 65_536
+LONGEST_LINE = 8 << 20
+"""The most bytes one line of a CSV file may have, and how many are read at once."""
+
+Chunk = dict[str, RawColumn]
+
+
+class Source(Protocol):
+    """Rows in order, chunk by chunk."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+
+    def count(self) -> int:
+        """Return the number of rows."""
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield the named raw columns of successive rows."""
+
+
+def open_source(data: Any, column_names: Sequence[str]) -> Source:
+    """Return the source of a data frame, an array (columns in ``column_names`` order) or a path."""
+    if isinstance(data, str | Path):
+        return _file_source(Path(data))
+    if isinstance(data, np.ndarray):
+        return _array_source(data, column_names)
+    kind = f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
+    if kind == "pandas.DataFrame":
+        return PandasSource(data, tuple(str(name) for name in data.columns))
+    if kind == "polars.DataFrame":
+        return _polars_source(data, column_names)
+    if kind == "pyarrow.Table":
+        return ArrowSource(data, tuple(data.column_names))
+    if kind == "polars.LazyFrame":
+        raise DataRefused("data must be an eager frame, got a lazy one. Collect it first.", rule="kind")
+    raise DataRefused(
+        "data must be a pandas or polars frame, a pyarrow table, a numpy array or the path of a CSV "
+        f"or Parquet file, got {type(data).__name__}.",
+        rule="kind of source",
+    )
+
+
+@dataclass(frozen=True)
+class PandasSource:
+    """A pandas data frame in memory."""
+
+    frame: Any = field(repr=False)
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield slices of the frame."""
+        places = {name: self.columns.index(name) for name in names}
+        for start in range(0, len(self.frame), CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            yield {name: from_pandas(self.frame.iloc[rows, i]) for name, i in places.items()}
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """A two-dimensional numpy array in memory."""
+
+    array: np.ndarray[Any, Any] = field(repr=False)
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return len(self.array)
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield slices of the array."""
+        for start in range(0, len(self.array), CHUNK_ROWS):
+            part = self.array[start : start + CHUNK_ROWS]
+            yield {name: part[:, self.columns.index(name)] for name in names}
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    """A pyarrow table in memory (polars frames arrive here without a copy)."""
+
+    table: Any = field(repr=False)
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return int(self.table.num_rows)
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield slices of the table."""
+        for start in range(0, self.table.num_rows, CHUNK_ROWS):
+            part = self.table.slice(start, CHUNK_ROWS)
+            yield {name: from_arrow(part.column(name).combine_chunks()) for name in names}
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file, read in batches."""
+
+    path: Path
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of rows, from the file's footer."""
+        import pyarrow.parquet as parquet
+
+        return int(parquet.read_metadata(self.path).num_rows)
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield batches of the file."""
+        import pyarrow.parquet as parquet
+
+        with parquet.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(CHUNK_ROWS, columns=list(names), use_threads=False):
+                yield {name: from_arrow(batch.column(name)) for name in names}
+
+
+@dataclass(frozen=True)
+class CsvSource:
+    """A CSV file with a header, read in batches; lines with a wrong number of fields are skipped."""
+
+    path: Path
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of well-formed rows (one pass over the file)."""
+        try:
+            return sum(batch.num_rows for batch in self._batches(self.columns[:1]))
+        except (OSError, ValueError):
+            pass  # refused below: raised here, the refusal would carry the text of a line
+        raise _unreadable(self.path)
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield batches of the file."""
+        for batch in self._batches(names):
+            yield {name: from_arrow(batch.column(name)) for name in names}
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        # Bytes, not texts or numbers: a field that is not valid must not stop the reader.
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.binary()),
+            include_columns=list(names),
+            strings_can_be_null=True,
+            null_values=[""],
+        )
+        with _open_csv(self.path, convert_options=convert) as file:
+            yield from file
+
+
+def _open_csv(path: Path, **options: Any) -> Any:
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip")
+    read = csv.ReadOptions(block_size=LONGEST_LINE, use_threads=False)
+    return csv.open_csv(path, read_options=read, parse_options=parse, **options)
+
+
+def _file_source(path: Path) -> Source:
+    if not path.is_file():
+        raise DataRefused(f"data must be an existing file, got {path}.", rule="file")
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".parquet", ".pq"):
+        raise DataRefused(f"data must be a .csv or .parquet file, got {path.name!r}.", rule="file")
+    names = _csv_names(path) if kind == ".csv" else _parquet_names(path)
+    if names is None:
+        raise _unreadable(path)
+    return CsvSource(path, names) if kind == ".csv" else ParquetSource(path, names)
+
+
+def _csv_names(path: Path) -> tuple[str, ...] | None:
+    try:
+        with _open_csv(path) as file:
+            return tuple(file.schema.names)
+    except (OSError, ValueError):
+        return None
+
+
+def _parquet_names(path: Path) -> tuple[str, ...] | None:
+    import pyarrow.parquet as parquet
+
+    try:
+        return tuple(parquet.read_schema(path).names)
+    except (OSError, ValueError):
+        return None
+
+
+def _unreadable(path: Path) -> DataRefused:
+    return DataRefused(
+        "data must be a readable Parquet file, or a CSV file with a header and lines of at most "
+        f"{LONGEST_LINE >> 20} MB, got {path}.",
+        rule="file format",
+    )
+
+
+def _array_source(array: np.ndarray[Any, Any], names: Sequence[str]) -> ArraySource:
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise DataRefused(
+            f"data must be an array with {len(names)} columns ({', '.join(names)}), "
+            f"got shape {array.shape}.",
+            rule="shape",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(object), None)
+    return ArraySource(np.asarray(array), tuple(names))
+
+
+def _polars_source(frame: Any, names: Sequence[str]) -> ArrowSource:
+    for name in names:
+        if str(frame.schema.get(name)) == "Object":
+            raise DataRefused(
+                f"column {name!r} must have a kind that Arrow knows, got Python objects.",
+                column=name,
+                rule="kind of column",
+            )
+    native = frame.select([name for name in names if name in frame.columns]).to_arrow()
+    return ArrowSource(native, tuple(native.column_names))

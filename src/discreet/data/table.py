@@ -1,0 +1,104 @@
+"""A table whose rows nobody sees: a schema and a sealed source."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from discreet.certificates import Relation, check_relation
+from discreet.data.sources import Source, open_source
+from discreet.errors import AccessDenied, DataRefused, SchemaError
+from discreet.schema import Schema
+
+ROWS_CAP = 2**24
+"""The most rows a table may have under add-remove, where their number must not enter a bound."""
+
+
+class PrivateTable:
+    """Sealed rows and their public schema.
+
+    Guarantees:
+      - Its text shows the schema and no value; it cannot be iterated, indexed, copied or pickled.
+      - Whether it is accepted depends on the names and kinds of its columns and the number of its
+        rows alone; a file must besides be readable as what its name says.
+    """
+
+    __slots__ = ("__source", "schema")
+
+    def __init__(self, data: Any, schema: Schema, relation: Relation = "replace-one") -> None:
+        check_relation(relation)
+        if schema.unconfirmed:
+            raise SchemaError(
+                "schema must hold public facts only, but these were read from data: "
+                f"{', '.join(schema.unconfirmed)}. Replace them and remove their marks."
+            )
+        source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
+        _check_columns(source, schema)
+        _check_count(source, relation)
+        self.schema = schema
+        self.__source = source
+
+    def unseal(self) -> Source:
+        """Return the source, for ``data.rows`` alone."""
+        return self.__source
+
+    def count(self) -> int:
+        """Return the number of rows: public under replace-one, private under add-remove."""
+        return self.__source.count()
+
+    def __repr__(self) -> str:
+        return f"PrivateTable(sealed rows of {self.schema!r})"
+
+    def __iter__(self) -> NoReturn:
+        _refuse()
+
+    def __getitem__(self, key: object) -> NoReturn:
+        _refuse()
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        _refuse()
+
+    def __copy__(self) -> NoReturn:
+        _refuse()
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        _refuse()
+
+    def __getstate__(self) -> NoReturn:
+        _refuse()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        _refuse()
+
+
+def _check_columns(source: Source, schema: Schema) -> None:
+    for name in (*schema, schema.id):
+        found = source.columns.count(name) if name is not None else 1
+        if found != 1:
+            raise DataRefused(
+                f"data must have one column {name!r}, got {found or 'none'} of that name. "
+                "Rename it or take it out of the schema.",
+                column=name,
+                rule="duplicate column" if found else "missing column",
+            )
+
+
+def _check_count(source: Source, relation: Relation) -> None:
+    count = source.count()
+    if relation == "replace-one" and count == 0:
+        raise DataRefused(
+            "data must have at least one row under replace-one, got none. "
+            "Use relation='add-remove' if the number of rows is private.",
+            rule="empty",
+        )
+    if relation == "add-remove" and count > ROWS_CAP:
+        raise DataRefused(
+            f"data must have at most {ROWS_CAP} rows under add-remove, got more. "
+            "Use relation='replace-one' or split the table by a public rule.",
+            rule="too many rows",
+        )
+
+
+def _refuse() -> NoReturn:
+    raise AccessDenied(
+        "A PrivateTable shows no rows. Ask through a plan: session.release(dc.histogram(...))."
+    )

@@ -1,0 +1,173 @@
+"""Every exception discreet raises, and what each one tells a program.
+
+```
+DiscreetError
+├── ArgumentError        an argument is outside what the call allows
+│   └── SchemaError      a schema or a schema file is not usable
+├── DataRefused          a table does not fit its schema (decided before any row is read)
+├── ModelError           a model cannot be used as given
+├── CertificateError     a bound was asked for that was not proven
+├── UnsupportedEvent     an accountant has no price for a mechanism
+├── BudgetExhausted      a plan costs more than is left
+├── AccessDenied         this analyst may not do this
+├── ReleaseError         a saved release cannot be read
+├── ReleaseFailed        something broke after the reservation; the charge stays spent
+└── LedgerError          the ledger cannot be used
+    ├── LedgerConflict   what was asked contradicts what the ledger already knows
+    ├── LedgerUnavailable  the file or server cannot be read or written
+    └── LedgerTampered   the hash chain does not hold
+```
+
+A message is one public sentence: ``<name> must be <constraint>, got <value>. <next step>.`` It speaks
+of arguments and of the schema, never of a row, because an error text is itself a release.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DiscreetError(Exception):
+    """Root of the tree; ``code``, ``http_status`` and ``exit_code`` never change their meaning."""
+
+    code = "error"
+    http_status = 500
+    exit_code = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the one JSON shape in which the command line and the service show an error."""
+        return {"error": {"code": self.code, "message": str(self), **self.fields()}}
+
+    def fields(self) -> dict[str, Any]:
+        """Return what a program may read besides the message."""
+        return {}
+
+
+class ArgumentError(DiscreetError, ValueError):
+    """An argument is outside what the call allows."""
+
+    code = "argument"
+    http_status = 422
+    exit_code = 2
+
+
+class SchemaError(ArgumentError):
+    """A schema, or a schema file, is not usable."""
+
+    code = "schema"
+    http_status = 422
+    exit_code = 3
+
+
+class DataRefused(DiscreetError):
+    """A table does not fit its schema; decided from names and sizes, never from a value."""
+
+    code = "data-refused"
+    http_status = 422
+    exit_code = 4
+
+    def __init__(self, message: str, *, column: str | None = None, rule: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+        self.rule = rule
+
+    def fields(self) -> dict[str, Any]:
+        """Return the column and the rule it broke."""
+        return {"column": self.column, "rule": self.rule}
+
+
+class ModelError(DiscreetError):
+    """A model cannot be used as given: no bounds, wrong columns, or it fails on public rows."""
+
+    code = "model"
+    http_status = 422
+    exit_code = 5
+
+
+class CertificateError(DiscreetError):
+    """A bound was asked for that was not proven."""
+
+    code = "certificate"
+    http_status = 422
+    exit_code = 6
+
+
+class UnsupportedEvent(DiscreetError):
+    """An accountant has no price for a mechanism."""
+
+    code = "unsupported-event"
+    http_status = 422
+    exit_code = 7
+
+
+class BudgetExhausted(DiscreetError):
+    """A plan costs more than is left; nothing was spent by asking."""
+
+    code = "budget-exhausted"
+    http_status = 402
+    exit_code = 8
+
+    def __init__(self, message: str, *, requested: dict[str, str], remaining: dict[str, str]) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+
+    def fields(self) -> dict[str, Any]:
+        """Return what was asked for and what is left, as exact decimal strings."""
+        return {"requested": self.requested, "remaining": self.remaining}
+
+
+class AccessDenied(DiscreetError):
+    """This analyst may not do this."""
+
+    code = "access-denied"
+    http_status = 403
+    exit_code = 9
+
+
+class ReleaseError(DiscreetError):
+    """A saved release cannot be read."""
+
+    code = "release"
+    http_status = 422
+    exit_code = 10
+
+
+class ReleaseFailed(DiscreetError):
+    """Something broke after the reservation; the charge stays spent and no detail is shown."""
+
+    code = "release-failed"
+    http_status = 500
+    exit_code = 15
+
+
+class LedgerError(DiscreetError):
+    """The ledger cannot be used."""
+
+    code = "ledger"
+    http_status = 500
+    exit_code = 11
+
+
+class LedgerConflict(LedgerError):
+    """What was asked contradicts what the ledger already knows."""
+
+    code = "ledger-conflict"
+    http_status = 409
+    exit_code = 12
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger's file or server cannot be read or written."""
+
+    code = "ledger-unavailable"
+    http_status = 503
+    exit_code = 13
+
+
+class LedgerTampered(LedgerError):
+    """The ledger's hash chain does not hold."""
+
+    code = "ledger-tampered"
+    http_status = 500
+    exit_code = 14

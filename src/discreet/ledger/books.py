@@ -1,0 +1,160 @@
+"""Writing: one account row per data set, one entry per event, changed together.
+
+``append`` is the only function that adds an entry, and it writes the new totals in the same
+transaction: totals and chain cannot part.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from discreet.accounting.amounts import Amount
+from discreet.ledger.chain import GENESIS, Chain
+from discreet.ledger.records import Head, Terms
+from discreet.ledger.refusals import budget_exhausted, tampered, unknown_dataset
+from discreet.ledger.tables import datasets, entries, keys
+
+Row = dict[str, Any]
+
+NO_AMOUNT = Amount()
+
+TERMS_IN_NOTE = ("relation", "accountant", "epsilon", "delta", "schema_digest", "created")
+"""What the first entry of a chain holds of a data set's terms, besides the budget."""
+
+
+_CHANGING = ("spent_loss", "spent_delta", "sequence", "digest", "seal")
+
+# Built once: building a statement takes longer than running it.
+_LOCK_ACCOUNT = select(datasets).where(datasets.c.dataset == bindparam("own")).with_for_update()
+_ADD_ENTRY = insert(entries)
+_SAVE_TOTALS = (
+    update(datasets)
+    .where(datasets.c.dataset == bindparam("own"))
+    .values({name: bindparam(name) for name in _CHANGING})
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has its place in the chain."""
+
+    kind: str
+    reference: str
+    analyst: str | None = None
+    amount: Amount = NO_AMOUNT
+    plan_key: str = ""
+    version: str = ""
+    body_digest: str = ""
+    note: str = "{}"
+
+
+def new_id() -> str:
+    """Return an id that no other ledger has."""
+    return uuid.uuid4().hex
+
+
+def has_own_key(connection: Connection, chain: Chain) -> bool:
+    """Say whether the ledger was written with this chain's key."""
+    return list(connection.execute(select(keys.c.mark)).scalars()) == [chain.mark()]
+
+
+def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
+    """Add a data set with its whole budget left, and the entry that says so; return its row."""
+    account: Row = {
+        "dataset": terms.dataset,
+        "relation": terms.relation,
+        "accountant": terms.accountant,
+        "epsilon": float(terms.epsilon),
+        "delta": float(terms.delta),
+        "schema_digest": terms.schema_digest,
+        "budget_loss": terms.budget.loss,
+        "budget_delta": terms.budget.delta,
+        "spent_loss": 0,
+        "spent_delta": 0,
+        "created": _now(),
+        "sequence": 0,
+        "digest": GENESIS,
+    }
+    connection.execute(insert(datasets), {**account, "seal": ""})
+    note = json.dumps({name: account[name] for name in TERMS_IN_NOTE}, sort_keys=True)
+    append(connection, chain, account, Draft("register", new_id(), amount=terms.budget, note=note))
+    return account
+
+
+def lock_account(connection: Connection, chain: Chain, dataset: str) -> Row:
+    """Return a data set's row; nobody else changes it until the transaction ends.
+
+    Guarantees:
+        - Totals that the ledger did not write itself are refused, not built upon.
+    """
+    found = connection.execute(_LOCK_ACCOUNT, {"own": dataset}).first()
+    if found is None:
+        raise unknown_dataset(dataset)
+    account = found._asdict()
+    if not chain.is_sealed("dataset", account):
+        raise tampered(f"The account of dataset {dataset!r}")
+    return account
+
+
+def check_charge(account: Row, charge: Amount) -> None:
+    """Raise unless a charge fits what the data set has left."""
+    left = budget_of(account) - spent_of(account)
+    if not charge.fits(left):
+        raise budget_exhausted(account["accountant"], charge, left, dataset=account["dataset"])
+
+
+def append(
+    connection: Connection, chain: Chain, account: Row, draft: Draft, charge: Amount = NO_AMOUNT
+) -> Head:
+    """Add an entry at the end of the chain and ``charge`` to what was spent."""
+    entry = _entry_row(account, draft)
+    entry["digest"] = chain.entry_digest(entry)
+    connection.execute(_ADD_ENTRY, entry)
+    account["spent_loss"] += charge.loss
+    account["spent_delta"] += charge.delta
+    account["sequence"], account["digest"] = entry["sequence"], entry["digest"]
+    account["seal"] = chain.seal("dataset", account)
+    connection.execute(_SAVE_TOTALS, {"own": account["dataset"], **_changed(account)})
+    return Head(account["dataset"], entry["sequence"], entry["digest"])
+
+
+def budget_of(row: Row) -> Amount:
+    """Return the budget a row of totals grants."""
+    return Amount(row["budget_loss"], row["budget_delta"])
+
+
+def spent_of(row: Row) -> Amount:
+    """Return what a row of totals has spent."""
+    return Amount(row["spent_loss"], row["spent_delta"])
+
+
+def _entry_row(account: Row, draft: Draft) -> Row:
+    return {
+        "dataset": account["dataset"],
+        "sequence": account["sequence"] + 1,
+        "kind": draft.kind,
+        "reference": draft.reference,
+        "analyst": draft.analyst,
+        "loss": draft.amount.loss,
+        "delta": draft.amount.delta,
+        "plan_key": draft.plan_key,
+        "version": draft.version,
+        "body_digest": draft.body_digest,
+        "note": draft.note,
+        "time": _now(),
+        "previous": account["digest"],
+    }
+
+
+def _changed(account: Row) -> Row:
+    return {name: account[name] for name in _CHANGING}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

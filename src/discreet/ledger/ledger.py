@@ -1,0 +1,254 @@
+"""The ledger itself: each method checks its arguments and is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from discreet.accounting.amounts import Amount
+from discreet.ledger.books import Draft, new_id
+from discreet.ledger.checks import (
+    check_amount,
+    check_body,
+    check_label,
+    check_name,
+    check_terms,
+    note_text,
+)
+from discreet.ledger.opening import Books, open_books
+from discreet.ledger.postings import (
+    check_same_terms,
+    post_allotment,
+    post_registration,
+    post_reservations,
+    post_settlement,
+)
+from discreet.ledger.queries import (
+    read_account,
+    read_balance,
+    read_history,
+    read_names,
+    read_release,
+)
+from discreet.ledger.records import (
+    Account,
+    Balance,
+    Entry,
+    Head,
+    Order,
+    Reservation,
+    StoredRelease,
+    Terms,
+    Verification,
+)
+from discreet.ledger.refusals import unknown_dataset, wrong_key
+from discreet.ledger.verify import verify_books
+
+
+class Ledger:
+    """The memory of what was spent on each data set; open one with ``Ledger.open``.
+
+    Guarantees:
+        - What was spent on a data set never exceeds its budget, not by one unit of 1e-12, however
+          many threads and processes reserve at once.
+        - A refusal leaves no trace. What was reserved stays spent, also if the process dies.
+        - A release is stored together with its settlement, or neither is.
+        - After a method returned, its effect survives a crash of the machine.
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._connections = books.connections
+        self._chain = books.chain
+        self._own_key = books.own_key
+
+    @classmethod
+    def open(cls, where: str | Path, *, key: str | Path | None = None, create: bool = True) -> Ledger:
+        """Open a ledger, making a new one if there is none.
+
+        Args:
+            where: A file, ``":memory:"`` for experiments, or a ``postgresql://`` address.
+                ``file:<path>?mode=ro`` opens a file for reading only.
+            key: The key file. A ledger file has it at ``<file>.key``; for a server it is needed
+                here or in the environment variable ``DISCREET_LEDGER_KEY``.
+            create: Whether a ledger that does not exist is made.
+        """
+        return cls(open_books(where, key=key, create=create))
+
+    def register(self, terms: Terms) -> Account:
+        """Add a data set, or return its account if these are the terms it was registered with.
+
+        Raises:
+            LedgerConflict: The data set is registered with other terms.
+        """
+        check_terms(terms)
+        account = self.find_account(terms.dataset)
+        if account is None:
+            with self._writing() as connection:
+                account = post_registration(connection, self._chain, terms)
+        check_same_terms(account.terms, terms)
+        return account
+
+    def account(self, dataset: str) -> Account:
+        """Return the account of a registered data set."""
+        account = self.find_account(dataset)
+        if account is None:
+            raise unknown_dataset(dataset)
+        return account
+
+    def find_account(self, dataset: str) -> Account | None:
+        """Return the account of a data set, or ``None`` if it was never registered."""
+        check_name("dataset", dataset)
+        with self._connections.reading() as connection:
+            return read_account(connection, dataset)
+
+    def datasets(self) -> list[str]:
+        """Return the names of all registered data sets, sorted."""
+        with self._connections.reading() as connection:
+            return read_names(connection)
+
+    def allot(self, dataset: str, analyst: str, budget: Amount) -> None:
+        """Set how much of a data set's budget an analyst may spend.
+
+        An allotment may be raised, and lowered to what the analyst already spent. Allotments may
+        add up to more than the data set's budget: then whoever asks first is served, because the
+        data set's own budget binds everyone. Once a data set has an allotment, an analyst without
+        one is denied.
+        """
+        check_name("dataset", dataset)
+        check_name("analyst", analyst)
+        check_amount("budget", budget)
+        with self._writing() as connection:
+            post_allotment(connection, self._chain, dataset, analyst, budget)
+
+    def reserve(
+        self,
+        dataset: str,
+        charge: Amount,
+        *,
+        plan_key: str,
+        note: Mapping[str, Any],
+        analyst: str | None = None,
+    ) -> Reservation:
+        """Spend a charge before the rows are read.
+
+        Args:
+            dataset: The data set to charge.
+            charge: What the plan costs.
+            plan_key: The fingerprint of the plan, for ``find_release``.
+            note: Public facts for the history; anything JSON can hold.
+            analyst: Who asks. ``None`` is the owner, whom only the data set's budget binds.
+
+        Raises:
+            BudgetExhausted: The charge does not fit; nothing was spent.
+            AccessDenied: Others have an allotment of this data set, this analyst has none.
+        """
+        (reservation,) = self.reserve_all(dataset, [Order(charge, plan_key, note)], analyst=analyst)
+        return reservation
+
+    def reserve_all(
+        self, dataset: str, orders: Sequence[Order], *, analyst: str | None = None
+    ) -> list[Reservation]:
+        """Spend several charges in one transaction: all of them or none. See ``reserve``."""
+        check_name("dataset", dataset)
+        if analyst is not None:
+            check_name("analyst", analyst)
+        drafts = [_draft(order, analyst) for order in orders]
+        with self._writing() as connection:
+            return post_reservations(connection, self._chain, dataset, drafts, analyst)
+
+    def settle(self, reservation: Reservation, *, version: str, body: str) -> Head:
+        """Store the release of a reservation and return the head that the release carries.
+
+        Args:
+            reservation: What ``reserve`` returned, here or in another process.
+            version: The owner's label of the data set's version.
+            body: The release as JSON text.
+
+        Raises:
+            LedgerConflict: The reservation is settled already, or is not of this ledger.
+        """
+        (head,) = self.settle_all([(reservation, body)], version=version)
+        return head
+
+    def settle_all(self, settlements: Sequence[tuple[Reservation, str]], *, version: str) -> list[Head]:
+        """Store the releases of several reservations in one transaction. See ``settle``."""
+        check_label("version", version)
+        for _, body in settlements:
+            check_body(body)
+        with self._writing() as connection:
+            return [
+                post_settlement(connection, self._chain, reservation, version, body)
+                for reservation, body in settlements
+            ]
+
+    def find_release(self, dataset: str, *, version: str, plan_key: str) -> StoredRelease | None:
+        """Return the newest stored release of a plan on a version, or ``None``."""
+        check_name("dataset", dataset)
+        check_label("version", version)
+        check_name("plan_key", plan_key)
+        self._check_own_key()
+        with self._connections.reading() as connection:
+            return read_release(connection, self._chain, dataset, version, plan_key)
+
+    def balance(self, dataset: str, analyst: str | None = None) -> Balance:
+        """Return what was granted, spent and is left, in constant time.
+
+        For an analyst, ``remaining`` is what both the allotment and the data set still allow.
+        """
+        check_name("dataset", dataset)
+        if analyst is not None:
+            check_name("analyst", analyst)
+        with self._connections.reading() as connection:
+            return read_balance(connection, dataset, analyst)
+
+    def history(self, dataset: str) -> list[Entry]:
+        """Return everything that happened to a data set's budget, in order."""
+        check_name("dataset", dataset)
+        with self._connections.reading() as connection:
+            return read_history(connection, dataset)
+
+    def verify(self, dataset: str | None = None, heads: Iterable[Head] = ()) -> Verification:
+        """Check the chain, the totals and the stored releases; tampering is reported, not raised.
+
+        Args:
+            dataset: One data set; all of them if left out. Data sets of ``heads`` are included.
+            heads: Heads that releases carry; they show whether the chain was cut short.
+        """
+        if dataset is not None:
+            check_name("dataset", dataset)
+        with self._connections.reading() as connection:
+            return verify_books(connection, self._chain, dataset, list(heads))
+
+    def close(self) -> None:
+        """Close the ledger; closing twice is allowed."""
+        self._connections.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._connections.place.name!r})"
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        self._check_own_key()
+        with self._connections.writing() as connection:
+            yield connection
+
+    def _check_own_key(self) -> None:
+        if not self._own_key:
+            raise wrong_key(self._connections.place.name)
+
+
+def _draft(order: Order, analyst: str | None) -> Draft:
+    check_amount("charge", order.charge)
+    check_name("plan_key", order.plan_key)
+    note = note_text(order.note)
+    return Draft("reserve", new_id(), analyst, order.charge, order.plan_key, note=note)

@@ -1,0 +1,89 @@
+"""Where a ledger lives: a file, a server, or memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError as UnreadableURL
+
+from discreet.errors import ArgumentError
+
+_ALLOWED = "where must be a file path, ':memory:' or a postgresql:// address"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address for SQLAlchemy, and a name for messages that never holds a password.
+
+    Attributes:
+        path: The ledger's file; ``None`` for a server and for memory.
+    """
+
+    url: URL
+    name: str
+    path: Path | None = None
+
+    @property
+    def is_server(self) -> bool:
+        """Say whether the ledger is on a PostgreSQL server."""
+        return self.url.get_backend_name() == "postgresql"
+
+    @property
+    def is_memory(self) -> bool:
+        """Say whether the ledger ends with this process."""
+        return not self.is_server and self.path is None
+
+
+def find_place(where: str | Path) -> Place:
+    """Return where a ledger lives.
+
+    >>> find_place("postgresql://ann:secret@db.example:5432/privacy").name
+    'postgresql://db.example:5432/privacy'
+    """
+    if not isinstance(where, str | Path) or str(where) == "":
+        raise ArgumentError(f"{_ALLOWED}, got {where!r}. Give the ledger's file.")
+    text = str(where)
+    if text == ":memory:":
+        return Place(URL.create("sqlite", database=text), text)
+    if isinstance(where, str) and text.startswith("file:"):
+        return _file_address(text)
+    if isinstance(where, str) and "://" in text:
+        return _from_url(text)
+    path = Path(where).expanduser().resolve()
+    return Place(URL.create("sqlite", database=str(path)), str(path), path)
+
+
+def _file_address(text: str) -> Place:
+    # SQLite's own form, the way to ask for a read-only ledger: file:/data/census.db?mode=ro
+    address, _, options = text.removeprefix("file:").partition("?")
+    query = dict(parse_qsl(options))
+    if ":memory:" in address or query.get("mode") == "memory":
+        raise ArgumentError(f"{_ALLOWED}, got {text!r}. Use ':memory:'.")
+    path = Path(unquote(address)).resolve()
+    url = URL.create("sqlite", database=f"file:{quote(str(path))}", query={**query, "uri": "true"})
+    return Place(url, str(path), path)
+
+
+def _from_url(text: str) -> Place:
+    try:
+        url = make_url(text.replace("postgres://", "postgresql://", 1))
+    except (UnreadableURL, ValueError):
+        # The text may hold a password, so it is not repeated.
+        raise ArgumentError(f"{_ALLOWED}, got an unreadable address. Check it.") from None
+    if url.get_backend_name() == "postgresql":
+        return Place(url.set(drivername="postgresql+psycopg"), _server_name(url))
+    if url.get_backend_name() == "sqlite" and not url.query:
+        return find_place(url.database or ":memory:")
+    raise ArgumentError(
+        f"{_ALLOWED}, got a {url.get_backend_name()} address."
+        " For options of SQLite use file:<path>?<options>."
+    )
+
+
+def _server_name(url: URL) -> str:
+    host = url.host or url.query.get("host", "")
+    port = "" if url.port is None else f":{url.port}"
+    return f"postgresql://{host}{port}/{url.database or ''}"

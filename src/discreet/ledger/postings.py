@@ -1,0 +1,127 @@
+"""What each kind of event does to the books, inside a transaction that the caller opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, insert
+
+from discreet.accounting.amounts import Amount
+from discreet.ledger.books import (
+    Draft,
+    Row,
+    append,
+    check_charge,
+    create_account,
+    lock_account,
+    new_id,
+)
+from discreet.ledger.chain import Chain, body_digest
+from discreet.ledger.connection import lock_creation
+from discreet.ledger.queries import account_from, find_entry, read_account
+from discreet.ledger.records import Account, Head, Reservation, Terms
+from discreet.ledger.refusals import (
+    already_settled,
+    differing_term,
+    spell,
+    tampered,
+    unknown_reservation,
+)
+from discreet.ledger.shares import set_share, spend_share
+from discreet.ledger.tables import releases
+
+
+def post_registration(connection: Connection, chain: Chain, terms: Terms) -> Account:
+    """Add a data set, unless someone else just did."""
+    lock_creation(connection)
+    known = read_account(connection, terms.dataset)
+    return known or account_from(create_account(connection, chain, terms))
+
+
+def check_same_terms(stored: Terms, given: Terms) -> None:
+    """Raise if the given terms differ from the stored ones, naming the first that does."""
+    before, after = _plain_terms(stored), _plain_terms(given)
+    for name, value in before.items():
+        if after[name] != value:
+            raise differing_term(stored.dataset, name, value, after[name])
+
+
+def post_allotment(
+    connection: Connection, chain: Chain, dataset: str, analyst: str, budget: Amount
+) -> None:
+    """Set an analyst's allotment."""
+    account = lock_account(connection, chain, dataset)
+    set_share(connection, chain, account, analyst, budget)
+    append(connection, chain, account, Draft("allot", new_id(), analyst, budget))
+
+
+def post_reservations(
+    connection: Connection, chain: Chain, dataset: str, drafts: Sequence[Draft], analyst: str | None
+) -> list[Reservation]:
+    """Spend all charges, or raise and spend none."""
+    account = lock_account(connection, chain, dataset)
+    together = sum((draft.amount for draft in drafts), Amount())
+    if analyst is not None:
+        spend_share(connection, chain, account, analyst, together)
+    check_charge(account, together)
+    return [_post_reservation(connection, chain, account, draft) for draft in drafts]
+
+
+def _post_reservation(connection: Connection, chain: Chain, account: Row, draft: Draft) -> Reservation:
+    head = append(connection, chain, account, draft, charge=draft.amount)
+    return Reservation(
+        draft.reference, account["dataset"], draft.amount, draft.plan_key, draft.analyst, head
+    )
+
+
+def post_settlement(
+    connection: Connection, chain: Chain, reservation: Reservation, version: str, body: str
+) -> Head:
+    """Store a release and the entry that fixes its text."""
+    account = lock_account(connection, chain, reservation.dataset)
+    reserved = _find_open(connection, chain, reservation)
+    draft = Draft(
+        "settle",
+        reservation.id,
+        reserved["analyst"],
+        plan_key=reserved["plan_key"],
+        version=version,
+        body_digest=body_digest(body),
+    )
+    head = append(connection, chain, account, draft)
+    _store_release(connection, draft, head, body)
+    return head
+
+
+def _find_open(connection: Connection, chain: Chain, reservation: Reservation) -> Row:
+    entry = find_entry(connection, "reserve", reservation.id)
+    if entry is None or entry["dataset"] != reservation.dataset:
+        raise unknown_reservation(reservation.id, reservation.dataset)
+    if not chain.is_genuine(entry):
+        raise tampered(f"The reservation {reservation.id}")
+    if find_entry(connection, "settle", reservation.id) is not None:
+        raise already_settled(reservation.id)
+    return entry
+
+
+def _store_release(connection: Connection, draft: Draft, head: Head, body: str) -> None:
+    row = {
+        "reservation": draft.reference,
+        "dataset": head.dataset,
+        "sequence": head.sequence,
+        "version": draft.version,
+        "plan_key": draft.plan_key,
+        "body": body,
+    }
+    connection.execute(insert(releases), row)
+
+
+def _plain_terms(terms: Terms) -> dict[str, str]:
+    return {
+        "relation": terms.relation,
+        "accountant": terms.accountant,
+        "epsilon": repr(float(terms.epsilon)),
+        "delta": repr(float(terms.delta)),
+        "budget": spell(terms.accountant, terms.budget),
+        "schema_digest": terms.schema_digest,
+    }

@@ -1,0 +1,137 @@
+"""Reading: accounts, balances, history and stored releases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, select
+
+from discreet.accounting.amounts import Amount
+from discreet.ledger.books import Row, budget_of, spent_of
+from discreet.ledger.chain import Chain, is_release_of
+from discreet.ledger.records import Account, Balance, Entry, Head, StoredRelease, Terms
+from discreet.ledger.refusals import tampered, unknown_dataset
+from discreet.ledger.shares import find_share, has_allotment, is_shared
+from discreet.ledger.tables import datasets, entries, releases
+
+_FIND_ENTRY = select(entries).where(
+    entries.c.kind == bindparam("kind"), entries.c.reference == bindparam("reference")
+)
+
+
+def read_account(connection: Connection, dataset: str) -> Account | None:
+    """Return a data set's account, if it is registered."""
+    row = _find_row(connection, dataset)
+    return None if row is None else account_from(row)
+
+
+def account_from(row: Row) -> Account:
+    """Return the account a row describes."""
+    terms = Terms(
+        dataset=row["dataset"],
+        relation=row["relation"],
+        accountant=row["accountant"],
+        epsilon=row["epsilon"],
+        delta=row["delta"],
+        budget=budget_of(row),
+        schema_digest=row["schema_digest"],
+    )
+    return Account(terms, row["created"])
+
+
+def read_names(connection: Connection) -> list[str]:
+    """Return the names of all data sets, sorted."""
+    return sorted(connection.execute(select(datasets.c.dataset)).scalars())
+
+
+def read_balance(connection: Connection, dataset: str, analyst: str | None) -> Balance:
+    """Return the balance of a data set, or of an analyst's part in it."""
+    row = _find_row(connection, dataset)
+    if row is None:
+        raise unknown_dataset(dataset)
+    whole = Balance(budget_of(row), spent_of(row), budget_of(row) - spent_of(row))
+    return whole if analyst is None else _share_balance(connection, dataset, analyst, whole)
+
+
+def read_history(connection: Connection, dataset: str) -> list[Entry]:
+    """Return a data set's entries in order."""
+    if _find_row(connection, dataset) is None:
+        raise unknown_dataset(dataset)
+    query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.sequence)
+    rows = [row._asdict() for row in connection.execute(query)]
+    settled = {row["reference"] for row in rows if row["kind"] == "settle"}
+    return [_entry_from(row, settled) for row in rows]
+
+
+def read_release(
+    connection: Connection, chain: Chain, dataset: str, version: str, plan_key: str
+) -> StoredRelease | None:
+    """Return the newest stored release of a plan.
+
+    Guarantees:
+        - The text is the one that was settled, or ``LedgerTampered`` is raised.
+    """
+    wanted = {"dataset": dataset, "version": version, "plan_key": plan_key}
+    query = select(releases).filter_by(**wanted).order_by(releases.c.sequence.desc()).limit(1)
+    row = _first(connection, query)
+    if row is None:
+        return None
+    entry = find_entry(connection, "settle", row["reservation"])
+    if entry is None or not (chain.is_genuine(entry) and is_release_of(row, entry)):
+        raise tampered(f"A stored release of dataset {dataset!r}")
+    head = Head(dataset, entry["sequence"], entry["digest"])
+    return StoredRelease(row["body"], head, row["reservation"], version, plan_key)
+
+
+def find_entry(connection: Connection, kind: str, reference: str) -> Row | None:
+    """Return the entry of this kind with this id, if there is one."""
+    row = connection.execute(_FIND_ENTRY, {"kind": kind, "reference": reference}).first()
+    return None if row is None else row._asdict()
+
+
+def _find_row(connection: Connection, dataset: str) -> Row | None:
+    return _first(connection, select(datasets).filter_by(dataset=dataset))
+
+
+def _first(connection: Connection, query: Select[Any]) -> Row | None:
+    row = connection.execute(query).first()
+    return None if row is None else row._asdict()
+
+
+def _share_balance(connection: Connection, dataset: str, analyst: str, whole: Balance) -> Balance:
+    share = find_share(connection, dataset, analyst)
+    spent = Amount() if share is None else spent_of(share)
+    if share is not None and has_allotment(share):
+        left = budget_of(share) - spent
+        smaller = Amount(min(left.loss, whole.remaining.loss), min(left.delta, whole.remaining.delta))
+        return Balance(budget_of(share), spent, smaller)
+    if is_shared(connection, dataset):
+        return Balance(Amount(), spent, Amount())
+    return Balance(whole.budget, spent, whole.remaining)
+
+
+def _entry_from(row: Row, settled: set[str]) -> Entry:
+    return Entry(
+        dataset=row["dataset"],
+        sequence=row["sequence"],
+        kind=row["kind"],
+        id=row["reference"],
+        analyst=row["analyst"],
+        amount=Amount(row["loss"], row["delta"]),
+        plan_key=row["plan_key"],
+        version=row["version"],
+        note=_parse_note(row),
+        time=row["time"],
+        digest=row["digest"],
+        settled=row["reference"] in settled if row["kind"] == "reserve" else None,
+    )
+
+
+def _parse_note(row: Row) -> Mapping[str, Any]:
+    try:
+        return dict(json.loads(row["note"]))
+    except (TypeError, ValueError):
+        what = f"Entry {row['sequence']} of dataset {row['dataset']!r}"
+        raise tampered(what) from None

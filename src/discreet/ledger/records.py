@@ -1,0 +1,176 @@
+"""What goes into the ledger and what comes out: small frozen values, no database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.accounting.amounts import Amount
+from discreet.accounting.filters import Accountant
+from discreet.certificates import Relation
+from discreet.errors import ArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is promised for a data set; fixed when it is registered.
+
+    Attributes:
+        dataset: The name the owner gave; never derived from rows.
+        relation: ``replace-one`` or ``add-remove``.
+        accountant: ``basic`` (sums of epsilon and delta) or ``zcdp`` (sums of rho).
+        epsilon: The promised epsilon.
+        delta: The promised delta.
+        budget: What may be spent, in the accountant's units.
+        schema_digest: The fingerprint of the public schema.
+    """
+
+    dataset: str
+    relation: Relation
+    accountant: Accountant
+    epsilon: float
+    delta: float
+    budget: Amount
+    schema_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A registered data set: its terms, and when they were fixed (ISO 8601, UTC)."""
+
+    terms: Terms
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a data set's chain when a release was made; the release carries it.
+
+    ``Ledger.verify`` compares heads with the chain and so finds a ledger that was cut short.
+    """
+
+    dataset: str
+    sequence: int
+    digest: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the head as a JSON object."""
+        return {"dataset": self.dataset, "sequence": self.sequence, "digest": self.digest}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Head:
+        """Return the head that ``to_json`` wrote.
+
+        >>> Head.from_json(Head("adult", 3, "ab").to_json())
+        Head(dataset='adult', sequence=3, digest='ab')
+        """
+        wanted = {"dataset": str, "sequence": int, "digest": str}
+        if not isinstance(data, Mapping) or not all(
+            isinstance(data.get(name), kind) for name, kind in wanted.items()
+        ):
+            raise ArgumentError(
+                f"A head must be an object with dataset, sequence and digest, got {data!r}."
+                " Take it from a release as it was saved."
+            )
+        return cls(data["dataset"], data["sequence"], data["digest"])
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A charge that is asked for: what it costs, which plan it is for, public facts about it."""
+
+    charge: Amount
+    plan_key: str
+    note: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge that is already spent, waiting for its release."""
+
+    id: str
+    dataset: str
+    charge: Amount
+    plan_key: str
+    analyst: str | None
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A settled release: the JSON text as it was stored, and the head it carries."""
+
+    body: str
+    head: Head
+    reservation: str
+    version: str
+    plan_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What was granted, what was spent and what can still be spent."""
+
+    budget: Amount
+    spent: Amount
+    remaining: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a data set's history.
+
+    Attributes:
+        kind: ``register``, ``allot``, ``reserve`` or ``settle``.
+        id: Its own id; a settlement has the id of its reservation.
+        amount: The budget (register, allot) or the charge (reserve); zero for a settlement.
+        settled: For a reservation, whether its release was stored; ``None`` for other kinds. A
+            reservation whose process died stays ``False``, and stays spent.
+    """
+
+    dataset: str
+    sequence: int
+    kind: str
+    id: str
+    analyst: str | None
+    amount: Amount
+    plan_key: str
+    version: str
+    note: Mapping[str, Any]
+    time: str
+    digest: str
+    settled: bool | None
+
+    @property
+    def head(self) -> Head:
+        """Return this entry as a head that ``verify`` can check later."""
+        return Head(self.dataset, self.sequence, self.digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the line as plain data: amounts as exact decimal texts."""
+        return {
+            "sequence": self.sequence,
+            "time": self.time,
+            "kind": self.kind,
+            "id": self.id,
+            "analyst": self.analyst,
+            **self.amount.to_json(),
+            "settled": self.settled,
+            "version": self.version,
+            "note": dict(self.note),
+            "digest": self.digest,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What ``verify`` found: one sentence per problem, and how many entries it checked."""
+
+    entries: int
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Say whether nothing was found."""
+        return not self.problems

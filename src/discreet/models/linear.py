@@ -1,0 +1,67 @@
+"""Recognise models that are a weighted sum of columns, so that curves need no model calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.schema import FloatArray
+
+_REGRESSORS = ("LinearRegression", "Ridge", "Lasso", "ElasticNet")
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """prediction = link(intercept + columns . weights)."""
+
+    weights: FloatArray
+    intercept: float
+    logistic: bool
+
+    def scores(self, columns: FloatArray) -> FloatArray:
+        """Return the sum before the link."""
+        from discreet.models.kernels import linear_scores
+
+        return np.asarray(linear_scores(columns, self.weights, self.intercept))
+
+    def shifted(self, scores: FloatArray, shifts: FloatArray) -> FloatArray:
+        """Return link(score + shift) for every score (rows) and shift (columns)."""
+        from discreet.models.kernels import shifted_identity, shifted_logistic
+
+        out = np.empty((len(scores), len(shifts)))
+        (shifted_logistic if self.logistic else shifted_identity)(scores, shifts, out)
+        return out
+
+    def predict(self, columns: FloatArray) -> FloatArray:
+        """Return the predictions of encoded rows."""
+        return self.shifted(self.scores(columns), np.zeros(1))[:, 0]
+
+
+def linear_form(estimator: Any, output: str, class_index: int) -> LinearForm | None:
+    """Return the linear form of an estimator, or None if it is not of a known kind."""
+    scale, shift = 1.0, 0.0
+    if type(estimator).__name__ == "Pipeline" and _is_sklearn(estimator):
+        if [type(step).__name__ for _, step in estimator.steps[:-1]] != ["StandardScaler"]:
+            return None
+        scaler, estimator = estimator.steps[0][1], estimator.steps[-1][1]
+        scale = 1.0 / scaler.scale_ if scaler.scale_ is not None else 1.0
+        shift = -scaler.mean_ * scale if scaler.mean_ is not None else 0.0
+    name = type(estimator).__name__
+    if not _is_sklearn(estimator) or not hasattr(estimator, "coef_"):
+        return None
+    logistic = name == "LogisticRegression" and output in ("probability", "margin")
+    if not (logistic or (name in _REGRESSORS and output == "value")):
+        return None
+    weights = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    if len(weights) != 1:
+        return None
+    sign = -1.0 if logistic and class_index == 0 else 1.0
+    intercept = float(np.ravel(estimator.intercept_)[0]) + float(np.sum(weights[0] * shift))
+    folded = np.ascontiguousarray(sign * weights[0] * scale)
+    return LinearForm(folded, sign * intercept, output == "probability")
+
+
+def _is_sklearn(estimator: Any) -> bool:
+    return type(estimator).__module__.split(".")[0] == "sklearn"

@@ -1,0 +1,282 @@
+"""Models seen through one adapter: encoded rows in, one bounded number per row out."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.certificates import Box
+from discreet.errors import ModelError
+from discreet.models.linear import LinearForm, linear_form
+from discreet.schema import FloatArray, Schema
+
+Output = Literal["auto", "probability", "margin", "value"]
+_METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
+_PROBE_ROWS = 64
+
+
+class Model:
+    """A scikit-learn estimator, a pipeline or a function, and what of it is explained.
+
+    Args:
+      model: a fitted estimator, or a function of a float64 matrix with one row per record.
+      output: ``probability`` (default for classifiers), ``margin`` or ``value`` (regressors,
+        functions).
+      class_: the class whose probability or margin is meant; the second of two by default.
+      bounds: least and greatest output; predictions are clipped to them. Probabilities have
+        (0, 1); everything else needs public bounds from you.
+      name: a stable name for a function, so that its releases can be found again.
+
+    An estimator with ``feature_names_in_`` gets a data frame with the schema's names and original
+    category values; anything else gets float64 in schema order with category codes. The target and
+    the id are never included.
+
+    Guarantees:
+      - Every prediction lies in ``bounds``; NaN, or a row on which the model fails, becomes the
+        middle of the bounds. No error depends on a row. [clip-predictions]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        output: Output = "auto",
+        class_: Any = None,
+        bounds: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._model = model
+        self.output = _choose_output(model, output)
+        self.class_index = _class_index(model, self.output, class_)
+        self.bounds = _choose_bounds(self.output, bounds)
+        self.fingerprint = _fingerprint(model, name)
+
+    def __repr__(self) -> str:
+        kind = type(self._model).__name__
+        return (
+            f"Model({kind}, output={self.output!r}, bounds=({self.bounds.low:g}, {self.bounds.high:g}))"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return what identifies the model in a plan; never the model itself."""
+        return {
+            "kind": type(self._model).__name__,
+            "fingerprint": self.fingerprint,
+            "output": self.output,
+            "class_index": self.class_index,
+            "bounds": [self.bounds.low, self.bounds.high],
+        }
+
+    def bind(self, schema: Schema) -> BoundModel:
+        """Fit the model to a schema's encoding and try it on public rows.
+
+        Raises:
+          ModelError: if it needs columns the schema lacks or fails on rows drawn from the schema.
+        """
+        columns = self._columns(schema)
+        probe = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
+        bound = self._first_that_works(schema, columns, probe)
+        form = linear_form(self._model, self.output, self.class_index)
+        if form is None or not self._sees_encoding(schema, columns):
+            return bound
+        agrees = np.allclose(form.predict(probe), bound.call(probe), rtol=1e-9, atol=1e-9)
+        return BoundModel(columns, self.bounds, bound.call, form) if agrees else bound
+
+    def _columns(self, schema: Schema) -> tuple[str, ...]:
+        names = getattr(self._model, "feature_names_in_", None)
+        if names is None:
+            width = getattr(self._model, "n_features_in_", len(schema.features))
+            if width != len(schema.features):
+                raise ModelError(
+                    f"model must take the schema's {len(schema.features)} features, got one with "
+                    f"{width}. Take the other columns out of the schema or fit it again."
+                )
+            return schema.features
+        missing = [str(name) for name in names if name not in schema.features]
+        if missing:
+            raise ModelError(
+                f"model must use features of the schema, got {missing[0]!r} besides. "
+                "Add it to the schema, or check that it is not the target."
+            )
+        return tuple(str(name) for name in names)
+
+    def _sees_encoding(self, schema: Schema, columns: tuple[str, ...]) -> bool:
+        from discreet.schema import Number
+
+        named = hasattr(self._model, "feature_names_in_")
+        return not named or all(isinstance(schema[name], Number) for name in columns)
+
+    def _first_that_works(
+        self, schema: Schema, columns: tuple[str, ...], probe: FloatArray
+    ) -> BoundModel:
+        """Try the ways to hand rows over: a matrix, or frames with plain or categorical columns."""
+        named = hasattr(self._model, "feature_names_in_")
+        ways = [_frame_maker(schema, columns, c) for c in (False, True)] if named else [_as_matrix]
+        failure: Exception | None = None
+        for make_input in ways:
+            call = _Call(self._model, self.output, self.class_index, make_input)
+            try:
+                call(probe)
+            except Exception as error:  # public rows: whatever the model raises may be shown
+                failure = failure or error
+                continue
+            return BoundModel(columns, self.bounds, call)
+        raise ModelError(
+            "model must predict rows drawn from the schema, but it failed: "
+            f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
+        ) from failure
+
+
+@dataclass(frozen=True)
+class BoundModel:
+    """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out."""
+
+    columns: tuple[str, ...]
+    bounds: Box
+    call: Callable[[FloatArray], FloatArray] = field(repr=False)
+    linear: LinearForm | None = None
+
+    @property
+    def fill(self) -> float:
+        """What replaces NaN and rows on which the model fails."""
+        return self.bounds.low / 2 + self.bounds.high / 2
+
+    def predict(self, rows: FloatArray) -> FloatArray:
+        """Return one number per row; rows on which the model raises are found by bisection."""
+        try:
+            return self.call(rows)
+        except Exception:  # the model is foreign code; which row upset it must not be seen
+            if len(rows) == 1:
+                return np.full(1, np.nan)
+            half = len(rows) // 2
+            return np.concatenate([self.predict(rows[:half]), self.predict(rows[half:])])
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of the model on a matrix of encoded rows."""
+
+    model: Any
+    output: str
+    class_index: int
+    make_input: Callable[[FloatArray], Any]
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        import joblib
+
+        # Forests add up their trees in whatever order threads finish: sequential is repeatable.
+        with joblib.parallel_config(backend="sequential"):
+            answer = np.asarray(self._function()(self.make_input(rows)), dtype=np.float64)
+        if self.output == "probability" and answer.ndim == 2:
+            answer = answer[:, self.class_index]
+        elif self.output == "margin":
+            answer = self._margin(answer)
+        if answer.shape == (len(rows), 1):
+            answer = answer[:, 0]
+        if answer.shape != (len(rows),):
+            raise ModelError(f"model must return one number per row, got shape {answer.shape}.")
+        return answer
+
+    def _function(self) -> Callable[[Any], Any]:
+        function: Callable[[Any], Any] = getattr(self.model, _METHODS[self.output], self.model)
+        return function
+
+    def _margin(self, answer: FloatArray) -> FloatArray:
+        if answer.ndim == 2 and answer.shape[1] > 1:
+            return answer[:, self.class_index]
+        return answer if self.class_index == 1 else -answer
+
+
+def as_model(model: Any) -> Model:
+    """Return a ``Model``, wrapping estimators and functions with the defaults."""
+    return model if isinstance(model, Model) else Model(model)
+
+
+def _as_matrix(rows: FloatArray) -> FloatArray:
+    return rows
+
+
+def _frame_maker(
+    schema: Schema, columns: tuple[str, ...], categorical: bool
+) -> Callable[[FloatArray], Any]:
+    def make(rows: FloatArray) -> Any:
+        import pandas as pd
+
+        frame: dict[str, Any] = {
+            name: schema[name].decode(rows[:, i]) for i, name in enumerate(columns)
+        }
+        if categorical:
+            for name in columns:
+                values = getattr(schema[name], "values", None)
+                if values is not None:
+                    frame[name] = pd.Categorical(frame[name], categories=list(values))
+        return pd.DataFrame(frame, copy=False)
+
+    return make
+
+
+def _choose_output(model: Any, output: Output) -> str:
+    if output not in ("auto", *_METHODS):
+        raise ModelError(f"output must be one of auto, probability, margin, value, got {output!r}.")
+    if output != "auto":
+        if output != "value" and not hasattr(model, _METHODS[output]) and not callable(model):
+            raise ModelError(f"model must have {_METHODS[output]} for output={output!r}, got none.")
+        return output
+    if hasattr(model, "predict_proba"):
+        return "probability"
+    if hasattr(model, "classes_"):
+        raise ModelError(
+            f"model must have predict_proba, got {type(model).__name__}. "
+            "Use dc.Model(model, output='margin', bounds=...) or calibrate it."
+        )
+    if not hasattr(model, "predict") and not callable(model):
+        raise ModelError(f"model must be an estimator or a function, got {type(model).__name__}.")
+    return "value"
+
+
+def _class_index(model: Any, output: str, class_: Any) -> int:
+    classes = getattr(model, "classes_", None)
+    if output == "value" or classes is None:
+        if class_ is not None:
+            raise ModelError(f"class_ must be left out for a model without classes, got {class_!r}.")
+        return 1
+    known = list(classes)
+    if class_ is None:
+        if len(known) != 2:
+            raise ModelError(f"class_ must name one of {known} when there are not two classes.")
+        return 1
+    if class_ not in known:
+        raise ModelError(f"class_ must be one of {known}, got {class_!r}.")
+    return known.index(class_)
+
+
+def _choose_bounds(output: str, bounds: tuple[float, float] | None) -> Box:
+    if bounds is None:
+        if output == "probability":
+            return Box(0.0, 1.0)
+        raise ModelError(
+            "bounds must be given for a model whose output is not a probability. "
+            "Use dc.Model(model, bounds=(low, high)) with public bounds."
+        )
+    low, high = (float(bound) for bound in bounds)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ModelError(f"bounds must be finite with low below high, got {bounds!r}.")
+    return Box(low, high)
+
+
+def _fingerprint(model: Any, name: str | None) -> str:
+    if name is not None:
+        return f"name:{name}"
+    if hasattr(model, "get_params"):
+        import joblib
+
+        try:
+            return f"hash:{joblib.hash(model)}"
+        except Exception:  # not every estimator can be pickled, and then none is the same as another
+            return f"once:{secrets.token_hex(16)}"
+    # A function's code does not say what it closes over: never take two for the same.
+    return f"once:{secrets.token_hex(16)}"

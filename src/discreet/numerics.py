@@ -1,0 +1,141 @@
+"""Checks of arguments, and arithmetic that is rounded against ourselves.
+
+A privacy cost may be overstated by a rounding, never understated. ``up`` and ``down`` name the
+direction; budgets are whole numbers of ``UNIT`` so that a sum of charges has no rounding at all.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from decimal import Context, Decimal
+from numbers import Real
+
+from discreet.errors import ArgumentError
+
+UNIT = Decimal("1e-12")
+"""One unit of a budget. Charges are rounded up to a whole number of units, budgets down."""
+
+_UNITS_PER_ONE = 10**12
+
+_EXACT = Context(prec=60)
+"""Wide enough for every amount, whatever precision the caller's thread has set."""
+
+LARGEST_UNITS = 2**62
+"""Amounts stay below this, so that two of them add up inside a 64-bit column."""
+
+
+def up(value: float, ulps: int = 4) -> float:
+    """Return ``value`` moved up by a few floats: more than a handful of operations can lose."""
+    for _ in range(ulps):
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+def down(value: float, ulps: int = 4) -> float:
+    """Return ``value`` moved down by a few floats."""
+    for _ in range(ulps):
+        value = math.nextafter(value, -math.inf)
+    return value
+
+
+def to_units(amount: float | Decimal) -> int:
+    """Return a charge as whole units, rounded up.
+
+    >>> to_units(0.1)
+    100000000000
+    >>> to_units(1e-13)
+    1
+    """
+    return _whole_units(amount, upwards=True)
+
+
+def to_budget_units(amount: float | Decimal) -> int:
+    """Return a budget as whole units, rounded down.
+
+    >>> to_budget_units(1e-13)
+    0
+    """
+    return _whole_units(amount, upwards=False)
+
+
+def from_units(units: int) -> Decimal:
+    """Return whole units as an exact decimal.
+
+    >>> from_units(100000000000) == Decimal("0.1")
+    True
+    """
+    return _EXACT.multiply(Decimal(units), UNIT)
+
+
+def format_units(units: int) -> str:
+    """Return whole units as a plain decimal text without an exponent.
+
+    >>> format_units(1), format_units(3000000000000)
+    ('0.000000000001', '3')
+    """
+    return format(from_units(units).normalize(_EXACT), "f")
+
+
+def power_of_two_at_most(value: float) -> float:
+    """Return the largest power of two that does not exceed a positive number.
+
+    >>> power_of_two_at_most(0.3), power_of_two_at_most(4.0)
+    (0.25, 4.0)
+    """
+    return math.ldexp(0.5, math.frexp(value)[1])
+
+
+def check_positive(name: str, value: float, hint: str = "") -> None:
+    """Raise unless ``value`` is a finite positive number."""
+    if not _is_number(value) or not 0 < value <= sys.float_info.max:
+        raise ArgumentError(_sentence(name, "a positive finite number", value, hint))
+
+
+def check_finite(name: str, value: object, hint: str = "") -> None:
+    """Raise unless ``value`` is a finite number."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:  # type: ignore[arg-type]
+        raise ArgumentError(_sentence(name, "a finite number", value, hint))
+
+
+def check_probability(name: str, value: float, hint: str = "") -> None:
+    """Raise unless ``0 <= value < 1``."""
+    if not _is_number(value) or not 0 <= value < 1:
+        raise ArgumentError(_sentence(name, "at least 0 and below 1", value, hint))
+
+
+def check_whole(name: str, value: int, low: int, high: int | None = None, hint: str = "") -> None:
+    """Raise unless ``value`` is a whole number between ``low`` and ``high``."""
+    allowed = f"a whole number of at least {low}" + ("" if high is None else f" and at most {high}")
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or value < low or (high is not None and value > high):
+        raise ArgumentError(_sentence(name, allowed, value, hint))
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...], hint: str = "") -> None:
+    """Raise unless ``value`` is one of the allowed words."""
+    if value not in allowed:
+        raise ArgumentError(_sentence(name, "one of " + ", ".join(allowed), value, hint))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _sentence(name: str, constraint: str, value: object, hint: str) -> str:
+    return f"{name} must be {constraint}, got {value!r}." + (f" {hint}" if hint else "")
+
+
+def _whole_units(amount: float | Decimal, *, upwards: bool) -> int:
+    if isinstance(amount, bool) or not isinstance(amount, Real | Decimal):
+        raise ArgumentError(f"An amount must be a number, got {amount!r}.")
+    exact = amount if isinstance(amount, Decimal) else Decimal(repr(float(amount)))
+    if not exact.is_finite() or exact < 0:
+        raise ArgumentError(f"An amount must be finite and not negative, got {amount!r}.")
+    if exact >= LARGEST_UNITS // _UNITS_PER_ONE:
+        raise ArgumentError(f"An amount must be below {LARGEST_UNITS} units, got {amount!r}.")
+    # Integers, not decimals: a decimal quotient is rounded before it can be rounded up.
+    numerator, denominator = exact.as_integer_ratio()
+    whole, rest = divmod(numerator * _UNITS_PER_ONE, denominator)
+    return whole + int(upwards and rest > 0)

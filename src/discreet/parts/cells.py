@@ -1,0 +1,89 @@
+"""Counting records in the cells of a public partition: histograms, rugs, row counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise, NoiseName, count_noise
+from discreet.numerics import check_whole
+from discreet.plans import Histogram, Setting, Stage
+from discreet.schema import Bins, FloatArray, Number
+
+LARGEST_TABLE = 2**22
+"""The most cells a histogram may have."""
+
+
+def partition(
+    setting: Setting, columns: Sequence[str], bins: int | Mapping[str, int]
+) -> dict[str, Bins]:
+    """Return the public bins of every column."""
+    cells: dict[str, Bins] = {}
+    for name in columns:
+        count = bins if isinstance(bins, int) else bins.get(name, 20)
+        if isinstance(setting.schema[name], Number):
+            check_whole("bins", count, 1, LARGEST_TABLE)
+        cells[name] = setting.schema[name].bins(count)
+    size = math.prod(len(part) for part in cells.values())
+    if size > LARGEST_TABLE:
+        raise ArgumentError(
+            f"columns must have at most {LARGEST_TABLE} cells together, got {size}. "
+            "Ask for fewer columns or bins."
+        )
+    return cells
+
+
+def count_stage(
+    name: str,
+    cells: Mapping[str, Bins],
+    setting: Setting,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: NoiseName = "auto",
+) -> Stage:
+    """Return the stage that counts the records of every cell."""
+    shape = tuple(len(part) for part in cells.values())
+
+    def index(block: Block) -> NDArray[np.int64]:
+        places = [part.index(block[column]) for column, part in cells.items()]
+        return np.asarray(np.ravel_multi_index(places, shape), dtype=np.int64)
+
+    contribution = CellContribution(tuple(cells), math.prod(shape), index)
+    noise = count_noise(
+        contribution.certificate,
+        relation=setting.relation,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+    )
+    return Stage(name, contribution, noise)
+
+
+def size_stage(column: str, setting: Setting, *, epsilon: float) -> Stage:
+    """Return the stage that counts all records, for a relation in which their number is private."""
+    return count_stage(
+        "number of records", {column: Bins(("all",), (0.0, 0.0))}, setting, epsilon=epsilon
+    )
+
+
+def build_histogram(
+    cells: Mapping[str, Bins], noisy_counts: FloatArray, noise: Noise, *, level: float, clip: bool
+) -> Histogram:
+    """Return the released histogram; ``clip`` raises negative counts to zero, which is free."""
+    counts = np.maximum(noisy_counts, 0.0) if clip else noisy_counts
+    return Histogram(
+        columns=tuple(cells),
+        labels=tuple(part.labels for part in cells.values()),
+        edges=tuple(part.edges for part in cells.values()),
+        counts=tuple(counts.tolist()),
+        noise_std=noise.std,
+        half_width=noise.half_width(level),
+        level=level,
+    )

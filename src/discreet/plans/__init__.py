@@ -1,0 +1,18 @@
+"""Plans, their results, and releases."""
+
+from discreet.plans.plan import Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.release import Release
+from discreet.plans.results import Curve, Histogram, Result
+
+__all__ = [
+    "Curve",
+    "Histogram",
+    "Plan",
+    "Program",
+    "Release",
+    "Releaser",
+    "Result",
+    "Setting",
+    "Stage",
+    "share_out",
+]

@@ -1,0 +1,116 @@
+"""A release: the noisy answer, what was proven about it, and where it stands in the ledger."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.certificates import Guarantee
+from discreet.errors import ReleaseError
+from discreet.ledger import Head
+from discreet.plans.results import Result
+
+FORMAT = 1
+"""Version of the JSON shape. A reader refuses what it does not know."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What left the table. Safe to share: it holds no row and no exact statistic.
+
+    Attributes:
+      value: the noisy answer.
+      guarantee: the promise, with the statements and assumptions it rests on.
+      plan: the question, as plain data.
+      stages: mechanism, noise, event and certificate of every noisy step.
+      dataset: name of the data set in the ledger.
+      version: the owner's label of the data set's state.
+      id: the reservation that paid for it.
+      created: time of the release, UTC.
+      head: place in the ledger's hash chain; proves later that the ledger was not cut short.
+    """
+
+    value: Result
+    guarantee: Guarantee
+    plan: dict[str, Any]
+    stages: tuple[dict[str, Any], ...]
+    dataset: str
+    version: str
+    id: str
+    created: str
+    head: Head | None = None
+
+    def __repr__(self) -> str:
+        return f"Release({self.plan['kind']} of {self.dataset!r}: {self.guarantee})"
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the answer with its noise; returns a display with ``ax_`` and ``figure_``."""
+        return self.value.plot(ax, title=title or f"{self.plan['kind']} — {self.guarantee}")
+
+    def with_head(self, head: Head) -> Release:
+        """Return the release with its place in the ledger."""
+        return replace(self, head=head)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the release as plain data, without loss."""
+        return {
+            "format": FORMAT,
+            "id": self.id,
+            "dataset": self.dataset,
+            "version": self.version,
+            "created": self.created,
+            "plan": self.plan,
+            "value": self.value.to_json(),
+            "guarantee": self.guarantee.to_json(),
+            "stages": list(self.stages),
+            "head": None if self.head is None else self.head.to_json(),
+        }
+
+    def dumps(self) -> str:
+        """Return the release as a JSON text."""
+        return json.dumps(self.to_json(), allow_nan=False)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release to a JSON file."""
+        target = Path(path)
+        try:
+            target.write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
+        except OSError as error:
+            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
+        return target
+
+    @classmethod
+    def loads(cls, text: str) -> Release:
+        """Read a release from a JSON text."""
+        try:
+            plain = json.loads(text)
+            if plain["format"] != FORMAT:
+                raise ReleaseError(
+                    f"format must be {FORMAT}, got {plain['format']!r}. Use a newer discreet."
+                )
+            head = plain["head"]
+            return cls(
+                value=Result.read(plain["value"]),
+                guarantee=Guarantee.from_json(plain["guarantee"]),
+                plan=plain["plan"],
+                stages=tuple(plain["stages"]),
+                dataset=plain["dataset"],
+                version=plain["version"],
+                id=plain["id"],
+                created=plain["created"],
+                head=None if head is None else Head.from_json(head),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ReleaseError(
+                f"The text must be a release saved by discreet, got a fault at {error}."
+            ) from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """Read a release from a JSON file."""
+        try:
+            return cls.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from None

@@ -1,0 +1,173 @@
+"""What releases hold: noisy numbers with their bands, as frames, JSON and pictures.
+
+Nothing here has seen a raw row. Every result says how wide its noise is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.errors import ReleaseError
+from discreet.schema import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS: dict[str, type[Result]] = {}
+
+
+class Result(ABC):
+    """A released value that can be drawn, tabled and saved."""
+
+    type_name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.type_name = cls.__name__
+        _KINDS[cls.__name__] = cls
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """Return the numbers as a data frame."""
+
+    @abstractmethod
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the numbers with their noise; returns a display with ``ax_`` and ``figure_``."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain data, without loss."""
+        return {"type": self.type_name, **_plain(asdict(self))}  # type: ignore[call-overload]
+
+    @classmethod
+    def read(cls, plain: dict[str, Any]) -> Result:
+        """Build a result from plain data."""
+        stored = dict(plain)
+        name = stored.pop("type", None)
+        if name not in _KINDS:
+            raise ReleaseError(f"value must be one of {', '.join(sorted(_KINDS))}, got {name!r}.")
+        kind = _KINDS[name]
+        if set(stored) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+            raise ReleaseError(f"A saved {name} must have the fields of this version.")
+        return kind._from_plain(stored)
+
+    @classmethod
+    def _from_plain(cls, stored: dict[str, Any]) -> Result:
+        return cls(**{name: _tuples(value) for name, value in stored.items()})
+
+
+@dataclass(frozen=True)
+class Histogram(Result):
+    """Noisy counts of cells; for several columns one axis each.
+
+    Attributes:
+      columns: the columns counted.
+      labels: the cells' names along every column.
+      edges: bin edges of numeric columns, None for categories.
+      counts: noisy counts, flat, in row-major order.
+      noise_std: standard deviation of the noise on a count.
+      half_width: a count is within this of the true one with probability ``level``.
+      level: see ``half_width``.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    edges: tuple[tuple[float, ...] | None, ...]
+    counts: tuple[float, ...]
+    noise_std: float
+    half_width: float
+    level: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of cells along every column."""
+        return tuple(len(names) for names in self.labels)
+
+    def to_array(self) -> FloatArray:
+        """Return the counts with one axis per column."""
+        return np.asarray(self.counts, dtype=np.float64).reshape(self.shape)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell: its labels, the noisy count and the band."""
+        import pandas as pd
+
+        index = pd.MultiIndex.from_product(self.labels, names=self.columns)
+        frame = index.to_frame(index=False)
+        counts = np.asarray(self.counts)
+        frame["count"] = counts
+        frame["low"] = np.maximum(counts - self.half_width, 0.0)
+        frame["high"] = counts + self.half_width
+        return frame
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw bars with noise bands, or a map for two columns."""
+        from discreet.display import HistogramDisplay
+
+        return HistogramDisplay(self).plot(ax, title=title)
+
+
+@dataclass(frozen=True)
+class Curve(Result):
+    """A noisy curve over the values of a feature.
+
+    Attributes:
+      feature: the column on the horizontal axis.
+      x: grid points; for a category its codes.
+      labels: names of the grid points if the feature is a category, else None.
+      y: noisy values, after free post-processing.
+      low: lower end of the noise band of each value.
+      high: upper end of the noise band.
+      level: every exact value is inside its band with this probability.
+      noise_std: standard deviation of the noise on a value.
+      quantity: what ``y`` measures.
+      rug: a private histogram of the feature, where other tools draw the rows themselves.
+    """
+
+    feature: str
+    x: tuple[float, ...]
+    labels: tuple[str, ...] | None
+    y: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    level: float
+    noise_std: float
+    quantity: str
+    rug: Histogram | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per grid point: its value, the noisy curve and the band."""
+        import pandas as pd
+
+        points = self.x if self.labels is None else self.labels
+        return pd.DataFrame({self.feature: points, "value": self.y, "low": self.low, "high": self.high})
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the curve with its noise band, the private histogram below it."""
+        from discreet.display import CurveDisplay
+
+        return CurveDisplay(self).plot(ax, title=title)
+
+    @classmethod
+    def _from_plain(cls, stored: dict[str, Any]) -> Result:
+        rug = stored.pop("rug")
+        built = {name: _tuples(value) for name, value in stored.items()}
+        return cls(**built, rug=None if rug is None else Histogram(**_each_tuples(rug)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(entry) for entry in value) if isinstance(value, list) else value
+
+
+def _each_tuples(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: _tuples(value) for name, value in stored.items()}

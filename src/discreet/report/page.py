@@ -1,0 +1,121 @@
+"""One self-contained HTML page: pictures, promises, budget. Opens anywhere, loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ArgumentError, ReleaseError
+from discreet.plans import Release
+from discreet.session import Session
+
+Annotate = Callable[[Release, Any], None]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A finished page; notebooks show it, ``save`` writes it."""
+
+    html: str
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        target = Path(path)
+        try:
+            target.write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def report(
+    releases: Release | Sequence[Release],
+    *,
+    session: Session | None = None,
+    title: str = "Private release",
+    note: str = "",
+    annotate: Annotate | None = None,
+) -> Page:
+    """Make a page of releases: what was asked, the answer with its noise, what is promised.
+
+    Args:
+      releases: one release or several.
+      session: adds the budget and the ledger's history.
+      title: heading of the page.
+      note: a paragraph below the heading.
+      annotate: called with every release and its display, to draw on the picture.
+
+    Guarantees:
+      - Reads releases and the ledger, never a row. [one-door]
+    """
+    shown = [releases] if isinstance(releases, Release) else list(releases)
+    if not shown or not all(isinstance(release, Release) for release in shown):
+        raise ArgumentError("releases must be a release or a non-empty list of releases.")
+    html = _template().render(
+        title=title,
+        note=note,
+        cards=[_card(release, annotate) for release in shown],
+        budget=None if session is None else _budget(session),
+    )
+    return Page(html)
+
+
+def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
+    asked = dict(release.plan["arguments"])
+    asked.pop("model", None)
+    about = asked.pop("feature", None) or " × ".join(asked.pop("columns", []))
+    return {
+        "kind": f"{release.plan['kind'].replace('_', ' ').capitalize()} of {about}",
+        "asked": ", ".join(f"{name} = {value}" for name, value in asked.items()),
+        "guarantee": str(release.guarantee),
+        "simulation": release.guarantee.simulation,
+        "statements": ", ".join(release.guarantee.statements),
+        "assumptions": release.guarantee.assumptions,
+        "stages": release.stages,
+        "picture": _picture(release, annotate),
+        "id": release.id,
+        "created": release.created,
+    }
+
+
+def _picture(release: Release, annotate: Annotate | None) -> str:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    display = release.value.plot(figure.add_subplot())
+    if annotate is not None:
+        annotate(release, display)
+    buffer = io.BytesIO()
+    FigureCanvasAgg(figure)
+    figure.savefig(buffer, format="png", dpi=130)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _budget(session: Session) -> dict[str, Any]:
+    balance = session.balance
+    return {
+        "dataset": session.dataset,
+        "left": str(session.remaining),
+        "share": float(balance.spent.loss / balance.budget.loss),
+        "history": [_line(entry) for entry in session.history().to_dict("records")],
+    }
+
+
+def _line(entry: dict[Any, Any]) -> dict[str, Any]:
+    plan = entry["note"].get("plan", {})
+    return {**entry, "about": plan.get("kind", "").replace("_", " ")}
+
+
+def _template() -> Any:
+    from jinja2 import Environment, PackageLoader
+
+    environment = Environment(loader=PackageLoader("discreet.report", "templates"), autoescape=True)
+    return environment.get_template("page.html")

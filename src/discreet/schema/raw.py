@@ -1,0 +1,153 @@
+"""Columns as they arrive from any source, brought to two shapes: floats, or codes of distinct values.
+
+Nothing here raises because of a value, and nothing treats a value differently because of the rows
+beside it: what cannot be read as a number becomes NaN, what has no text becomes missing. Equality
+of category values is equality of their texts (``category_text``), then of the numbers these write
+out (``plain_text``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORDS = {"true": 1.0, "false": 0.0}
+"""How files write truth values; a frame holds them as numbers."""
+
+_HASHED_KINDS = {"string", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
+"""Kinds of object columns whose equal values have equal texts, so that they may be hashed."""
+
+
+@dataclass(frozen=True, repr=False)
+class Codes:
+    """A column as indices into its distinct values; -1 is missing."""
+
+    index: NDArray[np.int64]
+    values: list[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Texts:
+    """A column of texts as an Arrow array of bytes, which need not be valid UTF-8."""
+
+    array: Any
+
+    def floats(self) -> NDArray[np.float64]:
+        """Return the numbers the texts write out, NaN for other texts."""
+        import pyarrow as pa
+
+        try:  # what Arrow reads as a number, Python reads as the same one
+            numbers = self.array.cast(pa.large_string()).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return as_floats(self.codes())
+        return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def codes(self) -> Codes:
+        """Return codes of the distinct texts."""
+        import pyarrow as pa
+
+        encoded = self.array.dictionary_encode()
+        index = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return Codes(index, [category_text(value) for value in encoded.dictionary.to_pylist()])
+
+
+RawColumn = NDArray[Any] | Codes | Texts
+
+
+def as_floats(values: RawColumn) -> NDArray[np.float64]:
+    """Return a column as floats, NaN where a value is no number."""
+    if isinstance(values, Texts):
+        return values.floats()
+    if isinstance(values, Codes):
+        table = np.asarray([*map(_as_float, values.values), np.nan])
+        return table[values.index]
+    if values.dtype.kind in "fiub":
+        with np.errstate(over="ignore"):  # wider floats may be beyond ours
+            return values.astype(np.float64, copy=False)
+    if values.dtype.kind in "mM":
+        return np.full(len(values), np.nan)
+    return np.asarray([_as_float(value) for value in values.tolist()], dtype=np.float64)
+
+
+def as_codes(values: RawColumn) -> Codes:
+    """Return a column as codes of its distinct values."""
+    import pandas as pd
+
+    if isinstance(values, Texts):
+        return values.codes()
+    if isinstance(values, Codes):
+        return values
+    hashable = _to_objects(values) if values.dtype.kind not in "iub" else values
+    if hashable.dtype.kind == "O" and pd.api.types.infer_dtype(hashable) not in _HASHED_KINDS:
+        hashable = np.fromiter(map(category_text, hashable), dtype=object, count=len(hashable))
+    index, distinct = pd.factorize(hashable)
+    return Codes(np.asarray(index, dtype=np.int64), list(distinct))
+
+
+def category_text(value: Any) -> str | None:
+    """Return how a category is written, None if it is missing or cannot be written.
+
+    >>> category_text(1), category_text(1.0), category_text(True), category_text("1")
+    ('1', '1', '1', '1')
+    """
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if _is_missing(value):
+        return None
+    number = _as_float(value)
+    try:
+        if math.isfinite(number) and number == math.floor(number):
+            exact = isinstance(value, int | np.integer | Decimal)
+            return str(int(value if exact else number))
+        return repr(number) if math.isfinite(number) else str(value)
+    except Exception:  # a foreign object's own __str__ may do anything
+        return None
+
+
+def plain_text(text: str | None) -> str | None:
+    """Return the number a text writes out in its one plain form, and any other text as it is.
+
+    >>> plain_text("1.0"), plain_text("007"), plain_text("True"), plain_text("1e-1"), plain_text("a")
+    ('1', '7', '1', '0.1', 'a')
+    """
+    try:
+        return str(int(text or ""))
+    except ValueError:
+        number = _as_float(text)
+        return category_text(number) if math.isfinite(number) else text
+
+
+def _to_objects(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f":
+        return as_floats(values)
+    if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] in ("ns", "ps", "fs", "as"):
+        values = values.astype(f"{values.dtype.kind}8[us]")  # finer ones become bare integers
+    return values.astype(object)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | np.floating | Decimal) and math.isnan(_as_float(value))
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.nan if not isinstance(value, int) else math.inf if value > 0 else -math.inf
+    except Exception:  # a foreign object's own __float__ may do anything
+        return _WORDS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan

@@ -1,0 +1,144 @@
+"""The public facts about a table: its columns in order, its target, its id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import SchemaError
+from discreet.randomness import public_generator
+from discreet.schema.columns import Category, Column, FloatArray, Number
+
+_PROBE_SEED = 20_260_415
+
+
+class Schema:
+    """Ordered columns with public bounds and values.
+
+    Args:
+      columns: name to ``Number`` or ``Category``, in the order models see them.
+      target: the column models predict; never shown to a model.
+      id: a column that names a record. It only ever feeds the keyed hash that assigns rows to
+        subsets, and needs no bounds.
+
+    Guarantees:
+      - Nothing here is read from rows, except by ``sketch``, whose drafts carry marks that
+        ``protect`` refuses.
+
+    >>> schema = Schema({"age": Number(18, 90, step=1), "home": Category("rent", "own")})
+    >>> list(schema.features)
+    ['age', 'home']
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Column], *, target: str | None = None, id: str | None = None
+    ) -> None:
+        if not columns:
+            raise SchemaError("columns must hold at least one column, got none.")
+        for name, column in columns.items():
+            if not isinstance(name, str) or not name:
+                raise SchemaError(f"A column name must be a non-empty text, got {name!r}.")
+            if not isinstance(column, Number | Category):
+                raise SchemaError(
+                    f"Column {name!r} must be a Number or a Category, got {type(column).__name__}."
+                )
+        if target is not None and not (isinstance(target, str) and target in columns):
+            raise SchemaError(f"target must be one of the columns, got {target!r}.")
+        if id is not None and not (isinstance(id, str) and id):
+            raise SchemaError(f"id must be the name of a column, got {id!r}.")
+        if id in columns:
+            raise SchemaError(f"id must not be one of the columns, got {id!r}. Leave it out of them.")
+        self._columns = dict(columns)
+        self.target = target
+        self.id = id
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._columns[name]
+        except KeyError:
+            known = ", ".join(self._columns)
+            raise SchemaError(f"column must be one of {known}, got {name!r}.") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {column}" for name, column in self._columns.items()]
+        return "\n".join(["Schema(", *lines, f"  target={self.target!r}, id={self.id!r})"])
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns a model sees: all but the target."""
+        return tuple(name for name in self._columns if name != self.target)
+
+    def position(self, name: str) -> int:
+        """Return the place of a column in encoded rows."""
+        self[name]
+        return list(self._columns).index(name)
+
+    @property
+    def unconfirmed(self) -> tuple[str, ...]:
+        """Bounds a draft read from data, as ``column.bound``; must be empty to protect a table."""
+        return tuple(
+            f"{name}.{bound}"
+            for name, column in self._columns.items()
+            for bound in column.read_from_data
+        )
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all public facts, in order."""
+        text = json.dumps(self.to_json(), sort_keys=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def draw(self, rows: int) -> FloatArray:
+        """Return public encoded rows that probe a model: the same ones for the same schema."""
+        generator = public_generator(_PROBE_SEED)
+        return np.column_stack([c.draw(generator, rows) for c in self._columns.values()])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as plain data, the same shape as the TOML file."""
+        from discreet.schema.files import to_plain
+
+        return to_plain(self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a schema from a TOML file."""
+        from discreet.schema.files import load_schema
+
+        return load_schema(Path(path))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the schema to a TOML file; bounds read from data are commented as such."""
+        from discreet.schema.files import save_schema
+
+        return save_schema(self, Path(path))
+
+    @classmethod
+    def sketch(cls, frame: Any, *, target: str | None = None, id: str | None = None) -> Schema:
+        """Draft a schema from rows, for a person to fill in. The draft is private: do not share it.
+
+        Every bound and value list in it is marked *read from data, not public*; ``protect``
+        refuses the schema until a person has replaced them and removed the marks.
+        """
+        from discreet.schema.sketch import sketch_columns
+
+        return cls(sketch_columns(frame, leave_out=id), target=target, id=id)

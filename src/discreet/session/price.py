@@ -1,0 +1,104 @@
+"""What plans would cost and how good their answers would be, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.accounting import Accountant, Amount
+from discreet.numerics import format_units
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a data set has left: epsilon (or rho, for the accountant zcdp) and delta."""
+
+    amount: Amount
+    accountant: Accountant
+
+    @property
+    def unit(self) -> str:
+        """The name of the loss: epsilon or rho."""
+        return "epsilon" if self.accountant == "basic" else "rho"
+
+    @property
+    def loss(self) -> float:
+        """The loss that is left, as a float."""
+        return float(format_units(self.amount.loss))
+
+    @property
+    def delta(self) -> float:
+        """The delta that is left, as a float."""
+        return float(format_units(self.amount.delta))
+
+    def __str__(self) -> str:
+        text = f"{self.unit}={format_units(self.amount.loss)}"
+        return text if self.accountant == "zcdp" else f"{text}, delta={self.delta:g}"
+
+    def to_json(self) -> dict[str, str]:
+        """Return both parts as exact decimal texts."""
+        plain = {self.unit: format_units(self.amount.loss)}
+        return (
+            plain if self.accountant == "zcdp" else {**plain, "delta": format_units(self.amount.delta)}
+        )
+
+
+@dataclass(frozen=True)
+class PlanPrice:
+    """One plan's share of a price."""
+
+    plan: str
+    cost: Remaining
+    expected_error: Mapping[str, float]
+    stages: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of one or several plans.
+
+    Attributes:
+      plans: every plan with its cost, noise and expected error.
+      cost: what would be charged.
+      remaining: what is left now.
+      affordable: whether the charge would be accepted now.
+      composed_epsilon: epsilon of the whole batch at the data set's delta, by privacy loss
+        distributions; tighter than the sum, and right because the batch is fixed in advance.
+    """
+
+    plans: tuple[PlanPrice, ...]
+    cost: Remaining
+    remaining: Remaining
+    affordable: bool
+    composed_epsilon: float | None
+
+    def __str__(self) -> str:
+        lines = []
+        for line in self.plans:
+            errors = ", ".join(f"{name} ± {error:.3g}" for name, error in line.expected_error.items())
+            lines.append(f"{line.plan}\n  costs {line.cost}; noise: {errors}")
+        lines.append(f"together {self.cost}; left {self.remaining}")
+        if self.composed_epsilon is not None:
+            lines.append(f"as one fixed batch: epsilon={self.composed_epsilon:.4g}")
+        if not self.affordable:
+            lines.append("NOT affordable: lower epsilon or ask for fewer answers")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the price as plain data."""
+        return {
+            "plans": [
+                {
+                    "plan": line.plan,
+                    "cost": line.cost.to_json(),
+                    "expected_error": dict(line.expected_error),
+                    "stages": list(line.stages),
+                }
+                for line in self.plans
+            ],
+            "cost": self.cost.to_json(),
+            "remaining": self.remaining.to_json(),
+            "affordable": self.affordable,
+            "composed_epsilon": self.composed_epsilon,
+        }

@@ -1,0 +1,261 @@
+"""A session: the one place where plans meet rows, noise and the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, overload
+
+from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
+from discreet.certificates import Guarantee
+from discreet.data import PrivateTable, Summand, add_up
+from discreet.data.engine import Progress
+from discreet.errors import ArgumentError, ReleaseFailed
+from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
+from discreet.plans import Plan, Program, Release, Setting, Stage
+from discreet.randomness import NoiseSource
+from discreet.schema import FloatArray, Schema
+from discreet.session.price import PlanPrice, Price, Remaining
+from discreet.session.progress import progress_bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Session:
+    """Sealed rows, a budget, and the only call that spends it.
+
+    Made by ``protect``. Inside ``release`` the order is fixed: check, price, reserve, compute,
+    perturb, settle.
+
+    Guarantees:
+      - A plan that is refused, or asked wrongly, reads no row and leaves no trace. [reserve-first]
+      - A release that fails after its reservation stays paid for. [reserve-first]
+    """
+
+    def __init__(
+        self,
+        table: PrivateTable,
+        ledger: Ledger,
+        account: Account,
+        *,
+        version: str,
+        analyst: str | None,
+        noise: NoiseSource,
+        workers: int,
+        progress: bool | None,
+    ) -> None:
+        self._table = table
+        self._ledger = ledger
+        self._account = account
+        self._noise = noise
+        self._workers = workers
+        self._progress = progress
+        self.version = version
+        self.analyst = analyst
+
+    def __repr__(self) -> str:
+        terms = self._account.terms
+        return f"Session({terms.dataset!r}, {terms.relation}, {self.remaining} left)"
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set in the ledger."""
+        return self._account.terms.dataset
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the table."""
+        return self._table.schema
+
+    @property
+    def simulation(self) -> bool:
+        """Whether noise comes from a seed, so that nothing released is private."""
+        return self._noise.simulation
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left of the data set's budget (and of the analyst's allotment)."""
+        return self._as_remaining(self.balance.remaining)
+
+    @property
+    def balance(self) -> Balance:
+        """What was granted, spent and is left, in exact units."""
+        return self._ledger.balance(self.dataset, self.analyst)
+
+    def history(self) -> pd.DataFrame:
+        """Return every entry of the ledger about this data set, oldest first."""
+        import pandas as pd
+
+        return pd.DataFrame([entry.to_json() for entry in self._ledger.history(self.dataset)])
+
+    def verify(self, releases: Sequence[Release] = ()) -> Verification:
+        """Check the ledger's chain, and that these releases have their place in it."""
+        heads = [release.head for release in releases if release.head is not None]
+        return self._ledger.verify(self.dataset, heads=heads)
+
+    def allot(self, analyst: str, *, epsilon: float, delta: float = 0.0) -> None:
+        """Give an analyst a part of the budget to spend; the owner's call.
+
+        Under the accountant zcdp, ``epsilon`` and ``delta`` are converted to the rho that keeps them.
+        """
+        accountant = self._account.terms.accountant
+        self._ledger.allot(self.dataset, analyst, budget_amount(accountant, epsilon, delta))
+
+    def price(self, plans: Plan | Sequence[Plan]) -> Price:
+        """Return what plans would cost and how large their noise would be; costs nothing.
+
+        Guarantees:
+          - Touches no row, and not even their number under add-remove. [price-free]
+        """
+        asked = _as_list(plans)
+        programs = [plan.prepare(self._setting) for plan in asked]
+        cost = total([self._cost(program) for program in programs])
+        remaining = self.remaining
+        return Price(
+            plans=tuple(
+                PlanPrice(
+                    repr(plan),
+                    self._as_remaining(self._cost(program)),
+                    program.expected_error,
+                    tuple(stage.describe() for stage in program.stages),
+                )
+                for plan, program in zip(asked, programs, strict=True)
+            ),
+            cost=self._as_remaining(cost),
+            remaining=remaining,
+            affordable=cost.fits(remaining.amount),
+            composed_epsilon=self._composed(programs),
+        )
+
+    @overload
+    def release(self, plans: Plan, *, fresh: bool = False) -> Release: ...
+    @overload
+    def release(self, plans: Sequence[Plan], *, fresh: bool = False) -> list[Release]: ...
+    def release(self, plans: Plan | Sequence[Plan], *, fresh: bool = False) -> Release | list[Release]:
+        """Answer one plan, or several under one reservation: all of them or none.
+
+        A plan that was answered before on the same declared version of the data set is returned
+        as it was, at no cost, unless ``fresh`` asks for new noise.
+
+        Raises:
+          BudgetExhausted: if it costs more than is left; nothing is spent.
+        """
+        asked = _as_list(plans)
+        known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
+        new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
+        answers = {key: release for key, release in known.items() if release is not None}
+        answers |= self._answer(new)
+        releases = [answers[plan.key] for plan in asked]
+        return releases[0] if isinstance(plans, Plan) else releases
+
+    def _answer(self, plans: list[Plan]) -> dict[str, Release]:
+        if not plans:
+            return {}
+        programs = [plan.prepare(self._setting) for plan in plans]
+        orders = [
+            Order(self._cost(program), plan.key, {"plan": plan.describe()})
+            for plan, program in zip(plans, programs, strict=True)
+        ]
+        reservations = self._ledger.reserve_all(self.dataset, orders, analyst=self.analyst)
+        releases = [
+            self._run(plan, program, reservation)
+            for plan, program, reservation in zip(plans, programs, reservations, strict=True)
+        ]
+        texts = [release.dumps() for release in releases]
+        heads = self._ledger.settle_all(
+            list(zip(reservations, texts, strict=True)), version=self.version
+        )
+        return {
+            plan.key: release.with_head(head)
+            for plan, release, head in zip(plans, releases, heads, strict=True)
+        }
+
+    def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
+        title = plan.kind.replace("_", " ")
+        try:
+            with progress_bar(title, self._setting.rows, self._progress) as progress:
+                value = program.finish(_Releaser(self, Filter(reservation.charge), progress))
+        except Exception:  # whatever it was, its text could hold a row
+            raise ReleaseFailed(
+                f"The release failed after its reservation {reservation.id}, which stays spent. "
+                "The cause is not shown because it could reveal a row; report the plan you asked."
+            ) from None
+        return Release(
+            value=value,
+            guarantee=self._guarantee(plan, program),
+            plan=plan.describe(),
+            stages=tuple(stage.describe() for stage in program.stages),
+            dataset=self.dataset,
+            version=self.version,
+            id=reservation.id,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _guarantee(self, plan: Plan, program: Program) -> Guarantee:
+        certificates = [stage.certificate for stage in program.stages]
+        return Guarantee(
+            epsilon=plan.epsilon,
+            delta=sum(stage.noise.delta for stage in program.stages),
+            relation=self._setting.relation,
+            statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
+            assumptions=tuple(dict.fromkeys(a for c in certificates for a in c.assumptions)),
+            certified=all(c.certified for c in certificates) and not self.simulation,
+            simulation=self.simulation,
+        )
+
+    def _stored(self, plan: Plan) -> Release | None:
+        stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=plan.key)
+        return None if stored is None else Release.loads(stored.body).with_head(stored.head)
+
+    def _composed(self, programs: Sequence[Program]) -> float | None:
+        delta = self._account.terms.delta
+        events = [stage.event for program in programs for stage in program.stages]
+        return batch_epsilon(events, delta) if len(events) > 1 and delta > 0 else None
+
+    def _cost(self, program: Program) -> Amount:
+        return program.cost(self._account.terms.accountant)
+
+    def _as_remaining(self, amount: Amount) -> Remaining:
+        return Remaining(amount, self._account.terms.accountant)
+
+    @property
+    def _setting(self) -> Setting:
+        relation = self._account.terms.relation
+        rows = self._table.count() if relation == "replace-one" else None
+        return Setting(self.schema, relation, rows)
+
+
+@dataclass(frozen=True)
+class _Releaser:
+    """Answers stages inside a reservation; the filter, not the plan, knows what is left of it."""
+
+    session: Session
+    filter: Filter
+    progress: Progress
+
+    def answer(self, *stages: Stage) -> list[FloatArray]:
+        """Charge the stages, read the rows once, add noise."""
+        session = self.session
+        accountant = session._account.terms.accountant
+        self.filter.charge(total([stage.cost(accountant) for stage in stages]))
+        raw_sums = add_up(
+            session._table,
+            [Summand(stage.contribution, stage.noise.step) for stage in stages],
+            workers=session._workers,
+            progress=self.progress,
+        )
+        return [
+            stage.noise.release(raw, session._noise)
+            for stage, raw in zip(stages, raw_sums, strict=True)
+        ]
+
+
+def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
+    asked = list(plans) if isinstance(plans, Sequence) else [plans]
+    if not asked or not all(isinstance(plan, Plan) for plan in asked):
+        raise ArgumentError(
+            "plans must be a plan or a non-empty list of plans, such as dc.histogram(...)."
+        )
+    return asked

@@ -1,0 +1,5 @@
+"""Plans that release the table itself."""
+
+from discreet.tables.histogram import HistogramPlan, histogram
+
+__all__ = ["HistogramPlan", "histogram"]

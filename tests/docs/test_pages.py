@@ -1,0 +1,72 @@
+"""Pages that can drift are checked: examples run, names and codes are documented."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import errors
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+
+
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    blocks = python_blocks(page)
+    if not blocks:
+        pytest.skip("no Python on this page")
+    script = tmp_path / "example.py"
+    script.write_text("import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks))
+    done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text()
+    assert [name for name in discreet.__all__ if f"`{name}`" not in text] == []
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert [name for name in discreet.__all__ if not getattr(discreet, name).__doc__] == []
+
+
+def test_every_error_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text()
+    classes = [errors.DiscreetError]
+    for kind in classes:
+        classes.extend(kind.__subclasses__())
+    rows = [f"| `{kind.code}` | `{kind.__name__}` | {kind.exit_code} |" for kind in classes]
+    assert [row for row in rows if row not in text] == []
+    assert (
+        len({kind.code for kind in classes})
+        == len({kind.exit_code for kind in classes})
+        == len(classes)
+    )
+
+
+def test_command_reference_is_up_to_date() -> None:
+    check = [sys.executable, str(ROOT / "docs" / "generate_cli.py"), "--check"]
+    assert subprocess.run(check, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_modules_stay_small() -> None:
+    lengths = {str(path): len(path.read_text().splitlines()) for path in (ROOT / "src").rglob("*.py")}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}

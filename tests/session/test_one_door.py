@@ -1,0 +1,60 @@
+"""Rows have one door, and every room that leads to it is known."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def importers(sources: dict[str, str], target: str) -> set[str]:
+    """Return the modules that import ``target`` or something from it."""
+    found = set()
+    for module, text in sources.items():
+        for node in ast.walk(ast.parse(text)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            if target in names:
+                found.add(module)
+    return found
+
+
+def project() -> dict[str, str]:
+    return {
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts): path.read_text()
+        for path in SOURCE.rglob("*.py")
+    }
+
+
+def doors(sources: dict[str, str]) -> dict[str, set[str]]:
+    return {
+        "rows": importers(sources, "discreet.data.rows"),
+        "engine": importers(sources, "discreet.data.add_up")
+        | importers(sources, "discreet.data.engine.add_up"),
+    }
+
+
+ALLOWED = {
+    "rows": {"discreet.data.engine"},
+    "engine": {"discreet.data.__init__", "discreet.session.session"},
+}
+
+
+@pytest.mark.proves("one-door")
+def test_only_the_engine_opens_rows_and_only_the_session_runs_the_engine() -> None:
+    assert doors(project()) == ALLOWED
+
+
+@pytest.mark.refutes("one-door")
+def test_a_second_door_is_seen() -> None:
+    planted = {**project(), "discreet.report.peek": "from discreet.data.rows import open_rows"}
+    assert doors(planted) != ALLOWED
+
+
+def test_unsealing_happens_in_one_place() -> None:
+    callers = [module for module, text in project().items() if ".unseal(" in text]
+    assert callers == ["discreet.data.rows"]
