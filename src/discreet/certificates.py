@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError, CertificateError
-from discreet.numerics import check_positive, check_whole, up
+from discreet.numerics import check_finite, check_positive, check_whole, up
 
 Relation = Literal["replace-one", "add-remove"]
 Norm = Literal["l1", "l2", "linf"]
@@ -43,7 +43,7 @@ class Bounds:
         """
         linf = min(self.linf, self.l2, self.l1)
         l1 = min(self.l1, up(size * linf), up(math.sqrt(size) * self.l2))
-        l2 = min(self.l2, l1, up(math.sqrt(size) * linf), up(math.sqrt(l1 * linf)))
+        l2 = min(self.l2, l1, up(math.sqrt(size) * linf), up(math.sqrt(l1) * math.sqrt(linf)))
         return Bounds(l1, max(l2, linf), linf)
 
 
@@ -63,6 +63,7 @@ class Certificate:
     certified: bool = True
 
     def __post_init__(self) -> None:
+        check_whole("size", self.size, 1)
         for relation, bound in self.bounds.items():
             if relation not in RELATIONS:
                 raise CertificateError(_unknown_relation(relation))
@@ -86,8 +87,7 @@ class Certificate:
 
     def scale(self, factor: float) -> Certificate:
         """Return the certificate of the query times a public number."""
-        if not math.isfinite(factor):
-            raise CertificateError(f"factor must be finite, got {factor!r}.")
+        check_finite("factor", factor)
         return self._map(lambda b: Bounds(*(up(abs(factor) * x) for x in (b.l1, b.l2, b.linf))))
 
     def sum(self, other: Certificate) -> Certificate:
@@ -115,6 +115,9 @@ class Certificate:
 
     def widen(self, per_coordinate: float, *statements: str) -> Certificate:
         """Return the certificate after every coordinate may move by ``per_coordinate`` more."""
+        check_finite("per_coordinate", per_coordinate)
+        if per_coordinate < 0:
+            raise CertificateError(f"per_coordinate must not be negative, got {per_coordinate!r}.")
         extra = Bounds(
             up(self.size * per_coordinate),
             up(math.sqrt(self.size) * per_coordinate),
@@ -166,10 +169,10 @@ class Box:
     high: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ArgumentError(
-                f"A box must have finite low below high, got {self.low!r} and {self.high!r}."
-            )
+        check_finite("low", self.low)
+        check_finite("high", self.high)
+        if not self.low < self.high:
+            raise ArgumentError(f"low must be below high, got {self.low!r} and {self.high!r}.")
 
     @property
     def magnitude(self) -> float:
@@ -224,10 +227,13 @@ class Ball:
     def clip(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return rows shrunk towards zero until they are in the ball."""
         order = {"l1": 1, "l2": 2, "linf": np.inf}[self.norm]
-        lengths = np.linalg.norm(values, ord=order, axis=1, keepdims=True)
+        # Measured in units of a row's greatest coordinate: squares of great ones would overflow (and
+        # warn, which would tell of the row), squares of small ones would vanish.
+        peaks = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
+        lengths = np.linalg.norm(values / peaks, ord=order, axis=1, keepdims=True)
         # A hair below the radius, so that a float norm rounded down cannot let a row stick out.
-        shrink = np.minimum(1.0, self.radius * (1 - 1e-12) / np.maximum(lengths, 1e-300))
-        return np.asarray(values * shrink)
+        room = self.radius * (1 - 1e-12) / np.maximum(lengths, 1.0)
+        return np.asarray(values * (room / np.maximum(peaks, room)))
 
     def certify(self, size: int) -> Certificate:
         """Certify a sum of contributions.
@@ -279,8 +285,8 @@ class Guarantee:
     def __str__(self) -> str:
         if self.simulation:
             return "simulation with seeded noise: no privacy"
-        kind = f"epsilon={self.epsilon:g}"
-        kind += f", delta={self.delta:g}" if self.delta else " (pure)"
+        kind = f"epsilon={self.epsilon:.12g}"
+        kind += f", delta={self.delta:.12g}" if self.delta else " (pure)"
         proof = "certified" if self.certified else "NOT certified"
         return f"{kind} for {self.protects}, {self.relation}, {proof}"
 
@@ -313,18 +319,15 @@ def check_relation(relation: str) -> None:
 
 
 def _same_everywhere(bound: float, size: int) -> Bounds:
+    check_whole("size", size, 1)
     return Bounds(up(size * bound), up(math.sqrt(size) * bound), bound)
 
 
 def _ball_bounds(radius: float, norm: Norm, size: int) -> Bounds:
-    root = math.sqrt(size)
-    match norm:
-        case "l1":
-            return Bounds(radius, radius, radius)
-        case "l2":
-            return Bounds(up(root * radius), radius, radius)
-        case "linf":
-            return _same_everywhere(radius, size)
+    check_whole("size", size, 1)
+    if norm == "linf":
+        return _same_everywhere(radius, size)
+    return Bounds(radius if norm == "l1" else up(math.sqrt(size) * radius), radius, radius)
 
 
 def _merged(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:

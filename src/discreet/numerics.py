@@ -128,14 +128,15 @@ def _sentence(name: str, constraint: str, value: object, hint: str) -> str:
 
 
 def _whole_units(amount: float | Decimal, *, upwards: bool) -> int:
-    if isinstance(amount, bool) or not isinstance(amount, Real | Decimal):
-        raise ArgumentError(f"An amount must be a number, got {amount!r}.")
-    exact = amount if isinstance(amount, Decimal) else Decimal(repr(float(amount)))
-    if not exact.is_finite() or exact < 0:
-        raise ArgumentError(f"An amount must be finite and not negative, got {amount!r}.")
-    if exact >= LARGEST_UNITS // _UNITS_PER_ONE:
-        raise ArgumentError(f"An amount must be below {LARGEST_UNITS} units, got {amount!r}.")
-    # Integers, not decimals: a decimal quotient is rounded before it can be rounded up.
-    numerator, denominator = exact.as_integer_ratio()
+    if not isinstance(amount, Decimal):
+        check_finite("An amount", amount)
+        amount = Decimal(repr(float(amount)))
+    if not amount.is_finite() or amount < 0:
+        raise ArgumentError(f"An amount must be finite and not negative, got {amount}.")
+    # Integers, not decimals: a decimal quotient is rounded before it could be rounded up.
+    numerator, denominator = amount.as_integer_ratio()
     whole, rest = divmod(numerator * _UNITS_PER_ONE, denominator)
-    return whole + int(upwards and rest > 0)
+    units = whole + int(upwards and rest > 0)
+    if units >= LARGEST_UNITS:
+        raise ArgumentError(f"An amount must be below {LARGEST_UNITS} units, got {amount}.")
+    return units

@@ -22,11 +22,14 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ArgumentError
+from discreet.numerics import check_whole
+
 IntArray = NDArray[np.int64]
 SelectionLaw = Literal["exponential", "permute-and-flip"]
 
 LARGEST_SCALE = 2.0**50
-"""Integer noise is drawn exactly up to this scale."""
+"""Integer noise is drawn exactly up to this scale; far above it 64 bits would cut it off."""
 
 _ROUNDED_NORMAL_FROM = 2.0**10
 
@@ -56,11 +59,13 @@ class SystemNoise:
 
     def laplace(self, scale: float, size: int) -> IntArray:
         """Draw exact discrete Laplace noise."""
+        check_scale(scale)
         dp = _opendp()
         return _drawn(dp.make_laplace(_integers(), dp.l1_distance(T="i64"), scale=scale), size)
 
     def gaussian(self, scale: float, size: int) -> IntArray:
         """Draw exact discrete Gaussian noise."""
+        check_scale(scale)
         dp = _opendp()
         return _drawn(dp.make_gaussian(_integers(), dp.l2_distance(T="f64"), scale=scale), size)
 
@@ -87,16 +92,19 @@ class SimulatedNoise:
     simulation = True
 
     def __init__(self, seed: int) -> None:
+        check_whole("seed", seed, 0)
         self._generator = np.random.default_rng(seed)
 
     def laplace(self, scale: float, size: int) -> IntArray:
         """Draw the difference of two geometric variables."""
+        check_scale(scale)
         success = -math.expm1(-1.0 / scale)
         first, second = self._generator.geometric(success, (2, size))
         return np.asarray(first - second, dtype=np.int64)
 
     def gaussian(self, scale: float, size: int) -> IntArray:
         """Draw from the table of the law, or, where no table is needed, a rounded normal."""
+        check_scale(scale)
         if scale >= _ROUNDED_NORMAL_FROM:
             return np.rint(self._generator.normal(0.0, scale, size)).astype(np.int64)
         reach = math.ceil(12 * scale) + 1
@@ -117,6 +125,15 @@ class SimulatedNoise:
     def below(self, count: int) -> int:
         """Draw a seeded whole number."""
         return int(self._generator.integers(0, count))
+
+
+def check_scale(scale: float) -> None:
+    """Raise unless integer noise of this scale can be drawn exactly."""
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ArgumentError(
+            f"A noise scale must be positive and at most 2^50 steps, got {scale!r}. "
+            "Ask for a larger epsilon."
+        )
 
 
 def noise_source(seed: int | None) -> NoiseSource:

@@ -16,7 +16,7 @@ from discreet.errors import (
     LedgerTampered,
     LedgerUnavailable,
 )
-from discreet.ledger import Head, Ledger, Reservation
+from discreet.ledger import Head, Ledger, Order, Reservation
 from tests.ledger.backends import Backend, make_terms
 
 TENTH = Amount.charge(0.1)
@@ -206,6 +206,53 @@ def test_another_process_may_settle(ledger: Ledger, backend: Backend) -> None:
     assert ledger.verify(heads=[head]).ok
 
 
+# -- several at once
+
+
+def orders(*losses: int) -> list[Order]:
+    return [Order(Amount(loss), f"plan-{loss}", {"loss": loss}) for loss in losses]
+
+
+def test_several_charges_are_spent_together(ledger: Ledger) -> None:
+    ledger.allot("adult", "ann", Amount(10))
+    held = ledger.reserve_all("adult", orders(2, 3, 5), analyst="ann")
+    assert [(one.charge, one.plan_key) for one in held] == [
+        (Amount(2), "plan-2"),
+        (Amount(3), "plan-3"),
+        (Amount(5), "plan-5"),
+    ]
+    assert ledger.balance("adult").spent == ledger.balance("adult", "ann").spent == Amount(10)
+    heads = ledger.settle_all([(one, one.plan_key) for one in held], version="1")
+    assert [head.sequence for head in heads] == [6, 7, 8]
+    stored = ledger.find_release("adult", version="1", plan_key="plan-3")
+    assert stored is not None and (stored.body, stored.head) == ("plan-3", heads[1])
+    assert ledger.verify(heads=heads).ok
+
+
+def test_several_charges_are_refused_together(ledger: Ledger) -> None:
+    whole = make_terms().budget.loss
+    ledger.allot("adult", "ann", Amount(10))
+    before = ledger.history("adult")
+    with pytest.raises(BudgetExhausted, match=r"costs epsilon=3\.000000000001 "):
+        ledger.reserve_all("adult", orders(1, whole))
+    with pytest.raises(BudgetExhausted, match="analyst 'ann'"):
+        ledger.reserve_all("adult", orders(1, 10), analyst="ann")
+    with pytest.raises(ArgumentError, match="plan_key must not be empty"):
+        ledger.reserve_all("adult", [*orders(1), Order(Amount(1), "", {})])
+    assert ledger.history("adult") == before
+    assert ledger.balance("adult").spent == ledger.balance("adult", "ann").spent == Amount()
+
+
+def test_several_releases_are_stored_together_or_not_at_all(ledger: Ledger) -> None:
+    first, second = ledger.reserve_all("adult", orders(1, 2))
+    ledger.settle(second, version="1", body="{}")
+    with pytest.raises(LedgerConflict, match="must be settled only once"):
+        ledger.settle_all([(first, "{}"), (second, "{}")], version="1")
+    assert ledger.find_release("adult", version="1", plan_key="plan-1") is None
+    assert ledger.verify().ok
+    ledger.settle(first, version="1", body="{}")
+
+
 # -- history
 
 
@@ -224,6 +271,19 @@ def test_history_tells_everything_in_order(ledger: Ledger) -> None:
     assert (settle.kind, settle.id, settle.amount) == ("settle", kept.id, Amount())
     assert (settle.version, settle.plan_key) == ("v", "second")
     assert [e.settled for e in ledger.history("adult")] == [None, None, False, True, None]
+    assert first.to_json() == {
+        "sequence": 3,
+        "time": first.time,
+        "kind": "reserve",
+        "id": lost.id,
+        "analyst": "ann",
+        "loss": "0.000000000004",
+        "delta": "0.000000000002",
+        "settled": False,
+        "version": "",
+        "note": {"plan": "pdp", "grid": [1, 2.5]},
+        "digest": lost.head.digest,
+    }
     assert sorted(e.time for e in ledger.history("adult")) == [e.time for e in ledger.history("adult")]
 
 

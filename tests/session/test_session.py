@@ -242,6 +242,11 @@ def test_wrong_terms_are_one_sentence(
             ArgumentError,
             "resolution must be",
         ),
+        (
+            lambda: dc.partial_dependence(age_model(), "age", kind="both", epsilon=0.1),
+            ArgumentError,
+            "kind must be one of average",
+        ),
         (lambda: 3, ArgumentError, "plans must be a plan"),
         (lambda: [], ArgumentError, "plans must be a plan"),
     ],

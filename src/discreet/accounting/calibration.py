@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from discreet.accounting.conversion import gaussian_delta
-from discreet.accounting.events import CountGaussianEvent, lattice_term
+from discreet.accounting.events import CountGaussianEvent, GaussianEvent, lattice_term
 from discreet.errors import ArgumentError
-from discreet.numerics import up
+from discreet.numerics import check_positive, check_probability, up
 
 
 @lru_cache(maxsize=1024)
@@ -19,10 +18,10 @@ def gaussian_multiplier(epsilon: float, delta: float, slack: float = 0.0) -> flo
       - The returned multiplier itself meets the analytic condition. [gauss-analytic]
       - ``slack`` is paid for before delta is used. [gauss-lattice]
     """
-    left = delta - lattice_term(epsilon, slack)
-    if left <= 0:
+    _check_target(epsilon, delta)
+    if not up(lattice_term(epsilon, slack), 8) < delta:
         raise ArgumentError(f"delta must exceed the lattice's own share, got {delta!r}.")
-    return up(_least_meeting(lambda sigma: gaussian_delta(epsilon, sigma) <= left))
+    return _least_meeting(lambda sigma: GaussianEvent(sigma, slack).delta(epsilon) <= delta)
 
 
 @lru_cache(maxsize=1024)
@@ -32,7 +31,14 @@ def count_gaussian_scale(epsilon: float, delta: float, moves: int) -> float:
     Guarantees:
       - The returned scale itself meets the exact sum. [gauss-counts]
     """
+    _check_target(epsilon, delta)
     return _least_meeting(lambda s: CountGaussianEvent(s, moves).delta(epsilon) <= delta)
+
+
+def _check_target(epsilon: float, delta: float) -> None:
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
+    check_positive("delta", delta, "Gaussian noise has no pure promise.")
 
 
 def _least_meeting(enough: Callable[[float], bool]) -> float:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.numerics import down, up
+from discreet.numerics import check_positive, down, up
 
-_GRAIN = 1e-13
-"""Relative error allowed for the special functions below; they are accurate to about 1e-15."""
+_GRAIN = 1e-12
+"""Relative error allowed for the special functions below: far out in the tails, where they are
+worst, they lose about 1e-13."""
 
 
 def gaussian_delta(epsilon: float, multiplier: float) -> float:
@@ -30,7 +31,7 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
     far = -0.5 / multiplier - epsilon * multiplier
     first = float(ndtr(near))
     second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
-    return min(1.0, max(first - second, 0.0) + _GRAIN * first)
+    return min(1.0, up(max(first - second, 0.0) + _GRAIN * first))
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:
@@ -45,11 +46,12 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     orders = 1.0 + np.geomspace(1e-6, 1e8, 4000)
     excess = orders - 1.0
     logs = excess * (orders * rho - epsilon) - np.log(excess) + orders * np.log1p(-1.0 / orders)
-    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN))
+    return min(1.0, up(math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN)))
 
 
 def zcdp_epsilon(delta: float, rho: float) -> float:
     """Return the least epsilon (rounded up) at which a rho-zCDP mechanism has ``delta``."""
+    check_positive("delta", delta)
     high = 1.0
     while zcdp_delta(high, rho) > delta:
         high *= 2
@@ -65,7 +67,7 @@ def zcdp_budget(epsilon: float, delta: float) -> float:
             low = middle
         else:
             high = middle
-    return down(low)
+    return max(down(low), 0.0)
 
 
 def pure_rho(epsilon: float) -> float:
@@ -83,7 +85,7 @@ def pure_delta(epsilon: float, pure: float) -> float:
     if epsilon >= pure:
         return 0.0
     # Randomised response dominates every pure mechanism (Kairouz, Oh, Viswanath 2015, Lemma 2.5).
-    return up((1.0 - math.exp(epsilon - pure)) / (1.0 + math.exp(-pure)))
+    return up(-math.expm1(epsilon - pure) / (1.0 + math.exp(-pure)))
 
 
 def _least(enough: Callable[[float], bool], low: float, high: float) -> float:

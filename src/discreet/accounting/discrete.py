@@ -33,6 +33,7 @@ def count_gaussian_delta(epsilon: float, scale: float, moves: int) -> float:
         log_weights += np.where(total % 2 == 0, _log_theta(scale, 0.0), _log_theta(scale, 0.5))
     weights = np.exp(log_weights)
     loss = (moves - 2 * total) / (2 * scale**2)
+    loss += 1e-15 * np.abs(loss)  # where epsilon meets a loss, its last bits decide
     kept = weights * -np.expm1(np.minimum(epsilon - loss, 0.0))
     share = math.fsum(kept.tolist()) / math.fsum(weights.tolist())
     return min(1.0, up(share * (1 + 1e-12)) + 1e-40)
@@ -54,5 +55,6 @@ def lattice_slack(sigma: float, size: int) -> float:
 def _log_theta(scale: float, offset: float) -> float:
     """Return log of the sum over integers k of exp(-(k - offset)^2 / scale^2)."""
     reach = math.ceil(_REACH * scale) + 2
-    steps = np.arange(-reach, reach + 1, dtype=np.float64) - offset
-    return math.log(math.fsum(np.exp(-((steps / scale) ** 2)).tolist()))
+    squares = ((np.arange(-reach, reach + 1, dtype=np.float64) - offset) / scale) ** 2
+    least = float(squares.min())
+    return math.log(math.fsum(np.exp(least - squares).tolist())) - least

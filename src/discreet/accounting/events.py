@@ -7,6 +7,7 @@ of one record under the relation its certificate was proven for.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,8 @@ from discreet.accounting.conversion import (
     zcdp_delta,
 )
 from discreet.accounting.discrete import count_gaussian_delta
-from discreet.numerics import check_positive, check_whole, up
+from discreet.errors import UnsupportedEvent
+from discreet.numerics import check_positive, check_probability, check_whole, up
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,12 @@ class GaussianEvent:
 
     def __post_init__(self) -> None:
         check_positive("multiplier", self.multiplier)
+        check_probability("slack", self.slack)
 
     @property
     def rho(self) -> float:
         """The zCDP cost."""
-        return up(0.5 / self.multiplier**2)
+        return up(0.5 / self.multiplier / self.multiplier)
 
     def delta(self, epsilon: float) -> float:
         """Return delta at ``epsilon``."""
@@ -122,7 +125,7 @@ class CountGaussianEvent:
     @property
     def rho(self) -> float:
         """The zCDP cost."""
-        return up(0.5 * self.moves / self.scale**2)
+        return up(0.5 * self.moves / self.scale / self.scale)
 
     def delta(self, epsilon: float) -> float:
         """Return delta at ``epsilon``."""
@@ -138,7 +141,9 @@ _KINDS: dict[str, type[Any]] = {
 
 def lattice_term(epsilon: float, slack: float) -> float:
     """Return what discrete instead of rounded continuous noise adds to delta [gauss-lattice]."""
-    return up((1.0 + math.exp(min(epsilon, 700.0))) * slack)
+    if slack == 0:
+        return 0.0
+    return up((1.0 + math.exp(epsilon)) * slack) if epsilon < 700 else math.inf
 
 
 @lru_cache(maxsize=4096)
@@ -155,5 +160,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
 def event_from_json(plain: dict[str, Any]) -> Event:
     """Read an event back."""
     fields = dict(plain)
-    built: Event = _KINDS[fields.pop("event")](**fields)
+    kind = _KINDS.get(fields.pop("event", ""))
+    if kind is None or set(fields) != {field.name for field in dataclasses.fields(kind)}:
+        raise UnsupportedEvent(f"{plain!r} is not an event this version knows.")
+    built: Event = kind(**fields)
     return built

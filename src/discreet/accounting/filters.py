@@ -45,6 +45,7 @@ def event_cost(accountant: Accountant, event: Event, epsilon: float, delta: floa
     Guarantees:
       - The promise is checked against the event, never believed. [filter-basic]
     """
+    check_choice("accountant", accountant, ACCOUNTANTS)
     if not event_delta(event, epsilon) <= delta:
         raise CertificateError(f"{event} does not keep epsilon={epsilon!r}, delta={delta!r}.")
     match accountant:
@@ -73,6 +74,8 @@ class Filter:
 
     def charge(self, amount: Amount) -> None:
         """Take ``amount`` or raise ``BudgetExhausted`` and change nothing."""
+        if not Amount().fits(amount):
+            raise ArgumentError(f"A charge must not be negative, got {amount.to_json()}.")
         if not (self.spent + amount).fits(self.budget):
             raise BudgetExhausted(
                 f"A charge of {amount.to_json()} does not fit into {self.remaining.to_json()}.",

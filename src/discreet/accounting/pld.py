@@ -1,16 +1,21 @@
 """The price of a batch that is fixed in advance, by privacy loss distributions.
 
 The composition itself is dp-accounting's. Events that are equal are grouped and composed by powers,
-through distribution objects: its accountant ignores the count for some events.
+through distribution objects: its accountant ignores the count for some events. Its grid rounds every
+loss up, which for very many tiny losses is worse than adding them, so the answer is the least of
+three bounds: distributions, the sum of pure epsilons, the sum of rhos.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from discreet.accounting.conversion import zcdp_epsilon
+from discreet.accounting.discrete import lattice_slack
 from discreet.accounting.events import (
     BoundedRangeEvent,
     CountGaussianEvent,
@@ -19,10 +24,17 @@ from discreet.accounting.events import (
     PureEvent,
     lattice_term,
 )
-from discreet.errors import ArgumentError, UnsupportedEvent
+from discreet.errors import UnsupportedEvent
 from discreet.numerics import check_probability, up
 
 _GRID = 1e-4
+"""Losses are rounded up to whole multiples of this."""
+
+_USUAL_REACH, _LONGEST_REACH = 50.0, 300.0
+"""Beyond the first loss the grid is coarser, beyond the second no distribution is formed."""
+
+_LARGEST_COUNT_SCALE = 2.0**16
+"""Counts with more noise than this are composed as continuous noise plus slack."""
 
 
 def batch_epsilon(events: Iterable[Event], delta: float) -> float:
@@ -33,32 +45,70 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
         fixed in advance; each event is replaced by a pair of laws that dominates it. [pld-batch]
     """
     check_probability("delta", delta)
-    counts = Counter(events)
+    counts = Counter(_composable(event) for event in events)
     if not counts:
         return 0.0
+    return min(_summed_epsilon(counts, delta), _distributed_epsilon(counts, delta))
+
+
+def _composable(event: Event) -> Event:
+    if not isinstance(event, PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent):
+        raise UnsupportedEvent(f"{type(event).__name__} has no privacy loss distribution.")
+    if isinstance(event, CountGaussianEvent) and event.scale > _LARGEST_COUNT_SCALE:
+        multiplier = event.scale / up(math.sqrt(event.moves))
+        return GaussianEvent(multiplier, lattice_slack(event.scale, event.moves))
+    return event
+
+
+def _summed_epsilon(counts: Mapping[Event, int], delta: float) -> float:
+    """Return the better of adding rhos, and adding pure epsilons to the rhos of the rest."""
+    rho = math.fsum(event.rho * count for event, count in counts.items())
+    pure = {e: n for e, n in counts.items() if isinstance(e, PureEvent | BoundedRangeEvent)}
+    pure_epsilon = up(math.fsum(event.epsilon * count for event, count in pure.items()))
+    if len(pure) == len(counts):
+        return min(pure_epsilon, _rho_epsilon(rho, delta))
+    rest = math.fsum(event.rho * n for event, n in counts.items() if event not in pure)
+    return min(up(pure_epsilon + _rho_epsilon(rest, delta)), _rho_epsilon(rho, delta))
+
+
+def _rho_epsilon(rho: float, delta: float) -> float:
+    return zcdp_epsilon(delta, up(rho)) if delta > 0 and rho < math.inf else math.inf
+
+
+def _distributed_epsilon(counts: Mapping[Event, int], delta: float) -> float:
+    rho = math.fsum(event.rho * count for event, count in counts.items())
+    single = max(event.rho for event in counts)
+    reach = max(_reach(rho), _reach(single))
+    if delta == 0 or reach > _LONGEST_REACH:
+        return math.inf
+    grid = _GRID * max(1.0, reach / _USUAL_REACH)
     composed = None
     for event, count in counts.items():
-        part = _distribution(event).self_compose(count)
+        part = _distribution(event, grid).self_compose(count)
         composed = part if composed is None else composed.compose(part)
-    slack = sum(getattr(event, "slack", 0.0) * count for event, count in counts.items())
+    slack = math.fsum(getattr(event, "slack", 0.0) * count for event, count in counts.items())
     return _epsilon(composed, delta, slack)
+
+
+def _reach(rho: float) -> float:
+    """Return a loss that is hardly ever exceeded: mean plus ten standard deviations."""
+    return rho + 10.0 * math.sqrt(2.0 * rho)
 
 
 def _epsilon(composed: Any, delta: float, slack: float) -> float:
     if slack == 0:
         return up(float(composed.get_epsilon_for_delta(delta)))
-    # Epsilon only grows when the lattice's share leaves delta, so a doubled first answer bounds it.
-    bound = 2 * float(composed.get_epsilon_for_delta(delta / 2)) + 1
-    left = delta - lattice_term(bound, slack)
-    if left <= 0:
-        raise ArgumentError(f"delta must exceed the lattice's own share, got {delta!r}.")
-    epsilon = up(float(composed.get_epsilon_for_delta(left)))
-    assert epsilon <= bound
-    return epsilon
+    # At half of delta the lattice may take the other half; then what it takes is at most its share
+    # at that epsilon, because the share grows with epsilon.
+    bound = float(composed.get_epsilon_for_delta(delta / 2))
+    share = lattice_term(bound, up(slack))
+    if share > delta / 2:
+        return math.inf
+    return up(float(composed.get_epsilon_for_delta(delta - share)))
 
 
 @lru_cache(maxsize=256)
-def _distribution(event: Event) -> Any:
+def _distribution(event: Event, grid: float) -> Any:
     """Return the dominating pair of an event as a distribution of dp-accounting."""
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
@@ -66,10 +116,9 @@ def _distribution(event: Event) -> Any:
     match event:
         case PureEvent(epsilon=epsilon) | BoundedRangeEvent(epsilon=epsilon):
             parameters = common.DifferentialPrivacyParameters(epsilon, 0.0)
-            return pld.from_privacy_parameters(parameters, value_discretization_interval=_GRID)
+            return pld.from_privacy_parameters(parameters, value_discretization_interval=grid)
         case GaussianEvent(multiplier=multiplier):
-            return pld.from_gaussian_mechanism(multiplier, value_discretization_interval=_GRID)
+            return pld.from_gaussian_mechanism(multiplier, value_discretization_interval=grid)
         case CountGaussianEvent(scale=scale, moves=moves):
-            one = pld.from_discrete_gaussian_mechanism(scale, value_discretization_interval=_GRID)
+            one = pld.from_discrete_gaussian_mechanism(scale, value_discretization_interval=grid)
             return one.self_compose(moves)
-    raise UnsupportedEvent(f"{type(event).__name__} has no privacy loss distribution.")

@@ -83,12 +83,15 @@ def train_model() -> Any:
 
 def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
     """Draw the exact curve; only example records may be shown so."""
+    from threadpoolctl import threadpool_limits
+
     if not isinstance(release.value, Curve):
         return
     curve = release.value
     features = frame.drop(columns="defaulted")
     points = curve.x if curve.labels is None else curve.labels
-    exact = [np.mean(model.predict_proba(features.assign(**{curve.feature: p}))[:, 1]) for p in points]
+    with threadpool_limits(1):  # boosted trees spin on idle threads
+        exact = [model.predict_proba(features.assign(**{curve.feature: p}))[:, 1].mean() for p in points]
     if curve.labels is None:
         display.ax_.plot(curve.x, exact, "--", color="#b0413e", lw=1.2, label="exact")
     else:

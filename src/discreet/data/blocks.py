@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from discreet.schema import FloatArray
@@ -15,7 +16,7 @@ BLOCK_ROWS = 8_192
 
 @dataclass(frozen=True)
 class Block:
-    """Encoded values of successive rows: one column of ``values`` per name."""
+    """Encoded values of successive rows: one column of ``values`` per name; nobody may change them."""
 
     start: int
     names: tuple[str, ...]
@@ -27,6 +28,15 @@ class Block:
 
     def __getitem__(self, name: str) -> FloatArray:
         return self.values[:, self.names.index(name)]
+
+    def narrow(self, names: tuple[str, ...]) -> Block:
+        """Return the block with these columns alone, in this order."""
+        if names == self.names:
+            return self
+        places = [self.names.index(name) for name in names]
+        values = np.asfortranarray(self.values[:, places])
+        values.setflags(write=False)
+        return Block(self.start, names, values, self.ids)
 
     def __repr__(self) -> str:
         return f"Block({len(self)} sealed rows from {self.start})"

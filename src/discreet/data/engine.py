@@ -8,8 +8,9 @@ workers, and any machine that takes some of the blocks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,15 @@ import numpy as np
 from discreet.certificates import Ball, Box, Relation
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.contributions import CellContribution, Contribution, VectorContribution
-from discreet.data.foreign import foreign_code
+from discreet.data.foreign import foreign_code, pin_thread
 from discreet.data.rows import open_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
+from discreet.errors import ArgumentError
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]
-_HUGE = 1e300
+_HUGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ def add_up(
     columns = tuple(dict.fromkeys(name for s in summands for name in s.contribution.columns))
     blocks = open_rows(table, columns)
     totals = [np.zeros(s.contribution.size, dtype=np.int64) for s in summands]
-    with foreign_code(any(s.contribution.foreign for s in summands)):
-        for rows, parts in _in_order(blocks, summands, workers):
+    foreign = any(s.contribution.foreign for s in summands)
+    # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
+    with foreign_code(foreign), closing(_in_order(blocks, summands, workers, foreign)) as sums:
+        for rows, parts in sums:
             for total, part in zip(totals, parts, strict=True):
                 total += part
             if progress is not None:
@@ -71,14 +75,14 @@ def add_up(
 
 
 def _in_order(
-    blocks: Iterator[Block], summands: Sequence[Summand], workers: int
-) -> Iterator[tuple[int, list[IntArray]]]:
+    blocks: Iterator[Block], summands: Sequence[Summand], workers: int, foreign: bool
+) -> Generator[tuple[int, list[IntArray]]]:
     """Yield every block's partial sums; at most two blocks per worker are in memory."""
     if workers == 1:
         for block in blocks:
             yield len(block), sum_block(block, summands)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers, initializer=pin_thread if foreign else None) as pool:
         waiting: deque[tuple[int, Future[list[IntArray]]]] = deque()
         for block in blocks:
             waiting.append((len(block), pool.submit(sum_block, block, summands)))
@@ -90,28 +94,46 @@ def _in_order(
 
 
 def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
-    """Return the partial sums of one block; needs nothing but the block."""
-    return [_sum_one(block, summand.contribution, summand.step) for summand in summands]
+    """Return the partial sums of one block; needs nothing but the block.
+
+    Every contribution sees its own columns in its own order, whatever else is summed beside it.
+    """
+    return [_sum_one(block.narrow(s.contribution.columns), s.contribution, s.step) for s in summands]
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
     match contribution:
         case CellContribution(size=size, index=index):
-            return np.bincount(index(block), minlength=size)
+            cells = np.asarray(index(block), dtype=np.int64)
+            _check_shape(cells.shape, (len(block),))
+            return np.bincount(np.clip(cells, 0, size - 1), minlength=size)
         case VectorContribution(size=size, region=region, fill=fill, compute=compute):
-            return _rounded_sum(compute(block), size, region, fill, step)
+            vectors = np.ascontiguousarray(compute(block), dtype=np.float64)
+            _check_shape(vectors.shape, (len(block), size))
+            return _rounded_sum(vectors, region, fill, step)
 
 
-def _rounded_sum(
-    values: FloatArray, size: int, region: Box | Ball, fill: float, step: float
-) -> IntArray:
+def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:
+    if found != needed:  # the kernel would read or write beyond its arrays
+        raise ArgumentError(f"A contribution must have the shape {needed}, got {found}.")
+
+
+def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
     from discreet.data.kernels import round_and_add
 
-    vectors = np.ascontiguousarray(values, dtype=np.float64)
     if isinstance(region, Ball):
-        finite = np.nan_to_num(vectors, nan=fill, posinf=_HUGE, neginf=-_HUGE)
-        vectors = region.clip(finite)
-    total = np.zeros(size, dtype=np.int64)
+        vectors = _into_ball(vectors, region, fill)
+    total = np.zeros(vectors.shape[1], dtype=np.int64)
     low, high = region.limits
     round_and_add(vectors, low, high, fill, 1.0 / step, total)
     return total
+
+
+def _into_ball(vectors: FloatArray, ball: Ball, fill: float) -> FloatArray:
+    """Return rows in the ball, clipped in units of its radius: no square can be too large or small."""
+    filled = np.where(np.isnan(vectors), fill, vectors)
+    with np.errstate(all="ignore"):
+        units = np.clip(filled / ball.radius, -_HUGE, _HUGE)
+        inside = Ball(1.0, ball.norm).clip(units)
+    untouched = np.all(inside == units, axis=1, keepdims=True)
+    return np.where(untouched, filled, inside * ball.radius)

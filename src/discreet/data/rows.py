@@ -72,6 +72,7 @@ def _take(
         taken.append((values, ids))
         rows -= len(values)
     joined = np.asfortranarray(np.concatenate([values for values, _ in taken]))
+    joined.setflags(write=False)
     if taken[0][1] is None:
         return joined, None
     return joined, np.concatenate([ids for _, ids in taken if ids is not None])

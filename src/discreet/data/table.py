@@ -22,7 +22,7 @@ class PrivateTable:
         rows alone; a file must besides be readable as what its name says.
     """
 
-    __slots__ = ("__source", "schema")
+    __slots__ = ("__rows", "__source", "schema")
 
     def __init__(self, data: Any, schema: Schema, relation: Relation = "replace-one") -> None:
         check_relation(relation)
@@ -33,7 +33,8 @@ class PrivateTable:
             )
         source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
         _check_columns(source, schema)
-        _check_count(source, relation)
+        self.__rows = source.count()
+        _check_count(self.__rows, relation)
         self.schema = schema
         self.__source = source
 
@@ -43,7 +44,7 @@ class PrivateTable:
 
     def count(self) -> int:
         """Return the number of rows: public under replace-one, private under add-remove."""
-        return self.__source.count()
+        return self.__rows
 
     def __repr__(self) -> str:
         return f"PrivateTable(sealed rows of {self.schema!r})"
@@ -71,19 +72,24 @@ class PrivateTable:
 
 
 def _check_columns(source: Source, schema: Schema) -> None:
-    for name in (*schema, schema.id):
-        found = source.columns.count(name) if name is not None else 1
-        if found != 1:
+    for name in (*schema, *([schema.id] if schema.id else [])):
+        found = source.columns.count(name)
+        if found == 0:
             raise DataRefused(
-                f"data must have one column {name!r}, got {found or 'none'} of that name. "
+                f"data must have a column {name!r}, got none of that name. "
                 "Rename it or take it out of the schema.",
                 column=name,
-                rule="duplicate column" if found else "missing column",
+                rule="missing column",
+            )
+        if found > 1:
+            raise DataRefused(
+                f"data must have one column {name!r}, got {found} of that name. Rename the others.",
+                column=name,
+                rule="duplicate column",
             )
 
 
-def _check_count(source: Source, relation: Relation) -> None:
-    count = source.count()
+def _check_count(count: int, relation: Relation) -> None:
     if relation == "replace-one" and count == 0:
         raise DataRefused(
             "data must have at least one row under replace-one, got none. "

@@ -266,6 +266,7 @@ def partial_dependence(
     feature: str,
     *,
     resolution: int = 20,
+    kind: str = "average",
     rug: bool = True,
     clip: bool = True,
     smooth: bool = False,
@@ -280,6 +281,7 @@ def partial_dependence(
       feature: the column to vary.
       resolution: number of grid points; a feature with a ``step`` gets points on it, a category all
         of its values.
+      kind: only ``average``; scikit-learn's ``individual`` and ``both`` show records one by one.
       rug: release a private histogram of the feature beside the curve, for a tenth of epsilon.
       clip: keep the curve inside the model's bounds (free).
       smooth: remove bends that noise explains (free; numeric features).
@@ -295,6 +297,7 @@ def partial_dependence(
     """
     if not isinstance(feature, str):
         raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
+    check_choice("kind", kind, ("average",), "A curve per record would show the records themselves.")
     return PartialDependencePlan(
         as_model(model), feature, resolution, rug, clip, smooth, epsilon, delta, mechanism
     )

@@ -24,10 +24,10 @@ from discreet.accounting import (
     gaussian_multiplier,
 )
 from discreet.accounting.discrete import lattice_slack
-from discreet.certificates import Certificate, Relation
-from discreet.errors import ArgumentError
-from discreet.numerics import check_choice, check_positive, check_probability, up
-from discreet.randomness import IntArray, NoiseSource
+from discreet.certificates import NORMS, Certificate, Relation
+from discreet.errors import ArgumentError, CertificateError
+from discreet.numerics import check_choice, check_positive, check_probability, check_whole, up
+from discreet.randomness import IntArray, NoiseSource, check_scale
 
 FloatArray = NDArray[np.float64]
 NoiseName = Literal["auto", "laplace", "gaussian"]
@@ -56,6 +56,16 @@ class LaplaceNoise:
 
     name = "laplace"
 
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_positive("step", self.step)
+        check_whole("sensitivity", self.sensitivity, 1)
+        check_scale(self.scale)
+        if self.sensitivity * self.step < self.certificate.sensitivity("l1", self.relation):
+            raise CertificateError(
+                f"{self.sensitivity} steps of {self.step!r} are less than the certificate's L1 bound."
+            )
+
     @property
     def scale(self) -> float:
         """The noise scale in steps, rounded up."""
@@ -73,9 +83,9 @@ class LaplaceNoise:
 
     def half_width(self, level: float) -> float:
         """Return h such that a released value is within h of the exact one with probability level."""
-        q = math.exp(-1.0 / self.scale)
-        # P(abs(Z) > k) = 2 q^(k+1) / (1 + q)
-        steps = math.log((1 - level) * (1 + q) / 2) / math.log(q) - 1
+        check_probability("level", level)
+        # P(abs(Z) > k) = 2 q^(k+1) / (1 + q) with q = exp(-1 / scale)
+        steps = -self.scale * math.log((1 - level) * (1 + math.exp(-1.0 / self.scale)) / 2) - 1
         return self.step * max(0, math.ceil(steps))
 
     def probabilities(self, offsets: IntArray) -> FloatArray:
@@ -84,7 +94,7 @@ class LaplaceNoise:
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the query with noise, as values."""
-        noisy = raw_steps + source.laplace(self.scale, len(raw_steps))
+        noisy = _whole(raw_steps) + source.laplace(self.scale, len(raw_steps))
         return noisy.astype(np.float64) * self.step
 
 
@@ -107,6 +117,22 @@ class GaussianNoise:
 
     name = "gaussian"
 
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        check_positive("step", self.step)
+        check_scale(self.scale)
+        if not self._covers_certificate():
+            raise CertificateError(f"{self.event} speaks of less than the certificate's bounds.")
+
+    def _covers_certificate(self) -> bool:
+        l1, l2, linf = (self.certificate.sensitivity(n, self.relation) for n in NORMS)
+        match self.event:
+            case GaussianEvent(multiplier=multiplier):
+                return multiplier * l2 <= self.scale * self.step
+            case CountGaussianEvent(scale=scale, moves=moves):
+                return scale <= self.scale and l1 <= moves and linf <= self.step == 1
+
     @property
     def std(self) -> float:
         """The standard deviation of one released value (the discrete law's is never greater)."""
@@ -116,6 +142,7 @@ class GaussianNoise:
         """Return h such that a released value is within h of the exact one with probability level."""
         from scipy.special import ndtri
 
+        check_probability("level", level)
         if isinstance(self.event, GaussianEvent):
             return self.step * math.ceil(self.scale * float(ndtri(0.5 + level / 2)))
         offsets = np.arange(math.ceil(14 * self.scale) + 2)
@@ -133,7 +160,7 @@ class GaussianNoise:
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the query with noise, as values."""
-        noisy = raw_steps + source.gaussian(self.scale, len(raw_steps))
+        noisy = _whole(raw_steps) + source.gaussian(self.scale, len(raw_steps))
         return noisy.astype(np.float64) * self.step
 
 
@@ -152,7 +179,7 @@ def count_noise(
 
     ``auto`` takes the one with the smaller standard deviation.
     """
-    moved = math.ceil(certificate.sensitivity("l1", relation))
+    moved = max(1, math.ceil(certificate.sensitivity("l1", relation)))
 
     def laplace() -> Noise:
         return LaplaceNoise(certificate, relation, epsilon, 1.0, moved)
@@ -193,6 +220,7 @@ def sum_noise(
         record's own rounding and one for every companion. [lattice]
     """
     check_positive("largest_sum", largest_sum)
+    check_whole("companions", companions, 0)
 
     def laplace() -> Noise:
         step = _step(certificate.sensitivity("l1", relation) / epsilon, largest_sum)
@@ -206,9 +234,9 @@ def sum_noise(
         rounded = _rounded(certificate, step, companions)
         moved = up(rounded.sensitivity("l2", relation) / step)
         slack = lattice_slack(ideal / step, certificate.size)
-        scale = up(moved * gaussian_multiplier(epsilon, delta, slack))
-        event = GaussianEvent(scale / up(moved, 1), slack)
-        return GaussianNoise(rounded, relation, epsilon, delta, step, scale, event)
+        multiplier = gaussian_multiplier(epsilon, delta, slack)
+        event = GaussianEvent(multiplier, slack)
+        return GaussianNoise(rounded, relation, epsilon, delta, step, up(moved * multiplier), event)
 
     return _less_noisy(mechanism, epsilon, delta, laplace, gaussian)
 
@@ -232,7 +260,17 @@ def _less_noisy(
         return laplace()
     if mechanism == "gaussian":
         return gaussian()
-    return min((laplace(), gaussian()), key=lambda noise: noise.std)
+    try:
+        return min((laplace(), gaussian()), key=lambda noise: noise.std)
+    except ArgumentError:  # this query has no Gaussian noise: too much moves, or delta is too small
+        return laplace()
+
+
+def _whole(raw_steps: IntArray) -> IntArray:
+    steps = np.asarray(raw_steps)
+    if steps.ndim != 1 or steps.dtype.kind not in "iu":
+        raise ArgumentError("A query must be a vector of whole lattice steps.")
+    return steps.astype(np.int64, copy=False)
 
 
 def _rounded(certificate: Certificate, step: float, companions: int) -> Certificate:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
 from discreet.errors import ArgumentError
-from discreet.numerics import check_positive, check_whole, up
+from discreet.numerics import check_positive, check_whole, from_units, to_budget_units, up
 from discreet.randomness import IntArray, NoiseSource, SelectionLaw
 
 FloatArray = NDArray[np.float64]
@@ -56,7 +56,8 @@ class ExponentialMechanism(Selection):
 
     def probabilities(self, scores: IntArray) -> FloatArray:
         """Return the exact law of the chosen index."""
-        weights = np.exp((scores - scores.max()) / self.scale)
+        steps = _scores(scores)
+        weights = np.exp((steps - steps.max()) / self.scale)
         return np.asarray(weights / weights.sum())
 
     def release(self, raw_scores: IntArray, source: NoiseSource) -> int:
@@ -86,14 +87,14 @@ class PermuteAndFlip(Selection):
 
         The integrand is a polynomial of degree k - 1, on which Gauss quadrature is exact.
         """
-        accept = np.exp((scores - scores.max()) / self.scale)
-        nodes, weights = np.polynomial.legendre.leggauss(len(accept) // 2 + 1)
-        time = 0.5 * (nodes + 1.0)
+        steps = _scores(scores)
+        accept = np.exp((steps - steps.max()) / self.scale)
+        time, weights = _unit_interval(len(accept) // 2 + 1)
         survive = 1.0 - accept[:, None] * time[None, :]
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(survive, 0.0))
         others = np.exp(logs.sum(axis=0) - logs)
-        return np.asarray(accept * (others @ (0.5 * weights)))
+        return np.asarray(accept * (others @ weights))
 
     def release(self, raw_scores: IntArray, source: NoiseSource) -> int:
         """Return the chosen index."""
@@ -134,11 +135,11 @@ class NoisyMax(Selection):
         weight = math.tanh(0.5 / self.scale) * np.exp(-np.abs(noise) / self.scale)
         # Spread inside the step: of two equal noisy scores each wins with probability one half, so
         # P(others below) integrates (below + t * equal) over t in [0, 1].
-        nodes, node_weights = np.polynomial.legendre.leggauss(len(scores) // 2 + 1)
-        time, time_weight = 0.5 * (nodes + 1.0), 0.5 * node_weights
-        law = np.empty(len(scores))
-        for i, score in enumerate(scores):
-            lead = (score + noise)[:, None] - np.delete(scores, i)[None, :]
+        time, time_weight = _unit_interval(len(scores) // 2 + 1)
+        steps = _scores(scores)
+        law = np.empty(len(steps))
+        for i, score in enumerate(steps):
+            lead = (score + noise)[:, None] - np.delete(steps, i)[None, :]
             below, equal = _laplace_below(lead, self.scale), _laplace_at(lead, self.scale)
             inside = [np.prod(below + t * equal, axis=1) for t in time]
             law[i] = float(weight @ (np.asarray(inside).T @ time_weight))
@@ -175,7 +176,10 @@ class TopK:
     law: SelectionLaw = "exponential"
 
     def __post_init__(self) -> None:
+        check_whole("sensitivity", self.sensitivity, 1)
+        check_positive("epsilon", self.epsilon)
         check_whole("k", self.k, 1)
+        check_positive("epsilon / k", self._share, "Ask for a larger epsilon or a smaller k.")
         if self.law not in ("exponential", "permute-and-flip"):
             raise ArgumentError(
                 f"law must be exponential or permute-and-flip, got {self.law!r}. "
@@ -183,10 +187,15 @@ class TopK:
             )
 
     @property
+    def _share(self) -> float:
+        """Epsilon of one step: whole units, so that k of them are never billed above epsilon."""
+        return float(from_units(to_budget_units(self.epsilon) // self.k))
+
+    @property
     def step(self) -> ExponentialMechanism | PermuteAndFlip:
         """The mechanism of one peeling step."""
         kind = ExponentialMechanism if self.law == "exponential" else PermuteAndFlip
-        return kind(self.sensitivity, self.epsilon / self.k)
+        return kind(self.sensitivity, self._share)
 
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
@@ -196,8 +205,10 @@ class TopK:
     def probability(self, scores: IntArray, order: Sequence[int]) -> float:
         """Return the exact probability of one ordered answer."""
         left, share = list(range(len(scores))), 1.0
+        if len(order) != self.k or len(set(order) & set(left)) != self.k:
+            raise ArgumentError(f"order must be {self.k} different candidates, got {order!r}.")
         for index in order:
-            law = self.step.probabilities(scores[left])
+            law = self.step.probabilities(np.asarray(scores)[left])
             share *= float(law[left.index(index)])
             left.remove(index)
         return share
@@ -231,7 +242,7 @@ class AboveThreshold(Selection):
         reach = math.ceil(40 * self.scale)
         noise = np.arange(-reach, reach + 1)
         weight = math.tanh(0.5 / self.scale) * np.exp(-np.abs(noise) / self.scale)
-        needed = (threshold + noise)[:, None] - scores[None, :]
+        needed = (threshold + noise)[:, None] - _scores(scores)[None, :]
         below = _laplace_below(needed, 2 * self.scale)
         reached = np.cumprod(np.column_stack([np.ones(len(noise)), below]), axis=1)
         stops = reached[:, :-1] * (1.0 - below)
@@ -240,6 +251,7 @@ class AboveThreshold(Selection):
     def release(self, raw_scores: IntArray, threshold: int, source: NoiseSource) -> int | None:
         """Return the index of the first score above, or None."""
         scores = _scores(raw_scores)
+        check_whole("threshold", threshold, -(2**62), 2**62)
         noisy_threshold = threshold + int(source.laplace(self.scale, 1)[0])
         noisy = scores + source.laplace(2 * self.scale, len(scores))
         above = np.flatnonzero(noisy >= noisy_threshold)
@@ -251,6 +263,14 @@ def _scores(raw_scores: IntArray) -> IntArray:
     if scores.ndim != 1 or len(scores) == 0 or scores.dtype.kind not in "iu":
         raise ArgumentError("scores must be a non-empty vector of whole lattice steps.")
     return scores.astype(np.int64, copy=False)
+
+
+def _unit_interval(count: int) -> tuple[FloatArray, FloatArray]:
+    """Return Gauss-Legendre nodes and weights on [0, 1]: exact up to degree 2 count - 1."""
+    from scipy.special import roots_legendre
+
+    nodes, weights = roots_legendre(count)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
 def _laplace_at(value: NDArray[np.int64], scale: float) -> FloatArray:

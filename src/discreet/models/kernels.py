@@ -6,6 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_FAR = 300.0
+"""Two exponentials of at most this size have a product inside the range of floats."""
+
 
 @njit(cache=True, nogil=True)
 def linear_scores(
@@ -25,13 +28,25 @@ def linear_scores(
 def shifted_logistic(
     scores: NDArray[np.float64], shifts: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Write 1 / (1 + exp(-(score + shift))) for every pair; exponentials are taken once per side."""
+    """Write 1 / (1 + exp(-(score + shift))) for every pair.
+
+    Exponentials are taken once per side, except where one of the sides is too far out for that.
+    """
     rows, size = out.shape
-    factors = np.exp(-np.clip(shifts, -300.0, 300.0))
+    near = np.abs(shifts) <= _FAR
+    factors = np.exp(-np.where(near, shifts, 0.0))
     for i in range(rows):
-        factor = np.exp(-min(max(scores[i], -300.0), 300.0))
-        for t in range(size):
-            out[i, t] = 1.0 / (1.0 + factor * factors[t])
+        score = scores[i]
+        if abs(score) <= _FAR:
+            factor = np.exp(-score)
+            for t in range(size):
+                if near[t]:
+                    out[i, t] = 1.0 / (1.0 + factor * factors[t])
+                else:
+                    out[i, t] = 1.0 / (1.0 + np.exp(-(score + shifts[t])))
+        else:
+            for t in range(size):
+                out[i, t] = 1.0 / (1.0 + np.exp(-(score + shifts[t])))
 
 
 @njit(cache=True, nogil=True)

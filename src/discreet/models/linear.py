@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import ModelError
 from discreet.schema import FloatArray
 
 _REGRESSORS = ("LinearRegression", "Ridge", "Lasso", "ElasticNet")
@@ -24,6 +25,8 @@ class LinearForm:
         """Return the sum before the link."""
         from discreet.models.kernels import linear_scores
 
+        if columns.shape[1] != len(self.weights):  # the kernel would read beyond the weights
+            raise ModelError(f"columns must have {len(self.weights)} columns, got {columns.shape[1]}.")
         return np.asarray(linear_scores(columns, self.weights, self.intercept))
 
     def shifted(self, scores: FloatArray, shifts: FloatArray) -> FloatArray:

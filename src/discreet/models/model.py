@@ -17,6 +17,7 @@ from discreet.schema import FloatArray, Schema
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
+_PROBE_ALONE = 23
 
 
 class Model:
@@ -56,10 +57,8 @@ class Model:
         self.fingerprint = _fingerprint(model, name)
 
     def __repr__(self) -> str:
-        kind = type(self._model).__name__
-        return (
-            f"Model({kind}, output={self.output!r}, bounds=({self.bounds.low:g}, {self.bounds.high:g}))"
-        )
+        kind, (low, high) = type(self._model).__name__, self.bounds.limits
+        return f"Model({kind}, output={self.output!r}, bounds=({low:g}, {high:g}))"
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies the model in a plan; never the model itself."""
@@ -80,6 +79,7 @@ class Model:
         columns = self._columns(schema)
         probe = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
         bound = self._first_that_works(schema, columns, probe)
+        _check_row_by_row(bound, probe)
         form = linear_form(self._model, self.output, self.class_index)
         if form is None or not self._sees_encoding(schema, columns):
             return bound
@@ -146,14 +146,21 @@ class BoundModel:
         return self.bounds.low / 2 + self.bounds.high / 2
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """Return one number per row; rows on which the model raises are found by bisection."""
+        """Return one number inside the bounds per row."""
+        raw = self._answers(rows)
+        return np.clip(np.where(np.isnan(raw), self.fill, raw), self.bounds.low, self.bounds.high)
+
+    def _answers(self, rows: FloatArray) -> FloatArray:
+        """Return the model's answers; rows on which it raises are found by bisection and are NaN."""
         try:
             return self.call(rows)
-        except Exception:  # the model is foreign code; which row upset it must not be seen
-            if len(rows) == 1:
-                return np.full(1, np.nan)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # foreign code may even exit; which row upset it must not be seen
+            if len(rows) <= 1:
+                return np.full(len(rows), np.nan)
             half = len(rows) // 2
-            return np.concatenate([self.predict(rows[:half]), self.predict(rows[half:])])
+            return np.concatenate([self._answers(rows[:half]), self._answers(rows[half:])])
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,7 @@ class _Call:
         # Forests add up their trees in whatever order threads finish: sequential is repeatable.
         with joblib.parallel_config(backend="sequential"):
             answer = np.asarray(self._function()(self.make_input(rows)), dtype=np.float64)
-        if self.output == "probability" and answer.ndim == 2:
+        if self.output == "probability" and answer.ndim == 2 and answer.shape[1] > 1:
             answer = answer[:, self.class_index]
         elif self.output == "margin":
             answer = self._margin(answer)
@@ -196,8 +203,18 @@ def as_model(model: Any) -> Model:
     return model if isinstance(model, Model) else Model(model)
 
 
+def _check_row_by_row(bound: BoundModel, probe: FloatArray) -> None:
+    """Raise if answers to public rows move with the rows beside them: no bound would hold then."""
+    together, alone = bound._answers(probe)[:_PROBE_ALONE], bound._answers(probe[:_PROBE_ALONE])
+    if not np.allclose(together, alone, rtol=1e-6, atol=1e-9, equal_nan=True):
+        raise ModelError(
+            "model must answer every row by itself, got answers that change with the rows beside it "
+            "or from call to call. Take out what is computed over all rows of a call."
+        )
+
+
 def _as_matrix(rows: FloatArray) -> FloatArray:
-    return rows
+    return rows.copy(order="K")  # a model may write into what it gets
 
 
 def _frame_maker(
@@ -207,7 +224,7 @@ def _frame_maker(
         import pandas as pd
 
         frame: dict[str, Any] = {
-            name: schema[name].decode(rows[:, i]) for i, name in enumerate(columns)
+            name: schema[name].decode(rows[:, i].copy()) for i, name in enumerate(columns)
         }
         if categorical:
             for name in columns:
@@ -262,10 +279,11 @@ def _choose_bounds(output: str, bounds: tuple[float, float] | None) -> Box:
             "bounds must be given for a model whose output is not a probability. "
             "Use dc.Model(model, bounds=(low, high)) with public bounds."
         )
-    low, high = (float(bound) for bound in bounds)
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ModelError(f"bounds must be finite with low below high, got {bounds!r}.")
-    return Box(low, high)
+    try:
+        low, high = bounds
+        return Box(float(low), float(high))
+    except (TypeError, ValueError):
+        raise ModelError(f"bounds must be a finite low below a finite high, got {bounds!r}.") from None
 
 
 def _fingerprint(model: Any, name: str | None) -> str:

@@ -27,7 +27,7 @@ from discreet.schema.raw import Codes, RawColumn, as_codes, as_floats, category_
 FloatArray = NDArray[np.float64]
 Scalar = str | int | float | bool
 
-_LEAST_ULPS = 8
+_LEAST_ULPS = 16
 """A step spans at least so many floats, so that every rung finds back to itself."""
 
 
@@ -136,10 +136,12 @@ class Number:
 
     @property
     def _rungs(self) -> int:
-        # Exact in what was written: (0.3 - 0) / 0.1 is 3, which it is not in floats. The last bit of
-        # a step such as 5 / 7 is forgiven.
-        low, high, step = (Fraction(repr(value)) for value in (self.low, self.high, self.step))
-        return math.floor((high - low) / step * (1 + Fraction(1, 2**52))) + 1
+        assert self.step is not None
+        # As written: (0.3 - 0) / 0.1 is 3, which it is not in floats. What the three numbers lost
+        # when they became floats is less than four of the last digits of the greater bound.
+        lost = 4 * math.ulp(max(abs(self.low), abs(self.high)))
+        width = Fraction(self.high) - Fraction(self.low) + Fraction(lost)
+        return math.floor(width / Fraction(self.step)) + 1
 
     def _at(self, rungs: NDArray[Any]) -> FloatArray:
         """Return the values of rungs; rounding may not lift the last one above the range."""

@@ -212,7 +212,7 @@ class Session:
     def _composed(self, programs: Sequence[Program]) -> float | None:
         delta = self._account.terms.delta
         events = [stage.event for program in programs for stage in program.stages]
-        return batch_epsilon(events, delta) if len(events) > 1 and delta > 0 else None
+        return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
 
     def _cost(self, program: Program) -> Amount:
         return program.cost(self._account.terms.accountant)

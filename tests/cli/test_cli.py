@@ -1,0 +1,172 @@
+"""The command line: the whole way, JSON everywhere, one sentence and an exit code for an error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import discreet as dc
+from discreet.errors import LedgerTampered
+
+NUMBERS = ["age", "income", "credit_score"]
+
+
+def discreet(*words: Any, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def answer(*words: Any, cwd: Path) -> Any:
+    done = discreet(*words, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table, a schema, a model, and the table protected."""
+    from skops.io import dump
+
+    where = tmp_path_factory.mktemp("project")
+    frame = dc.samples.loans(400)[[*NUMBERS, "defaulted"]]
+    frame.to_csv(where / "loans.csv", index=False)
+    full = dc.samples.loan_schema()
+    dc.Schema({name: full[name] for name in frame.columns}, target="defaulted").save(
+        where / "schema.toml"
+    )
+    dump(
+        HistGradientBoostingClassifier(max_iter=5).fit(frame[NUMBERS], frame["defaulted"]),
+        where / "model.skops",
+    )
+    terms = ["--dataset", "loans", "--ledger", "books.db", "--epsilon", "2", "--delta", "1e-6"]
+    told = answer("protect", "loans.csv", "--schema", "schema.toml", *terms, cwd=where)
+    assert told == {"dataset": "loans", "remaining": {"epsilon": "2", "delta": "0.000001"}}
+    return where
+
+
+def test_price_release_and_budget(folder: Path) -> None:
+    ask = ["histogram", "age", "--epsilon", "0.25", "--bins", "5"]
+    price = answer("price", *ask, cwd=folder)
+    assert price["cost"]["epsilon"] == "0.25" and price["affordable"]
+    release = answer("release", *ask, "--out", "age.json", "--plot", "age.png", cwd=folder)
+    assert len(release["value"]["counts"]) == 5
+    assert (folder / "age.png").read_bytes().startswith(b"\x89PNG")
+    assert dc.Release.load(folder / "age.json").to_json() == release
+    assert answer("release", *ask, cwd=folder)["id"] == release["id"]
+    balance = answer("budget", "show", cwd=folder)
+    assert float(balance["budget"]["loss"]) == 2 and balance["relation"] == "replace-one"
+    kinds = [entry["kind"] for entry in answer("budget", "history", cwd=folder)]
+    assert kinds[:3] == ["register", "reserve", "settle"]
+    assert answer("budget", "verify", "age.json", cwd=folder)["ok"]
+
+
+def test_partial_dependence_of_a_saved_model(folder: Path) -> None:
+    ask = [
+        "partial-dependence",
+        "credit_score",
+        "--model",
+        "model.skops",
+        "--epsilon",
+        "0.5",
+        "--smooth",
+    ]
+    price = answer("price", *ask, cwd=folder)
+    assert [stage["name"] for stage in price["plans"][0]["stages"]] == ["curve", "rug"]
+    release = answer("release", *ask, cwd=folder)
+    assert release["value"]["feature"] == "credit_score" and release["guarantee"]["certified"]
+    shown = discreet("release", *ask, cwd=folder)
+    assert (
+        "credit_score" in shown.stdout
+        and "certified" in shown.stdout
+        and "left: epsilon=" in shown.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["release", "histogram", "height", "--epsilon", "1"], 3, "column must be one of"),
+        (["release", "histogram", "age", "--epsilon", "0"], 2, "epsilon must be a positive"),
+        (["release", "histogram", "age", "--epsilon", "9"], 8, "This plan costs epsilon=9"),
+        (
+            ["release", "partial-dependence", "age", "--model", "no.skops", "--epsilon", "1"],
+            5,
+            "model must be a file saved",
+        ),
+        (["budget", "show", "--dataset", "other"], 2, "--dataset must be one of"),
+        (["budget", "show", "--project", "none.toml"], 2, "Run 'discreet protect' first"),
+        (
+            [
+                "protect",
+                "none.csv",
+                "--schema",
+                "schema.toml",
+                "--dataset",
+                "d",
+                "--ledger",
+                "d.db",
+                "--epsilon",
+                "1",
+            ],
+            4,
+            "existing file",
+        ),
+        (
+            ["protect", "loans.csv", "--schema", "none.toml", "--dataset", "d", "--ledger", "d.db"],
+            3,
+            "cannot be read",
+        ),
+        (["sketch", "loans.csv", "--out", "schema.toml"], 2, "--out must be a new file"),
+    ],
+)
+def test_errors_are_sentences_with_exit_codes(
+    folder: Path, words: list[str], code: int, sentence: str
+) -> None:
+    said = discreet(*words, cwd=folder)
+    assert said.returncode == code and sentence in said.stderr and said.stderr.count("\n") == 1
+    told = json.loads(discreet(*words, "--json", cwd=folder).stdout)
+    assert sentence in told["error"]["message"] and told["error"]["code"]
+    assert "Traceback" not in said.stderr
+
+
+def test_sketch_then_protect_refuses_the_draft(folder: Path) -> None:
+    told = discreet("sketch", "loans.csv", "--out", "draft.toml", "--target", "defaulted", cwd=folder)
+    assert told.returncode == 0 and "read from data, not public" in (folder / "draft.toml").read_text()
+    terms = ["--dataset", "draft", "--ledger", "draft.db", "--epsilon", "1"]
+    refused = discreet("protect", "loans.csv", "--schema", "draft.toml", *terms, cwd=folder)
+    assert refused.returncode == 3 and "read from data" in refused.stderr
+
+
+def test_verify_finds_an_edit(folder: Path, tmp_path: Path) -> None:
+    import shutil
+    import sqlite3
+    from contextlib import closing
+
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    answer("release", "histogram", "age", "--epsilon", "0.1", cwd=copy)
+    with closing(sqlite3.connect(copy / "books.db")) as books, books:
+        books.execute("UPDATE discreet_entries SET loss = 1 WHERE kind = 'reserve'")
+    found = discreet("budget", "verify", cwd=copy)
+    assert found.returncode == LedgerTampered.exit_code and "error:" in found.stderr
+
+
+def test_help_and_version(tmp_path: Path) -> None:
+    assert "Private answers" in discreet("--help", cwd=tmp_path).stdout
+    assert discreet("version", cwd=tmp_path).stdout.strip() == dc.__version__
+
+
+@pytest.mark.slow
+def test_demo_leaves_a_page(tmp_path: Path) -> None:
+    told = answer("demo", "--out", "out", cwd=tmp_path)
+    assert told["verified"] and told["refusal"].startswith("This plan costs epsilon=2.5")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(told["releases"]) == 6
+    again = answer("demo", "--out", "out", cwd=tmp_path)
+    assert again["remaining"] == told["remaining"], "the same demo again is free"

@@ -1,0 +1,252 @@
+"""Partial dependence: the bound over all neighbours, the curve below the noise, honest bands."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.inspection import partial_dependence as sklearn_partial_dependence
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import discreet as dc
+from discreet.data import PrivateTable, Summand, add_up
+from discreet.explain.partial_dependence import curve_contribution
+from discreet.explain.smoothing import smooth_curve
+from discreet.plans import Setting, Stage
+from tests.oracles.releaser import SimulatedReleaser
+
+TINY = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b")})
+ROWS = list(itertools.product([0, 1, 2], ["a", "b"]))
+WILD = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("low", "high", "nan")})
+WILD_ROWS = list(itertools.product([0, 1, 2], ["low", "high", "nan"]))
+
+
+def wild(rows: np.ndarray) -> np.ndarray:
+    """Answers far outside its bounds, and NaN for one kind of row."""
+    return np.where(rows[:, 1] == 2, np.nan, 40.0 * rows[:, 1] - 20.0)
+
+
+def curve_stage(relation: str, mechanism: str, rows: int | None) -> Stage:
+    plan = dc.partial_dependence(
+        dc.Model(wild, bounds=(-1, 2)), "size", rug=False, epsilon=1.0, delta=1e-6, mechanism=mechanism
+    )
+    return plan.prepare(Setting(WILD, relation, rows)).stages[0]
+
+
+def raw_steps(stage: Stage, rows: list[tuple[int, str]]) -> np.ndarray:
+    table = PrivateTable(pd.DataFrame(rows, columns=list(WILD)), WILD, "add-remove")
+    return add_up(table, [Summand(stage.contribution, stage.noise.step)])[0]
+
+
+def worst_move(stage: Stage, relation: str, norm: int) -> float:
+    """Return the greatest change, in steps, between neighbours among all tables of two rows."""
+    worst = 0.0
+    for kept, changed in itertools.product(WILD_ROWS, WILD_ROWS):
+        before = raw_steps(stage, [kept, changed])
+        neighbours = [[kept, row] for row in WILD_ROWS] if relation == "replace-one" else [[kept]]
+        for after in neighbours:
+            moved = np.abs(before - raw_steps(stage, after)).astype(float)
+            worst = max(worst, float(np.linalg.norm(moved, norm)))
+    return worst
+
+
+@pytest.mark.proves("pdp")
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(("mechanism", "norm"), [("laplace", 1), ("gaussian", 2)])
+def test_no_neighbour_moves_the_sum_further(relation: str, mechanism: str, norm: int) -> None:
+    stage = curve_stage(relation, mechanism, 2 if relation == "replace-one" else None)
+    bound = stage.certificate.sensitivity("l1" if norm == 1 else "l2", relation) / stage.noise.step
+    worst = worst_move(stage, relation, norm)
+    assert worst <= bound
+    assert worst > 0.99 * bound  # attained: a third less would already be a lie
+
+
+@pytest.mark.refutes("pdp")
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_wider_answers_than_certified_are_caught(relation: str) -> None:
+    stage = curve_stage(relation, "laplace", 2 if relation == "replace-one" else None)
+    wider = dc.Model(wild, bounds=(-1.5, 2.5)).bind(WILD)
+    planted = Stage("curve", curve_contribution(wider, "size", np.arange(3.0)), stage.noise)
+    bound = stage.certificate.sensitivity("l1", relation) / stage.noise.step
+    assert worst_move(planted, relation, 1) > bound
+
+
+@pytest.fixture(scope="module")
+def loans() -> pd.DataFrame:
+    return dc.samples.loans(3_000)
+
+
+def released(frame: pd.DataFrame, schema: dc.Schema, plan: Any, **options: Any) -> dc.Curve:
+    terms = {
+        "dataset": "d",
+        "epsilon": 1e4,
+        "delta": 1e-6,
+        "ledger": ":memory:",
+        "seed": 1,
+        "workers": 1,
+    }
+    return dc.protect(frame, schema, **{**terms, **options}).release(plan).value
+
+
+NUMBERS = ["age", "income", "credit_score", "late_payments"]
+
+
+def numbers_schema() -> dc.Schema:
+    full = dc.samples.loan_schema()
+    return dc.Schema({name: full[name] for name in [*NUMBERS, "defaulted"]}, target="defaulted")
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        RandomForestClassifier(10, max_depth=4, random_state=0, n_jobs=2),
+    ],
+    ids=["logistic", "scaled logistic", "forest"],
+)
+def test_equals_scikit_learn_below_the_noise(
+    loans: pd.DataFrame, estimator: Any, relation: str
+) -> None:
+    model = (
+        make_pipeline(StandardScaler(), estimator)
+        if isinstance(estimator, LogisticRegression)
+        else estimator
+    )
+    model.fit(loans[NUMBERS], loans["defaulted"])
+    plan = dc.partial_dependence(model, "credit_score", epsilon=1e4)
+    curve = released(loans, numbers_schema(), plan, relation=relation)
+    expected = sklearn_partial_dependence(
+        model,
+        loans[NUMBERS].astype(float),
+        ["credit_score"],
+        custom_values={"credit_score": np.array(curve.x)},
+        method="brute",
+    )["average"][0]
+    assert curve.y == pytest.approx(expected, abs=1e-5)
+    assert all(low <= y <= high for low, y, high in zip(curve.low, curve.y, curve.high, strict=True))
+
+
+def test_fused_and_opaque_agree(loans: pd.DataFrame) -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        loans[NUMBERS].to_numpy(float), loans["defaulted"]
+    )
+    opaque = dc.Model(lambda rows: model.predict_proba(rows)[:, 1], bounds=(0, 1))
+    curves = [
+        released(loans, numbers_schema(), dc.partial_dependence(m, "income", epsilon=1e4))
+        for m in (model, opaque)
+    ]
+    assert curves[0].y == pytest.approx(curves[1].y, abs=1e-5)
+
+
+def test_categories_and_pipelines(loans: pd.DataFrame) -> None:
+    inputs = loans.drop(columns="defaulted")
+    encode = make_column_transformer((OneHotEncoder(), ["home", "purpose"]), remainder="passthrough")
+    model = make_pipeline(encode, RandomForestClassifier(10, max_depth=4, random_state=0)).fit(
+        inputs, loans["defaulted"]
+    )
+    curve = released(loans, dc.samples.loan_schema(), dc.partial_dependence(model, "home", epsilon=1e4))
+    expected = [model.predict_proba(inputs.assign(home=home))[:, 1].mean() for home in dc.samples.HOMES]
+    assert curve.labels == dc.samples.HOMES
+    assert curve.y == pytest.approx(expected, abs=1e-5)
+    assert curve.rug is not None and curve.rug.labels == (dc.samples.HOMES,)
+
+
+def test_grid_follows_the_step_and_bounds_clip(loans: pd.DataFrame) -> None:
+    model = Ridge().fit(loans[NUMBERS], loans["income"])
+    narrow = dc.Model(model, bounds=(20_000, 30_000))
+    curve = released(
+        loans,
+        numbers_schema(),
+        dc.partial_dependence(narrow, "late_payments", resolution=50, epsilon=1e4),
+    )
+    assert curve.x == tuple(float(number) for number in range(13))
+    assert min(curve.y) >= 20_000 and max(curve.y) <= 30_000
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_bands_cover_at_least_as_often_as_they_say(relation: str, mechanism: str) -> None:
+    frame = pd.DataFrame([ROWS[number % 6] for number in range(300)], columns=list(TINY))
+    steep = dc.Model(
+        lambda rows: 0.2 + 0.2 * rows[:, 0] + 0.3 * rows[:, 1], bounds=(0, 1), name="steep"
+    )
+    plan = dc.partial_dependence(
+        steep, "size", clip=False, epsilon=1.0, delta=1e-5, mechanism=mechanism
+    )
+    exact = 0.2 + 0.2 * np.arange(3) + 0.3 * (frame["kind"] == "b").mean()
+    program = plan.prepare(Setting(TINY, relation, 300 if relation == "replace-one" else None))
+    releaser = SimulatedReleaser(PrivateTable(frame, TINY), seed=0)
+    curves = [program.finish(releaser) for _ in range(2_000)]
+    inside = np.mean([(np.array(c.low) <= exact) & (exact <= np.array(c.high)) for c in curves])
+    assert inside > 0.94  # 6,000 draws at 0.95 or more
+    if relation == "replace-one":
+        assert inside < 0.96
+
+
+def test_smoothing_knows_the_noise() -> None:
+    x = np.linspace(0, 1, 40)
+    truth = np.sin(3 * x)
+    draw = np.random.default_rng(0)
+    errors = []
+    for _ in range(100):
+        noisy = truth + draw.normal(0, 0.3, len(x))
+        errors.append(
+            [np.mean((noisy - truth) ** 2), np.mean((smooth_curve(x, noisy, 0.3) - truth) ** 2)]
+        )
+    raw, smooth = np.mean(errors, axis=0)
+    assert smooth < 0.3 * raw
+    assert smooth_curve(x, truth, 1e-9) == pytest.approx(truth, abs=1e-6)
+    assert np.array_equal(smooth_curve(x[:3], truth[:3], 0.3), truth[:3])
+
+
+def test_smooth_is_free_and_only_for_numbers() -> None:
+    frame = pd.DataFrame([ROWS[number % 6] for number in range(60)], columns=list(TINY))
+    model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
+    rough, smooth = (
+        released(frame, TINY, dc.partial_dependence(model, "kind", smooth=flag, epsilon=1.0))
+        for flag in (False, True)
+    )
+    assert rough.y == smooth.y
+
+
+def test_gaussian_noise_wins_on_many_points() -> None:
+    model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
+    schema = dc.Schema({"mass": dc.Number(0, 1), "kind": dc.Category("a", "b")})
+    setting = Setting(schema, "replace-one", 1000)
+    plan = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0, delta=1e-6)
+    price = plan.prepare(setting)
+    assert price.stages[0].noise.name == "gaussian"
+    laplace = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0).prepare(setting)
+    assert price.stages[0].noise.std < 0.5 * laplace.stages[0].noise.std
+    assert math.isclose(price.expected_error["curve"], price.stages[0].noise.std / 1000)
+
+
+def test_picture_with_band_and_rug() -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    frame = pd.DataFrame([ROWS[number % 6] for number in range(60)], columns=list(TINY))
+    model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
+    for feature in TINY:
+        display = released(frame, TINY, dc.partial_dependence(model, feature, epsilon=1.0)).plot()
+        assert display.ax_.get_xlabel() == feature and len(display.rug_ax_.patches) in (2, 3)
+    plain = released(frame, TINY, dc.partial_dependence(model, "size", rug=False, epsilon=1.0))
+    assert plain.plot().rug_ax_ is None and list(plain.to_frame().columns) == [
+        "size",
+        "value",
+        "low",
+        "high",
+    ]
+    plt.close("all")

@@ -1,0 +1,137 @@
+"""Selection mechanisms by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.randomness import IntArray, SelectionLaw
+
+FloatArray = NDArray[np.float64]
+
+
+def laplace_weights(scale: float, reach: int) -> FloatArray:
+    return math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+
+
+def permute_and_flip(scores: tuple[int, ...], scale: float) -> list[float]:
+    """Return the law by walking through every order of the candidates."""
+    accept = [math.exp((s - max(scores)) / scale) for s in scores]
+    law = [0.0] * len(scores)
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        reached = 1.0 / len(orders)
+        for i in order:
+            law[i] += reached * accept[i]
+            reached *= 1.0 - accept[i]
+    return law
+
+
+def winner_and_gap(
+    scores: tuple[int, ...], scale: float, *, spread: bool = True
+) -> dict[object, float]:
+    """Return the law of (winner, gap) of a noisy maximum, summed over the best rival's place.
+
+    With ``spread`` the gap is the real one, noise spread inside its step, rounded down; without, it
+    is the difference of the integers, ties broken at random.
+    """
+    reach = math.ceil(36 * scale)
+    span = max(scores) - min(scores)
+    places = np.arange(min(scores) - reach, max(scores) + reach + 1)
+    at = np.stack([_at(places - s, scale) for s in scores])
+    below = np.stack([_below(places - s, scale) for s in scores])
+    law: dict[object, float] = {}
+    for i in range(len(scores)):
+        rivals = [j for j in range(len(scores)) if j != i]
+        ties = _coefficients([(below[j], at[j]) for j in rivals])
+        for gap in range(reach + span):
+            share = 0.0
+            for t in range(1, len(rivals) + 1):
+                here = _at(places + gap - scores[i], scale)
+                if spread:
+                    above = _at(places + gap + 1 - scores[i], scale)
+                    share += float(ties[t] @ (here / (t + 1) + above * t / (t + 1)))
+                else:
+                    share += float(ties[t] @ here) / (t + 1 if gap == 0 else 1)
+            law[i, gap] = share
+    return law
+
+
+def _coefficients(factors: list[tuple[FloatArray, FloatArray]]) -> list[FloatArray]:
+    """Return, by number of ties t, P(best rival here and t rivals here): terms of prod(b + x a)."""
+    terms = [np.ones_like(factors[0][0])]
+    for below, at in factors:
+        grown = [term * below for term in terms] + [np.zeros_like(below)]
+        for t, term in enumerate(terms):
+            grown[t + 1] = grown[t + 1] + term * at
+        terms = grown
+    return terms
+
+
+def _at(value: IntArray, scale: float) -> FloatArray:
+    return math.tanh(0.5 / scale) * np.exp(-np.abs(value) / scale)
+
+
+def _below(value: IntArray, scale: float) -> FloatArray:
+    q = math.exp(-1.0 / scale)
+    return np.array([1 - q**v / (1 + q) if v > 0 else q ** (1 - v) / (1 + q) for v in value])
+
+
+class ScriptedNoise:
+    """A source that says exactly what it is told: every draw is taken from a script."""
+
+    simulation = True
+
+    def __init__(self, draws: tuple[int, ...], choices: tuple[int, ...] = ()) -> None:
+        self.draws = list(draws)
+        self.choices = list(choices)
+        self.asked: list[int] = []
+        self.scales: list[float] = []
+
+    def laplace(self, scale: float, size: int) -> IntArray:
+        self.scales += [scale] * size
+        taken, self.draws = self.draws[:size], self.draws[size:]
+        return np.array(taken, dtype=np.int64)
+
+    def gaussian(self, scale: float, size: int) -> IntArray:
+        return self.laplace(scale, size)
+
+    def select(self, scores: IntArray, scale: float, k: int, law: SelectionLaw) -> list[int]:
+        self.scales.append(scale)
+        return self.draws[:k]
+
+    def below(self, count: int) -> int:
+        self.asked.append(count)
+        return self.choices.pop(0) if self.choices else 0
+
+
+def released_law(release: Callable[[ScriptedNoise], Any], draws: int, reach: int) -> dict[Any, float]:
+    """Return the law of a release by running it on every noise vector and every choice."""
+    law: dict[Any, float] = {}
+    for noise in itertools.product(range(-reach, reach + 1), repeat=draws):
+        for outcome, share, scales in _branches(release, noise):
+            for z, scale in zip(noise, scales, strict=True):
+                share *= math.tanh(0.5 / scale) * math.exp(-abs(z) / scale)
+            law[outcome] = law.get(outcome, 0.0) + share
+    return law
+
+
+def _branches(
+    release: Callable[[ScriptedNoise], Any], noise: tuple[int, ...]
+) -> Iterator[tuple[Any, float, list[float]]]:
+    """Run a release once for every sequence of answers its uniform choices can have."""
+    waiting: list[tuple[int, ...]] = [()]
+    while waiting:
+        choices = waiting.pop()
+        source = ScriptedNoise(noise, choices)
+        outcome = release(source)
+        known = len(choices)
+        if len(source.asked) > known:
+            waiting += [(*choices, answer) for answer in range(source.asked[known])]
+        else:
+            yield outcome, 1.0 / math.prod(source.asked), source.scales

@@ -1,0 +1,108 @@
+"""Releases survive JSON without loss, and refuse what they do not know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import ReleaseError
+from discreet.ledger import Head
+from discreet.plans import share_out
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def histograms(draw: st.DrawFn) -> dc.Histogram:
+    labels = tuple(draw(st.lists(st.text(max_size=5), min_size=1, max_size=4)))
+    return dc.Histogram(
+        columns=(draw(st.text(max_size=5)),),
+        labels=(labels,),
+        edges=(draw(st.none() | st.just((0.0, 0.1, 1.0))),),
+        counts=tuple(draw(finite) for _ in labels),
+        noise_std=draw(finite),
+        half_width=draw(finite),
+        level=0.95,
+    )
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> dc.Curve:
+    size = draw(st.integers(1, 5))
+    numbers = [tuple(draw(finite) for _ in range(size)) for _ in range(4)]
+    return dc.Curve(
+        feature=draw(st.text(max_size=5)),
+        x=numbers[0],
+        labels=draw(st.none() | st.just(tuple("abcde"[:size]))),
+        y=numbers[1],
+        low=numbers[2],
+        high=numbers[3],
+        level=0.95,
+        noise_std=draw(finite),
+        quantity="mean value",
+        rug=draw(st.none() | histograms()),
+    )
+
+
+def release_of(value: dc.Histogram | dc.Curve) -> dc.Release:
+    return dc.Release(
+        value=value,
+        guarantee=dc.Guarantee(0.1, 1e-7, "add-remove", ("histogram",), ("an assumption",)),
+        plan={"kind": "histogram", "arguments": {"columns": ["a"]}, "epsilon": 0.1, "delta": 0.0},
+        stages=({"name": "counts", "noise_std": 1.5},),
+        dataset="people",
+        version="1",
+        id="abc",
+        created="2026-01-01T00:00:00+00:00",
+        head=Head("people", 3, "ff"),
+    )
+
+
+@given(histograms() | curves())
+def test_json_round_trip_is_exact(value: dc.Histogram | dc.Curve) -> None:
+    release = release_of(value)
+    assert dc.Release.loads(release.dumps()) == release
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    value = dc.Histogram(("a",), (("x", "y"),), (None,), (1.0, 2.0), 1.0, 3.0, 0.95)
+    release = release_of(value)
+    assert dc.Release.load(release.save(tmp_path / "r.json")) == release
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        release.save(tmp_path / "no" / "r.json")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        dc.Release.load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"format": 2}, "format must be 1, got 2"),
+        ({"value": {"type": "Secret"}}, "value must be one of"),
+        ({"value": {"type": "Histogram", "counts": []}}, "must have the fields"),
+        ({"guarantee": None}, "must be a release saved by discreet"),
+    ],
+)
+def test_foreign_files_are_refused(change: dict[str, object], sentence: str) -> None:
+    value = dc.Histogram(("a",), (("x", "y"),), (None,), (1.0, 2.0), 1.0, 3.0, 0.95)
+    plain = json.loads(release_of(value).dumps())
+    with pytest.raises(ReleaseError, match=sentence):
+        dc.Release.loads(json.dumps({**plain, **change}))
+    with pytest.raises(ReleaseError, match="must be a release"):
+        dc.Release.loads("{")
+
+
+@given(st.floats(1e-9, 1e6), st.lists(st.floats(0.01, 1), min_size=1, max_size=4))
+def test_shares_never_exceed_the_whole(amount: float, weights: list[float]) -> None:
+    from discreet.accounting import Amount
+
+    parts = share_out(amount, tuple(weights))
+    billed = sum(Amount.charge(part).loss for part in parts)
+    whole = Amount.charge(amount).loss
+    assert billed <= whole
+    assert billed == whole or amount > 100  # floats are coarser than units there
