@@ -40,7 +40,9 @@ def vectors(size: int) -> st.SearchStrategy[list[list[float]]]:
     return st.lists(st.lists(COORDINATES, min_size=size, max_size=size), min_size=1, max_size=4)
 
 
-def keeps(certificate: Certificate, relation: Relation, contributions: Iterable[Sequence[float]]) -> bool:
+def keeps(
+    certificate: Certificate, relation: Relation, contributions: Iterable[Sequence[float]]
+) -> bool:
     """Say whether no neighbour moves the sum of these contributions beyond the certificate."""
     moves = replacements if relation == "replace-one" else additions
     return all(within(certificate.bounds[relation], change) for change in moves(contributions))
@@ -109,7 +111,9 @@ def test_tightening_survives_products_that_leave_the_floats(size: int, magnitude
 @pytest.mark.proves("sum-addremove")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("box", [Box(0.0, 1.0), Box(-0.3, 0.7), Box(0.1, 0.3), Box(-5, -4.9), Box(-1, 3)])
+@pytest.mark.parametrize(
+    "box", [Box(0.0, 1.0), Box(-0.3, 0.7), Box(0.1, 0.3), Box(-5, -4.9), Box(-1, 3)]
+)
 def test_a_box_bounds_every_neighbour_and_is_attained(box: Box, size: int, relation: Relation) -> None:
     certificate = box.certify(size)
     assert keeps(certificate, relation, corners(box, size))
@@ -276,7 +280,9 @@ def test_widening(data: st.DataObject, size: int, extra: float) -> None:
 
 def test_joining_merges_what_was_proven_and_what_was_assumed() -> None:
     first = Box(0.0, 1.0).certify(2).assume("a", "b", "a")
-    second = Certificate(("histogram",), 2, {"replace-one": Bounds(1, 1, 1)}, ("b", "c"), certified=False)
+    second = Certificate(
+        ("histogram",), 2, {"replace-one": Bounds(1, 1, 1)}, ("b", "c"), certified=False
+    )
     joined = first.stack(second)
     assert joined.statements == ("mean-replace", "sum-addremove", "histogram")
     assert joined.assumptions == ("a", "b", "c")
@@ -315,7 +321,9 @@ def test_a_bound_that_is_none_is_refused(bad: float, norm: Norm) -> None:
 
 def test_unknown_relations_and_norms_are_refused() -> None:
     one_sided = Certificate(("x", "y"), 1, {"add-remove": Bounds(1, 1, 1)})
-    with pytest.raises(CertificateError, match=r"No bound under replace-one .* x, y\. Use add-remove\.$"):
+    with pytest.raises(
+        CertificateError, match=r"No bound under replace-one .* x, y\. Use add-remove\.$"
+    ):
         one_sided.sensitivity("l1", "replace-one")
     with pytest.raises(CertificateError, match="relation must be one of"):
         one_sided.sensitivity("l1", "swap-two")  # type: ignore[arg-type]

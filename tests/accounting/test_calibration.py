@@ -28,7 +28,9 @@ def classical(epsilon: float, delta: float) -> float:
 @pytest.mark.proves("gauss-analytic")
 @settings(max_examples=60, deadline=None)
 @given(EPSILONS, DELTAS)
-def test_multipliers_meet_the_analytic_condition_and_are_the_least(epsilon: float, delta: float) -> None:
+def test_multipliers_meet_the_analytic_condition_and_are_the_least(
+    epsilon: float, delta: float
+) -> None:
     multiplier = gaussian_multiplier(epsilon, delta)
     assert meets(multiplier, epsilon, delta)
     if delta > 1e-9:
@@ -82,7 +84,15 @@ def test_a_lattice_that_takes_all_of_delta_is_refused() -> None:
 @pytest.mark.parametrize("calibrate", [gaussian_multiplier, lambda e, d: count_gaussian_scale(e, d, 1)])
 @pytest.mark.parametrize(
     ("epsilon", "delta"),
-    [(0.0, 0.1), (-1.0, 0.1), (math.nan, 0.1), (math.inf, 0.1), (1.0, 0.0), (1.0, 1.0), (1.0, math.nan)],
+    [
+        (0.0, 0.1),
+        (-1.0, 0.1),
+        (math.nan, 0.1),
+        (math.inf, 0.1),
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (1.0, math.nan),
+    ],
 )
 def test_wrong_targets_are_refused(calibrate: object, epsilon: float, delta: float) -> None:
     with pytest.raises(ArgumentError, match=r"must be .*, got"):

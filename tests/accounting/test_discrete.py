@@ -46,7 +46,9 @@ def keeps_on_counts(scale: float, moves: int, epsilon: float, delta: float) -> b
 @pytest.mark.parametrize("moves", [1, 2])
 @pytest.mark.parametrize("scale", [0.3, 0.7, 1.0, 2.2, 3.5])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
-def test_the_sum_over_totals_is_the_sum_over_all_cells(epsilon: float, scale: float, moves: int) -> None:
+def test_the_sum_over_totals_is_the_sum_over_all_cells(
+    epsilon: float, scale: float, moves: int
+) -> None:
     exact = brute_delta(epsilon, scale, moves)
     ours = count_gaussian_delta(epsilon, scale, moves)
     assert ours >= exact
@@ -65,7 +67,9 @@ def test_calibrated_scales_keep_the_promise_and_are_the_least(
 
 
 @pytest.mark.refutes("gauss-counts")
-@pytest.mark.parametrize(("moves", "epsilon", "delta"), [(1, 1.0, 0.03), (2, 1.0, 0.03), (1, 3.0, 1e-3)])
+@pytest.mark.parametrize(
+    ("moves", "epsilon", "delta"), [(1, 1.0, 0.03), (2, 1.0, 0.03), (1, 3.0, 1e-3)]
+)
 def test_the_analytic_scale_is_caught_on_counts(moves: int, epsilon: float, delta: float) -> None:
     analytic = math.sqrt(moves) * gaussian_multiplier(epsilon, delta)
     assert not keeps_on_counts(analytic, moves, epsilon, delta)

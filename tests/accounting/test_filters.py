@@ -29,7 +29,7 @@ from discreet.accounting import (
 from discreet.errors import ArgumentError, BudgetExhausted, CertificateError
 from tests.oracles.gaussians import analytic_delta
 
-PROPERTY = settings(max_examples=60, deadline=None)
+PROPERTY = settings(max_examples=40, deadline=None)
 LOSSES = st.floats(1e-13, 2.0)
 CHARGES = st.lists(st.tuples(LOSSES, st.sampled_from([0.0, 1e-13, 1e-7, 1e-6])), max_size=30)
 Cost = Callable[[Accountant, Event, float, float], Amount]
@@ -99,7 +99,7 @@ def test_a_believed_promise_is_caught() -> None:
         return Amount.charge(0.1, delta)  # the plan said so
 
     assert overspends(believed)
-    with pytest.raises(CertificateError, match="does not keep epsilon=0.1"):
+    with pytest.raises(CertificateError, match=r"does not keep epsilon=0\.1"):
         event_cost("basic", PureEvent(0.3, "x"), 0.1, 0.0)
 
 
@@ -110,10 +110,14 @@ def composed_delta(events: list[GaussianEvent], epsilon: float) -> mp.mpf:
     """Return the exact delta of Gaussian noises together: multipliers add as inverse squares."""
     if not events:
         return mp.mpf(0)
-    return analytic_delta(epsilon, float(1 / mp.sqrt(mp.fsum(mp.mpf(e.multiplier) ** -2 for e in events))))
+    return analytic_delta(
+        epsilon, float(1 / mp.sqrt(mp.fsum(mp.mpf(e.multiplier) ** -2 for e in events)))
+    )
 
 
-def zcdp_keeps(rho: Callable[[GaussianEvent], float], epsilon: float, delta: float, each: float) -> bool:
+def zcdp_keeps(
+    rho: Callable[[GaussianEvent], float], epsilon: float, delta: float, each: float
+) -> bool:
     """Hand out a zCDP budget to as many Gaussian releases as it takes; compare the exact delta."""
     event = GaussianEvent(gaussian_multiplier(each, delta), 0.0)
     costs = [Amount.charge(rho(event))] * 2000
@@ -126,7 +130,9 @@ def zcdp_keeps(rho: Callable[[GaussianEvent], float], epsilon: float, delta: flo
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-5])
 def test_a_zcdp_budget_keeps_epsilon_and_delta(epsilon: float, delta: float) -> None:
-    assert zcdp_keeps(lambda event: event_cost("zcdp", event, 0.1, delta).loss / 1e12, epsilon, delta, 0.1)
+    assert zcdp_keeps(
+        lambda event: event_cost("zcdp", event, 0.1, delta).loss / 1e12, epsilon, delta, 0.1
+    )
 
 
 @pytest.mark.refutes("filter-zcdp")
@@ -155,7 +161,7 @@ def test_any_mixture_of_gaussians_keeps_the_budget(multipliers: list[float], eps
     ("event", "epsilon", "delta"),
     [
         (PureEvent(0.5, "laplace"), 0.5, 0.0),
-        (PureEvent(0.5, "laplace"), 0.4, 0.1),
+        (PureEvent(0.5, "laplace"), 0.4, 0.06),
         (BoundedRangeEvent(0.5), 0.5, 0.0),
         (GaussianEvent(gaussian_multiplier(0.5, 1e-6), 0.0), 0.5, 1e-6),
         (CountGaussianEvent(count_gaussian_scale(0.5, 1e-6, 2), 2), 0.5, 1e-6),

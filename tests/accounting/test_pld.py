@@ -95,7 +95,9 @@ def test_an_ignored_count_is_caught() -> None:
 @pytest.mark.refutes("pld-batch")
 def test_a_forgotten_second_count_or_slack_is_caught() -> None:
     def one_move(events: Sequence[Event], delta: float) -> float:
-        less = [CountGaussianEvent(e.scale, 1) if isinstance(e, CountGaussianEvent) else e for e in events]
+        less = [
+            CountGaussianEvent(e.scale, 1) if isinstance(e, CountGaussianEvent) else e for e in events
+        ]
         return batch_epsilon(less, delta)
 
     assert not never_below_exact(one_move)
@@ -117,22 +119,27 @@ def test_a_hundred_at_once_are_a_hundred_singles() -> None:
 
 @pytest.mark.skipif(version("dp-accounting") != "0.6.0", reason="the defect of that version")
 def test_the_accountant_we_do_not_use_forgets_the_count() -> None:
-    from dp_accounting import dp_event
+    from dp_accounting import NeighboringRelation, dp_event
     from dp_accounting.pld import PLDAccountant
 
     def theirs(epsilon: float, n: int) -> float:
         noise = 2 / (1 + math.exp(epsilon))  # keeps the truth with probability 1 - noise / 2
-        accountant = PLDAccountant()
+        accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
         accountant.compose(dp_event.RandomizedResponseDpEvent(noise, 2), n)
         return float(accountant.get_epsilon(1e-6))
 
     assert not counts_are_kept(theirs)
 
 
-@pytest.mark.parametrize("count", [2, 3, 17])
+@pytest.mark.parametrize("count", [2, 7])
 @pytest.mark.parametrize(
     "event",
-    [PureEvent(0.2, "x"), BoundedRangeEvent(0.2), GaussianEvent(8.0, 1e-24), CountGaussianEvent(8.0, 2)],
+    [
+        PureEvent(0.2, "x"),
+        BoundedRangeEvent(0.2),
+        GaussianEvent(8.0, 1e-24),
+        CountGaussianEvent(8.0, 2),
+    ],
 )
 def test_grouping_changes_nothing(event: Event, count: int) -> None:
     """Composing by powers gives what composing one by one gives (names keep events apart)."""

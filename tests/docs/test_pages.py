@@ -17,7 +17,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 
 def python_blocks(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    """Return the scripts of a page; blocks with prompts are doctests and run as such."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    return [block for block in blocks if not block.startswith(">>>")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -22,9 +22,7 @@ def docstrings() -> set[str]:
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                found |= set(
-                    re.findall(rf"(?<![\w`\"]) ?\[({ID})\](?!\()", ast.get_docstring(node) or "")
-                )
+                found |= set(re.findall(rf"(?<=\S )\[({ID})\](?!\()", ast.get_docstring(node) or ""))
     return found
 
 

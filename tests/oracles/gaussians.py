@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -31,7 +32,7 @@ def integrated_delta(epsilon: float, multiplier: float) -> mp.mpf:
 def discrete_gaussian(scale: float, reach: int) -> list[mp.mpf]:
     """Return P(k) for k from -reach to reach, normalised over the same range."""
     s = mp.mpf(scale)
-    weights = [mp.e ** (-mp.mpf(k) ** 2 / (2 * s * s)) for k in range(-reach, reach + 1)]
+    weights = [mp.e ** (-(mp.mpf(k) ** 2) / (2 * s * s)) for k in range(-reach, reach + 1)]
     total = mp.fsum(weights)
     return [w / total for w in weights]
 
@@ -58,7 +59,7 @@ def total_variation(sigma: float) -> mp.mpf:
     discrete = discrete_gaussian(sigma, reach)[reach:]
     half = mp.mpf(1) / 2
     edges = [mp.ncdf((k - half) / s) for k in range(reach + 2)]
-    rounded = [b - a for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    rounded = [b - a for a, b in itertools.pairwise(edges)]
     above = [abs(p - q) for p, q in zip(discrete, rounded, strict=True)]
     return above[0] / 2 + mp.fsum(above[1:])
 

@@ -62,9 +62,7 @@ def renyi(first: list[mp.mpf], second: list[mp.mpf], order: float) -> mp.mpf:
 ORDERS = (1, 1.0001, 1.01, 1.1, 1.5, 2, 3, 5, 10, 30, 100, 1000)
 
 
-def greatest_rho(
-    first: list[mp.mpf], second: list[mp.mpf], orders: Sequence[float] = ORDERS
-) -> mp.mpf:
+def greatest_rho(first: list[mp.mpf], second: list[mp.mpf], orders: Sequence[float] = ORDERS) -> mp.mpf:
     """Return the greatest D_a / a over the orders, both ways round: the zCDP cost of the pair."""
     return max(
         renyi(p, q, order) / order for order in orders for p, q in ((first, second), (second, first))

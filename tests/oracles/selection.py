@@ -32,33 +32,25 @@ def permute_and_flip(scores: tuple[int, ...], scale: float) -> list[float]:
     return law
 
 
-def winner_and_gap(
-    scores: tuple[int, ...], scale: float, *, spread: bool = True
-) -> dict[object, float]:
+def winner_and_gap(scores: tuple[int, ...], scale: float) -> dict[object, float]:
     """Return the law of (winner, gap) of a noisy maximum, summed over the best rival's place.
 
-    With ``spread`` the gap is the real one, noise spread inside its step, rounded down; without, it
-    is the difference of the integers, ties broken at random.
+    Noise is spread evenly inside its step and the real gap is rounded down: against a rival m steps
+    high, with t rivals there, a gap of g has the winner g steps above m and above all of them inside
+    the step (one of t + 1 orders), or g + 1 steps above m and not above all (t of t + 1 orders).
     """
     reach = math.ceil(36 * scale)
-    span = max(scores) - min(scores)
     places = np.arange(min(scores) - reach, max(scores) + reach + 1)
     at = np.stack([_at(places - s, scale) for s in scores])
     below = np.stack([_below(places - s, scale) for s in scores])
     law: dict[object, float] = {}
-    for i in range(len(scores)):
-        rivals = [j for j in range(len(scores)) if j != i]
-        ties = _coefficients([(below[j], at[j]) for j in rivals])
-        for gap in range(reach + span):
-            share = 0.0
-            for t in range(1, len(rivals) + 1):
-                here = _at(places + gap - scores[i], scale)
-                if spread:
-                    above = _at(places + gap + 1 - scores[i], scale)
-                    share += float(ties[t] @ (here / (t + 1) + above * t / (t + 1)))
-                else:
-                    share += float(ties[t] @ here) / (t + 1 if gap == 0 else 1)
-            law[i, gap] = share
+    for i, score in enumerate(scores):
+        ties = _coefficients([(below[j], at[j]) for j in range(len(scores)) if j != i])
+        for gap in range(reach + 12):
+            here, above = (_at(places + g - score, scale) for g in (gap, gap + 1))
+            law[i, gap] = sum(
+                float(rival @ (here + t * above)) / (t + 1) for t, rival in enumerate(ties) if t > 0
+            )
     return law
 
 

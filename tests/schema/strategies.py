@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from discreet.schema import Category, Number, Schema
 
-
 hostile = settings(
     deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )

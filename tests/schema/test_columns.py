@@ -230,7 +230,9 @@ def test_numbers_of_every_dtype(array: np.ndarray, encoded: list[float]) -> None
         (np.array([], dtype=object), ("a",), []),
     ],
 )
-def test_categories_of_every_dtype(array: np.ndarray, values: tuple[Any, ...], codes: list[int]) -> None:
+def test_categories_of_every_dtype(
+    array: np.ndarray, values: tuple[Any, ...], codes: list[int]
+) -> None:
     assert Category(*values).encode(array).tolist() == codes
 
 

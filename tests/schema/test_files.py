@@ -65,7 +65,10 @@ def test_marks_survive_with_their_warning(tmp_path: Path) -> None:
         ("[columns.a]\nkind = 'number'\nlow = 1\nhigh = 0", "Column 'a': high must be above low=1"),
         ("[columns.a]\nkind = 'category'", "Column 'a': Category must have at least one value"),
         ("[columns.a]\nkind = 'category'\nvalues = 'abc'", "values must be a list, got 'abc'"),
-        ("[columns.a]\nkind = 'category'\nvalues = ['a', 2020-01-01]", "must be a text, number or truth"),
+        (
+            "[columns.a]\nkind = 'category'\nvalues = ['a', 2020-01-01]",
+            "must be a text, number or truth",
+        ),
         ("[columns.a]\nkind = 'category'\nvalues = ['a']\nlow = 3", "missing or unknown entry"),
         ("target = ['a']\n[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1", "target must be one of"),
         ("id = 7\n[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1", "id must be the name of a column"),

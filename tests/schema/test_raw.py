@@ -51,7 +51,14 @@ def test_raw_columns_show_no_value() -> None:
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [("007", "7"), ("-0", "0"), ("1e3", "1000"), ("0.50", "0.5"), ("9" * 5000, "9" * 5000), (None, None)],
+    [
+        ("007", "7"),
+        ("-0", "0"),
+        ("1e3", "1000"),
+        ("0.50", "0.5"),
+        ("9" * 5000, "9" * 5000),
+        (None, None),
+    ],
 )
 def test_plain_text(text: str | None, plain: str | None) -> None:
     assert plain_text(text) == plain

@@ -16,7 +16,10 @@ from discreet.numerics import check_positive, down, up
 
 _GRAIN = 1e-12
 """Relative error allowed for the special functions below: far out in the tails, where they are
-worst, they lose about 1e-13."""
+worst, they lose 5e-13."""
+
+_LEAST = 1e-300
+"""No delta of noise is stated below this, where floats run out of digits."""
 
 
 def gaussian_delta(epsilon: float, multiplier: float) -> float:
@@ -31,7 +34,7 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
     far = -0.5 / multiplier - epsilon * multiplier
     first = float(ndtr(near))
     second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
-    return min(1.0, up(max(first - second, 0.0) + _GRAIN * first))
+    return min(1.0, max(first - second, 0.0) + _GRAIN * first + _LEAST)
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:
@@ -46,7 +49,7 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     orders = 1.0 + np.geomspace(1e-6, 1e8, 4000)
     excess = orders - 1.0
     logs = excess * (orders * rho - epsilon) - np.log(excess) + orders * np.log1p(-1.0 / orders)
-    return min(1.0, up(math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN)))
+    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN) + _LEAST)
 
 
 def zcdp_epsilon(delta: float, rho: float) -> float:

@@ -48,11 +48,7 @@ def event_cost(accountant: Accountant, event: Event, epsilon: float, delta: floa
     check_choice("accountant", accountant, ACCOUNTANTS)
     if not event_delta(event, epsilon) <= delta:
         raise CertificateError(f"{event} does not keep epsilon={epsilon!r}, delta={delta!r}.")
-    match accountant:
-        case "basic":
-            return Amount.charge(epsilon, delta)
-        case "zcdp":
-            return Amount.charge(event.rho)
+    return Amount.charge(epsilon, delta) if accountant == "basic" else Amount.charge(event.rho)
 
 
 def total(amounts: Sequence[Amount]) -> Amount:

@@ -113,12 +113,10 @@ def _distribution(event: Event, grid: float) -> Any:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    match event:
-        case PureEvent(epsilon=epsilon) | BoundedRangeEvent(epsilon=epsilon):
-            parameters = common.DifferentialPrivacyParameters(epsilon, 0.0)
-            return pld.from_privacy_parameters(parameters, value_discretization_interval=grid)
-        case GaussianEvent(multiplier=multiplier):
-            return pld.from_gaussian_mechanism(multiplier, value_discretization_interval=grid)
-        case CountGaussianEvent(scale=scale, moves=moves):
-            one = pld.from_discrete_gaussian_mechanism(scale, value_discretization_interval=grid)
-            return one.self_compose(moves)
+    if isinstance(event, GaussianEvent):
+        return pld.from_gaussian_mechanism(event.multiplier, value_discretization_interval=grid)
+    if isinstance(event, CountGaussianEvent):
+        one = pld.from_discrete_gaussian_mechanism(event.scale, value_discretization_interval=grid)
+        return one.self_compose(event.moves)
+    parameters = common.DifferentialPrivacyParameters(event.epsilon, 0.0)
+    return pld.from_privacy_parameters(parameters, value_discretization_interval=grid)

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.certificates import Ball, Box, Relation
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.contributions import CellContribution, Contribution, VectorContribution
+from discreet.data.contributions import CellContribution, Contribution
 from discreet.data.foreign import foreign_code, pin_thread
 from discreet.data.rows import open_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
@@ -102,15 +102,13 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
-    match contribution:
-        case CellContribution(size=size, index=index):
-            cells = np.asarray(index(block), dtype=np.int64)
-            _check_shape(cells.shape, (len(block),))
-            return np.bincount(np.clip(cells, 0, size - 1), minlength=size)
-        case VectorContribution(size=size, region=region, fill=fill, compute=compute):
-            vectors = np.ascontiguousarray(compute(block), dtype=np.float64)
-            _check_shape(vectors.shape, (len(block), size))
-            return _rounded_sum(vectors, region, fill, step)
+    if isinstance(contribution, CellContribution):
+        cells = np.asarray(contribution.index(block), dtype=np.int64)
+        _check_shape(cells.shape, (len(block),))
+        return np.bincount(np.clip(cells, 0, contribution.size - 1), minlength=contribution.size)
+    vectors = np.ascontiguousarray(contribution.compute(block), dtype=np.float64)
+    _check_shape(vectors.shape, (len(block), contribution.size))
+    return _rounded_sum(vectors, contribution.region, contribution.fill, step)
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

@@ -202,13 +202,14 @@ def curve_contribution(model: BoundModel, feature: str, grid: FloatArray) -> Vec
 
     def opaque(block: Block) -> FloatArray:
         vectors = np.empty((len(block), len(grid)))
-        points = max(1, _CALL_ROWS // len(block))
+        points = max(1, min(len(grid), _CALL_ROWS // len(block)))
+        rows = _stacked(block.values, points)
         for start in range(0, len(grid), points):
             values = grid[start : start + points]
-            rows = np.asfortranarray(np.tile(block.values, (len(values), 1)))
-            rows[:, place] = np.repeat(values, len(block))
-            answers = model.predict(rows).reshape(len(values), len(block))
-            vectors[:, start : start + points] = answers.T - model.fill
+            part = rows[: len(values) * len(block)]
+            part[:, place] = np.repeat(values, len(block))
+            answers = model.predict(part).reshape(len(values), len(block))
+            np.subtract(answers.T, model.fill, out=vectors[:, start : start + points])
         return vectors
 
     return VectorContribution(
@@ -219,6 +220,14 @@ def curve_contribution(model: BoundModel, feature: str, grid: FloatArray) -> Vec
         compute=opaque if model.linear is None else fused,
         foreign=model.linear is None,
     )
+
+
+def _stacked(values: FloatArray, times: int) -> FloatArray:
+    """Return the rows written below each other ``times`` times, column by column in memory."""
+    rows = np.empty((times * len(values), values.shape[1]), order="F")
+    for column in range(values.shape[1]):
+        rows[:, column] = np.tile(values[:, column], times)
+    return rows
 
 
 def _curve_stage(

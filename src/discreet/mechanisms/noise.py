@@ -61,7 +61,8 @@ class LaplaceNoise:
         check_positive("step", self.step)
         check_whole("sensitivity", self.sensitivity, 1)
         check_scale(self.scale)
-        if self.sensitivity * self.step < self.certificate.sensitivity("l1", self.relation):
+        moved = self.certificate.sensitivity("l1", self.relation) / self.step
+        if self.sensitivity < math.floor(moved):  # a query moves by whole steps
             raise CertificateError(
                 f"{self.sensitivity} steps of {self.step!r} are less than the certificate's L1 bound."
             )
@@ -127,11 +128,10 @@ class GaussianNoise:
 
     def _covers_certificate(self) -> bool:
         l1, l2, linf = (self.certificate.sensitivity(n, self.relation) for n in NORMS)
-        match self.event:
-            case GaussianEvent(multiplier=multiplier):
-                return multiplier * l2 <= self.scale * self.step
-            case CountGaussianEvent(scale=scale, moves=moves):
-                return scale <= self.scale and l1 <= moves and linf <= self.step == 1
+        if isinstance(self.event, GaussianEvent):
+            return self.event.multiplier * l2 <= self.scale * self.step
+        enough = self.event.scale <= self.scale and math.floor(l1) <= self.event.moves
+        return enough and self.step == 1 and linf < 2
 
     @property
     def std(self) -> float:
@@ -179,13 +179,14 @@ def count_noise(
 
     ``auto`` takes the one with the smaller standard deviation.
     """
-    moved = max(1, math.ceil(certificate.sensitivity("l1", relation)))
+    # Whole counts move by a whole number, so what a bound has beyond one is rounding.
+    moved = max(1, math.floor(certificate.sensitivity("l1", relation)))
 
     def laplace() -> Noise:
         return LaplaceNoise(certificate, relation, epsilon, 1.0, moved)
 
     def gaussian() -> Noise:
-        if moved > 2 or certificate.sensitivity("linf", relation) > 1:
+        if moved > 2 or certificate.sensitivity("linf", relation) >= 2:
             raise ArgumentError("Discrete Gaussian noise needs counts of which two move by one.")
         scale = count_gaussian_scale(epsilon, delta, moved)
         event = CountGaussianEvent(scale, moved)

@@ -49,8 +49,8 @@ def linear_form(estimator: Any, output: str, class_index: int) -> LinearForm | N
         if [type(step).__name__ for _, step in estimator.steps[:-1]] != ["StandardScaler"]:
             return None
         scaler, estimator = estimator.steps[0][1], estimator.steps[-1][1]
-        scale = 1.0 / scaler.scale_ if scaler.scale_ is not None else 1.0
-        shift = -scaler.mean_ * scale if scaler.mean_ is not None else 0.0
+        scale = 1.0 / scaler.scale_ if scaler.with_std else 1.0
+        shift = -scaler.mean_ * scale if scaler.with_mean else 0.0
     name = type(estimator).__name__
     if not _is_sklearn(estimator) or not hasattr(estimator, "coef_"):
         return None

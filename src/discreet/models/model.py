@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,11 +10,13 @@ import numpy as np
 
 from discreet.certificates import Box
 from discreet.errors import ModelError
+from discreet.models.fingerprint import fingerprint
 from discreet.models.linear import LinearForm, linear_form
-from discreet.schema import FloatArray, Schema
+from discreet.schema import Category, FloatArray, Number, Schema
 
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
+_KINDS = ("plain", "object", "category")  # of a frame's columns that hold categories
 _PROBE_ROWS = 64
 _PROBE_ALONE = 23
 
@@ -54,7 +55,7 @@ class Model:
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
         self.bounds = _choose_bounds(self.output, bounds)
-        self.fingerprint = _fingerprint(model, name)
+        self.fingerprint = fingerprint(model, name)
 
     def __repr__(self) -> str:
         kind, (low, high) = type(self._model).__name__, self.bounds.limits
@@ -105,17 +106,15 @@ class Model:
         return tuple(str(name) for name in names)
 
     def _sees_encoding(self, schema: Schema, columns: tuple[str, ...]) -> bool:
-        from discreet.schema import Number
-
         named = hasattr(self._model, "feature_names_in_")
         return not named or all(isinstance(schema[name], Number) for name in columns)
 
     def _first_that_works(
         self, schema: Schema, columns: tuple[str, ...], probe: FloatArray
     ) -> BoundModel:
-        """Try the ways to hand rows over: a matrix, or frames with plain or categorical columns."""
+        """Try the ways to hand rows over: a matrix, or frames with one of three kinds of columns."""
         named = hasattr(self._model, "feature_names_in_")
-        ways = [_frame_maker(schema, columns, c) for c in (False, True)] if named else [_as_matrix]
+        ways = [_frame_maker(schema, columns, kind) for kind in _KINDS] if named else [_as_matrix]
         failure: Exception | None = None
         for make_input in ways:
             call = _Call(self._model, self.output, self.class_index, make_input)
@@ -217,20 +216,19 @@ def _as_matrix(rows: FloatArray) -> FloatArray:
     return rows.copy(order="K")  # a model may write into what it gets
 
 
-def _frame_maker(
-    schema: Schema, columns: tuple[str, ...], categorical: bool
-) -> Callable[[FloatArray], Any]:
+def _frame_maker(schema: Schema, columns: tuple[str, ...], kind: str) -> Callable[[FloatArray], Any]:
     def make(rows: FloatArray) -> Any:
         import pandas as pd
 
-        frame: dict[str, Any] = {
-            name: schema[name].decode(rows[:, i].copy()) for i, name in enumerate(columns)
-        }
-        if categorical:
-            for name in columns:
-                values = getattr(schema[name], "values", None)
-                if values is not None:
-                    frame[name] = pd.Categorical(frame[name], categories=list(values))
+        frame: dict[str, Any] = {}
+        for place, name in enumerate(columns):
+            column = schema[name]
+            values: Any = column.decode(rows[:, place].copy())
+            if isinstance(column, Category) and kind == "category":
+                values = pd.Categorical(values, categories=list(column.values))
+            elif isinstance(column, Category) and kind == "object":
+                values = pd.Series(values, dtype=object)
+            frame[name] = values
         return pd.DataFrame(frame, copy=False)
 
     return make
@@ -284,17 +282,3 @@ def _choose_bounds(output: str, bounds: tuple[float, float] | None) -> Box:
         return Box(float(low), float(high))
     except (TypeError, ValueError):
         raise ModelError(f"bounds must be a finite low below a finite high, got {bounds!r}.") from None
-
-
-def _fingerprint(model: Any, name: str | None) -> str:
-    if name is not None:
-        return f"name:{name}"
-    if hasattr(model, "get_params"):
-        import joblib
-
-        try:
-            return f"hash:{joblib.hash(model)}"
-        except Exception:  # not every estimator can be pickled, and then none is the same as another
-            return f"once:{secrets.token_hex(16)}"
-    # A function's code does not say what it closes over: never take two for the same.
-    return f"once:{secrets.token_hex(16)}"

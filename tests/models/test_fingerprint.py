@@ -1,0 +1,188 @@
+"""Fingerprints: equal models share one, whoever fitted, copied or loaded them."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import io
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from discreet.models import Model
+from discreet.models.fingerprint import fingerprint
+from tests.models.zoo import ESTIMATORS, fit, fitted, numbers_only, one_hot_pipeline, training
+
+
+def through_joblib(model: Any) -> Any:
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    return joblib.load(io.BytesIO(file.getvalue()))
+
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "joblib": through_joblib,
+    "twice": lambda model: through_joblib(through_joblib(model)),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_equal_estimators_share_a_fingerprint(name: str) -> None:
+    """Forests once had another one every time they were loaded, and paid for their answers again."""
+    first = fit(ESTIMATORS[name](), numbers_only(), training()[1])
+    known = Model(first).fingerprint
+    assert known.startswith("hash:")
+    assert Model(fit(ESTIMATORS[name](), numbers_only(), training()[1])).fingerprint == known
+    for way, make in WAYS.items():
+        assert Model(make(first)).fingerprint == known, way
+    first.predict_proba(numbers_only())
+    assert Model(first).fingerprint == known
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_different_estimators_differ(name: str) -> None:
+    first = fitted(name)
+    other = fit(ESTIMATORS[name](), numbers_only(), 1 - training()[1])
+    swapped = fit(ESTIMATORS[name](), numbers_only()[["income", "age"]], training()[1])
+    marks = [fingerprint(model, None) for model in (first, other, swapped, fitted(name, named=False))]
+    assert len(set(marks)) == 4
+
+
+def test_small_changes_are_seen() -> None:
+    model = fit(LogisticRegression(), numbers_only(), training()[1])
+    known = fingerprint(model, None)
+    moved = copy.deepcopy(model)
+    moved.coef_[0, 0] = np.nextafter(moved.coef_[0, 0], 9)
+    renamed = copy.deepcopy(model)
+    renamed.feature_names_in_[0] = "Age"
+    retyped = copy.deepcopy(model)
+    retyped.classes_ = retyped.classes_.astype(np.int8)
+    assert len({known, *(fingerprint(m, None) for m in (moved, renamed, retyped))}) == 4
+
+
+def test_the_same_in_another_process(tmp_path: Path) -> None:
+    models = {name: fitted(name) for name in ("forest", "histogram boosting")} | {
+        "one": one_hot_pipeline()
+    }
+    joblib.dump(models, tmp_path / "models")
+    script = (
+        "import joblib, sys; from discreet.models.fingerprint import fingerprint\n"
+        "for model in joblib.load(sys.argv[1]).values(): print(fingerprint(model, None))"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "models")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert said == [fingerprint(model, None) for model in models.values()]
+
+
+class Holder(BaseEstimator):  # type: ignore[misc]
+    """An estimator that holds whatever it is given."""
+
+    def __init__(self, held: Any = None) -> None:
+        self.held = held
+
+
+def shared(part: Any) -> list[Any]:
+    return [part, part]
+
+
+HELD: list[Any] = [
+    None,
+    1,
+    1.0,
+    True,
+    "1",
+    b"1",
+    (1,),
+    [1],
+    {1},
+    {1, 2},
+    {"a": 1, "b": 2},
+    {"a": 2, "b": 1},
+    collections.OrderedDict(a=1),
+    np.array([1.0]),
+    np.array([[1.0]]),
+    np.float32(1),
+    np.array([1, "a"], dtype=object),
+    np.zeros(2, dtype=[("x", "i1"), ("y", "f8")]),
+    np.zeros(2, dtype=[("x", "i1"), ("z", "f8")]),
+    np.random.RandomState(0),
+    np.random.RandomState(1),
+    np.log1p,
+    np.exp,
+    len,
+    copy.copy,
+    LogisticRegression,
+    LogisticRegression(),
+    shared([1, 2]),
+    range(3),
+    slice(1),
+]
+
+
+def test_whatever_is_held_is_told_apart_and_found_again() -> None:
+    marks = [fingerprint(Holder(held), None) for held in HELD]
+    assert len(set(marks)) == len(HELD)
+    assert all(mark.startswith("hash:") for mark in marks)
+    assert [fingerprint(Holder(copy.deepcopy(held)), None) for held in HELD] == marks
+
+
+def test_what_is_equal_does_not_depend_on_who_shares_it() -> None:
+    assert fingerprint(Holder(shared([1, 2])), None) == fingerprint(Holder([[1, 2], [1, 2]]), None)
+    assert fingerprint(Holder({"a": 1, "b": 2}), None) == fingerprint(Holder({"b": 2, "a": 1}), None)
+    array = np.arange(6.0).reshape(2, 3)
+    assert fingerprint(Holder(array), None) == fingerprint(Holder(np.asfortranarray(array)), None)
+
+
+def test_bytes_between_numbers_do_not_count() -> None:
+    aligned = np.dtype([("x", "i1"), ("y", "f8")], align=True)
+    first, second = (np.full(16, filler, np.uint8).view(aligned) for filler in (0, 255))
+    for array in (first, second):
+        array["x"], array["y"] = 1, 2.0
+    assert first.tobytes() != second.tobytes()
+    assert fingerprint(Holder(first), None) == fingerprint(Holder(second), None)
+
+
+def a_circle() -> list[Any]:
+    circle: list[Any] = []
+    circle.append(circle)
+    return circle
+
+
+def test_what_has_no_name_is_equal_to_nothing() -> None:
+    def local(rows: Any) -> Any:
+        return rows
+
+    scripts_own = type("Mine", (), {"__module__": "__main__"})
+    generator = (i for i in range(3))
+    for held in (lambda rows: rows, local, a_circle(), scripts_own, generator, open):
+        model = Holder(held)
+        same = fingerprint(model, None) == fingerprint(model, None)
+        assert same is (held is open)
+    pipeline = make_pipeline(FunctionTransformer(lambda rows: rows), LogisticRegression())
+    fit(pipeline, numbers_only(named=False), training()[1])
+    assert Model(pipeline).fingerprint != Model(pipeline).fingerprint
+
+
+def double(rows: Any) -> Any:
+    return 2 * rows[:, 0]
+
+
+def test_functions_are_never_equal_unless_named() -> None:
+    options: dict[str, Any] = {"bounds": (0, 1)}
+    assert Model(double, **options).fingerprint != Model(double, **options).fingerprint
+    named = Model(double, name="mine", **options)
+    assert named.fingerprint == Model(len, name="mine", **options).fingerprint == "name:mine"
+    assert fingerprint(fitted("logistic"), "mine") == "name:mine"
