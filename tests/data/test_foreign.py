@@ -179,10 +179,12 @@ def test_no_thread_outlives_the_silence(
     def stop(rows: int) -> None:
         raise KeyboardInterrupt
 
+    threads = threading.active_count()
     slow = threading.Event()
     contribution = babbling(lambda: (slow.wait(0.05), babble())[-1])
     with pytest.raises(KeyboardInterrupt) as caught:
         add_up(TABLE, [Summand(contribution, 1.0)], workers=workers, progress=stop)
+    assert threading.active_count() == threads
     assert silent(capsys, caplog)
     assert state() == before
-    assert caught.value.__traceback__ is not None  # which keeps the generator alive
+    assert caught.value.__traceback__ is not None  # which would keep a generator alive

@@ -259,19 +259,19 @@ def test_only_the_rows_that_fail_get_the_middle(count: int) -> None:
 @dataclass(frozen=True)
 class Unclipped(BoundModel):
     def predict(self, rows: FloatArray) -> FloatArray:
-        raw = self._answers(rows)
+        raw = self.answer(rows)
         return np.where(np.isnan(raw), self.fill, raw)
 
 
 @dataclass(frozen=True)
 class Unfilled(BoundModel):
     def predict(self, rows: FloatArray) -> FloatArray:
-        return np.clip(self._answers(rows), self.bounds.low, self.bounds.high)
+        return np.clip(self.answer(rows), self.bounds.low, self.bounds.high)
 
 
 @dataclass(frozen=True)
 class Unhalved(BoundModel):
-    def _answers(self, rows: FloatArray) -> FloatArray:
+    def answer(self, rows: FloatArray) -> FloatArray:
         try:
             return self.call(rows)
         except BaseException:
@@ -280,7 +280,7 @@ class Unhalved(BoundModel):
 
 @dataclass(frozen=True)
 class Unguarded(BoundModel):
-    def _answers(self, rows: FloatArray) -> FloatArray:
+    def answer(self, rows: FloatArray) -> FloatArray:
         try:
             return self.call(rows)
         except SystemExit:
@@ -318,7 +318,7 @@ def test_a_model_may_write_into_what_it_gets() -> None:
 
     rows = np.array([[1.0, 10.0], [1.0, 80.0], [1.0, 30.0]])
     kept = rows.copy()
-    assert bound_to(greedy).predict(rows).tolist() == [10, 50, 30]
+    assert Model(greedy, bounds=(0, 100)).bind(NUMBERS).predict(rows).tolist() == [10, 50, 30]
     assert rows.tolist() == kept.tolist()
     scaled = fit(
         make_pipeline(StandardScaler(copy=False), RandomForestClassifier(5, random_state=0)),

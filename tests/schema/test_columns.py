@@ -349,6 +349,7 @@ def test_numbers_that_are_refused(arguments: tuple[Any, ...], message: str) -> N
         ((math.nan,), {}, "must be a text, number or truth value, got nan"),
         ((["a"],), {}, "must be a text, number or truth value"),
         ((dt.date(2020, 1, 1),), {}, "must be a text, number or truth value"),
+        ((10**5000,), {}, "must be short enough to be written out"),
         ((1, "1"), {}, "must differ when written out"),
         ((1, True), {}, "must differ when written out"),
         (("a",), {"unknown": "b"}, "unknown must be one of the values, got 'b'"),

@@ -106,7 +106,7 @@ def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
         cells = np.asarray(contribution.index(block), dtype=np.int64)
         _check_shape(cells.shape, (len(block),))
         return np.bincount(np.clip(cells, 0, contribution.size - 1), minlength=contribution.size)
-    vectors = np.ascontiguousarray(contribution.compute(block), dtype=np.float64)
+    vectors = np.asfortranarray(contribution.compute(block), dtype=np.float64)
     _check_shape(vectors.shape, (len(block), contribution.size))
     return _rounded_sum(vectors, contribution.region, contribution.fill, step)
 
@@ -120,7 +120,7 @@ def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: flo
     from discreet.data.kernels import round_and_add
 
     if isinstance(region, Ball):
-        vectors = _into_ball(vectors, region, fill)
+        vectors = np.asfortranarray(_into_ball(vectors, region, fill))
     total = np.zeros(vectors.shape[1], dtype=np.int64)
     low, high = region.limits
     round_and_add(vectors, low, high, fill, 1.0 / step, total)

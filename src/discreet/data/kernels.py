@@ -18,13 +18,12 @@ def round_and_add(
 ) -> None:
     """Clip every value, round it to whole steps, add each column's steps to ``totals``."""
     rows, size = values.shape
-    for i in range(rows):
-        for j in range(size):
+    for j in range(size):
+        total = np.int64(0)
+        for i in range(rows):
             value = values[i, j]
             if value != value:
                 value = fill
-            if value < low:
-                value = low
-            elif value > high:
-                value = high
-            totals[j] += np.int64(np.rint(value * per_step))
+            value = min(max(value, low), high)
+            total += np.int64(np.rint(value * per_step))
+        totals[j] += total

@@ -30,7 +30,7 @@ from discreet.schema import Bins, Category, FloatArray
 
 _LEVEL = 0.95
 _RUG_BINS = 20
-_CALL_ROWS = 2**17
+_CALL_ROWS = 2**15
 """A model is called with at most about this many rows at once."""
 
 _CURVE_SHARE, _SIZE_SHARE, _RUG_SHARE = 0.8, 0.1, 0.1
@@ -198,17 +198,19 @@ def curve_contribution(model: BoundModel, feature: str, grid: FloatArray) -> Vec
         assert model.linear is not None
         weight = model.linear.weights[place]
         rest = model.linear.scores(block.values) - weight * block[feature]
-        return model.linear.shifted(rest, weight * grid) - model.fill
+        vectors = model.linear.shifted(rest, weight * grid)
+        vectors -= model.fill
+        return vectors
 
     def opaque(block: Block) -> FloatArray:
-        vectors = np.empty((len(block), len(grid)))
+        vectors = np.empty((len(block), len(grid)), order="F")
         points = max(1, min(len(grid), _CALL_ROWS // len(block)))
         rows = _stacked(block.values, points)
         for start in range(0, len(grid), points):
             values = grid[start : start + points]
             part = rows[: len(values) * len(block)]
             part[:, place] = np.repeat(values, len(block))
-            answers = model.predict(part).reshape(len(values), len(block))
+            answers = model.answer(part).reshape(len(values), len(block))
             np.subtract(answers.T, model.fill, out=vectors[:, start : start + points])
         return vectors
 

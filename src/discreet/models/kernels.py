@@ -28,25 +28,25 @@ def linear_scores(
 def shifted_logistic(
     scores: NDArray[np.float64], shifts: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Write 1 / (1 + exp(-(score + shift))) for every pair.
+    """Write 1 / (1 + exp(-(score + shift))) for every pair, one shift after the other.
 
     Exponentials are taken once per side, except where one of the sides is too far out for that.
     """
     rows, size = out.shape
-    near = np.abs(shifts) <= _FAR
-    factors = np.exp(-np.where(near, shifts, 0.0))
+    factors = np.empty(rows)
+    near = True
     for i in range(rows):
-        score = scores[i]
-        if abs(score) <= _FAR:
-            factor = np.exp(-score)
-            for t in range(size):
-                if near[t]:
-                    out[i, t] = 1.0 / (1.0 + factor * factors[t])
-                else:
-                    out[i, t] = 1.0 / (1.0 + np.exp(-(score + shifts[t])))
-        else:
-            for t in range(size):
-                out[i, t] = 1.0 / (1.0 + np.exp(-(score + shifts[t])))
+        near = near and abs(scores[i]) <= _FAR
+        factors[i] = np.exp(-min(max(scores[i], -_FAR), _FAR))
+    for t in range(size):
+        if abs(shifts[t]) <= _FAR:
+            factor = np.exp(-shifts[t])
+            for i in range(rows):
+                out[i, t] = 1.0 / (1.0 + factors[i] * factor)
+        if abs(shifts[t]) > _FAR or not near:
+            for i in range(rows):
+                if abs(shifts[t]) > _FAR or abs(scores[i]) > _FAR:
+                    out[i, t] = 1.0 / (1.0 + np.exp(-(scores[i] + shifts[t])))
 
 
 @njit(cache=True, nogil=True)
@@ -55,6 +55,6 @@ def shifted_identity(
 ) -> None:
     """Write score + shift for every pair."""
     rows, size = out.shape
-    for i in range(rows):
-        for t in range(size):
+    for t in range(size):
+        for i in range(rows):
             out[i, t] = scores[i] + shifts[t]

@@ -33,7 +33,7 @@ class LinearForm:
         """Return link(score + shift) for every score (rows) and shift (columns)."""
         from discreet.models.kernels import shifted_identity, shifted_logistic
 
-        out = np.empty((len(scores), len(shifts)))
+        out = np.empty((len(scores), len(shifts)), order="F")
         (shifted_logistic if self.logistic else shifted_identity)(scores, shifts, out)
         return out
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from discreet.certificates import Box
+from discreet.data.foreign import foreign_code
 from discreet.errors import ModelError
 from discreet.models.fingerprint import fingerprint
+from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.linear import LinearForm, linear_form
-from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.schema import FloatArray, Schema
 
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
-_KINDS = ("plain", "object", "category")  # of a frame's columns that hold categories
 _PROBE_ROWS = 64
 _PROBE_ALONE = 23
 
@@ -79,13 +80,17 @@ class Model:
         """
         columns = self._columns(schema)
         probe = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
-        bound = self._first_that_works(schema, columns, probe)
-        _check_row_by_row(bound, probe)
+        named = hasattr(self._model, "feature_names_in_")
+        makers = input_makers(schema, columns, named)
         form = linear_form(self._model, self.output, self.class_index)
-        if form is None or not self._sees_encoding(schema, columns):
-            return bound
-        agrees = np.allclose(form.predict(probe), bound.call(probe), rtol=1e-9, atol=1e-9)
-        return BoundModel(columns, self.bounds, bound.call, form) if agrees else bound
+        if form is not None and sees_encoding(schema, columns, named):
+            bound, answers = self._first_that_works(columns, makers, probe)
+            if np.allclose(form.predict(probe), answers, rtol=1e-9, atol=1e-9):
+                return replace(bound, linear=form)
+        with foreign_code():
+            bound, _ = self._first_that_works(columns, makers, probe)
+            _check_row_by_row(bound, probe)
+        return bound
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         names = getattr(self._model, "feature_names_in_", None)
@@ -105,25 +110,19 @@ class Model:
             )
         return tuple(str(name) for name in names)
 
-    def _sees_encoding(self, schema: Schema, columns: tuple[str, ...]) -> bool:
-        named = hasattr(self._model, "feature_names_in_")
-        return not named or all(isinstance(schema[name], Number) for name in columns)
-
     def _first_that_works(
-        self, schema: Schema, columns: tuple[str, ...], probe: FloatArray
-    ) -> BoundModel:
-        """Try the ways to hand rows over: a matrix, or frames with one of three kinds of columns."""
-        named = hasattr(self._model, "feature_names_in_")
-        ways = [_frame_maker(schema, columns, kind) for kind in _KINDS] if named else [_as_matrix]
+        self, columns: tuple[str, ...], makers: list[MakeInput], probe: FloatArray
+    ) -> tuple[BoundModel, FloatArray]:
+        """Return the model with the first way of handing rows over that works, and its answers."""
         failure: Exception | None = None
-        for make_input in ways:
+        for make_input in makers:
             call = _Call(self._model, self.output, self.class_index, make_input)
             try:
-                call(probe)
+                answers = call(probe)
             except Exception as error:  # public rows: whatever the model raises may be shown
                 failure = failure or error
                 continue
-            return BoundModel(columns, self.bounds, call)
+            return BoundModel(columns, self.bounds, call), answers
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
@@ -146,11 +145,14 @@ class BoundModel:
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Return one number inside the bounds per row."""
-        raw = self._answers(rows)
+        raw = self.answer(rows)
         return np.clip(np.where(np.isnan(raw), self.fill, raw), self.bounds.low, self.bounds.high)
 
-    def _answers(self, rows: FloatArray) -> FloatArray:
-        """Return the model's answers; rows on which it raises are found by bisection and are NaN."""
+    def answer(self, rows: FloatArray) -> FloatArray:
+        """Return what the model says, unclipped, for callers that clip themselves.
+
+        Rows on which it raises are found by bisection and are NaN.
+        """
         try:
             return self.call(rows)
         except KeyboardInterrupt:
@@ -159,7 +161,7 @@ class BoundModel:
             if len(rows) <= 1:
                 return np.full(len(rows), np.nan)
             half = len(rows) // 2
-            return np.concatenate([self._answers(rows[:half]), self._answers(rows[half:])])
+            return np.concatenate([self.answer(rows[:half]), self.answer(rows[half:])])
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class _Call:
     model: Any
     output: str
     class_index: int
-    make_input: Callable[[FloatArray], Any]
+    make_input: MakeInput
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         import joblib
@@ -204,34 +206,12 @@ def as_model(model: Any) -> Model:
 
 def _check_row_by_row(bound: BoundModel, probe: FloatArray) -> None:
     """Raise if answers to public rows move with the rows beside them: no bound would hold then."""
-    together, alone = bound._answers(probe)[:_PROBE_ALONE], bound._answers(probe[:_PROBE_ALONE])
+    together, alone = bound.answer(probe)[:_PROBE_ALONE], bound.answer(probe[:_PROBE_ALONE])
     if not np.allclose(together, alone, rtol=1e-6, atol=1e-9, equal_nan=True):
         raise ModelError(
             "model must answer every row by itself, got answers that change with the rows beside it "
             "or from call to call. Take out what is computed over all rows of a call."
         )
-
-
-def _as_matrix(rows: FloatArray) -> FloatArray:
-    return rows.copy(order="K")  # a model may write into what it gets
-
-
-def _frame_maker(schema: Schema, columns: tuple[str, ...], kind: str) -> Callable[[FloatArray], Any]:
-    def make(rows: FloatArray) -> Any:
-        import pandas as pd
-
-        frame: dict[str, Any] = {}
-        for place, name in enumerate(columns):
-            column = schema[name]
-            values: Any = column.decode(rows[:, place].copy())
-            if isinstance(column, Category) and kind == "category":
-                values = pd.Categorical(values, categories=list(column.values))
-            elif isinstance(column, Category) and kind == "object":
-                values = pd.Series(values, dtype=object)
-            frame[name] = values
-        return pd.DataFrame(frame, copy=False)
-
-    return make
 
 
 def _choose_output(model: Any, output: Output) -> str:

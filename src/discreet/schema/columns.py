@@ -203,7 +203,6 @@ class Category:
         table = {category_text(value): code for code, value in enumerate(self.values)}
         for text, code in list(table.items()):  # files write numbers and truth values in many ways
             table.setdefault(plain_text(text), code)
-        table[None] = default
         # One lookup per distinct value; the last slot serves index -1, which means missing.
         texts = [*map(category_text, codes.values), None]
         lookup = [table.get(t, table.get(plain_text(t), default)) for t in texts]
@@ -247,6 +246,8 @@ def _scalar(value: Any) -> Scalar:
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, str | int | float | bool) or plain != plain:
         raise SchemaError(f"A category must be a text, number or truth value, got {value!r}.")
+    if category_text(plain) is None:
+        raise SchemaError("A category must be short enough to be written out, got a longer number.")
     return plain
 
 
