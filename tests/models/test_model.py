@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,19 @@ def test_forests_with_threads_repeat_bit_for_bit(named: bool) -> None:
     rows = numbers_only(named=False)
     answers = {bound.predict(rows).tobytes() for _ in range(5)}
     assert len(answers) == 1
+
+
+def test_work_handed_to_threads_stays_on_the_calling_one() -> None:
+    """Forests add up their trees in whatever order threads finish."""
+    seen: set[int] = set()
+
+    def spreads(rows: FloatArray) -> FloatArray:
+        jobs = (joblib.delayed(threading.get_ident)() for _ in range(8))
+        seen.update(joblib.Parallel(n_jobs=2, require="sharedmem")(jobs))
+        return rows[:, 0]
+
+    Model(spreads, bounds=(0, 100)).bind(NUMBERS).predict(numbers_only(named=False))
+    assert seen == {threading.get_ident()}
 
 
 KINDS_OF_CATEGORIES = {
