@@ -442,3 +442,10 @@ def _changes(rows: list[list[float]], relation: Relation) -> list[list[Fraction]
 def _bounds_of(ball: Ball, factor: float) -> Bounds:
     free = dict.fromkeys(NORMS, 1e308)
     return Bounds(**(free | {ball.norm: ball.radius * factor}))
+
+
+def test_a_certificate_survives_a_pickle() -> None:
+    import pickle
+
+    certificate = Box(-1.0, 2.0).certify(3).assume("something")
+    assert pickle.loads(pickle.dumps(certificate)) == certificate

@@ -72,6 +72,10 @@ class Certificate:
         tight = {relation: bound.tightened(self.size) for relation, bound in self.bounds.items()}
         object.__setattr__(self, "bounds", MappingProxyType(tight))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.statements, self.size, dict(self.bounds), self.assumptions, self.certified)
+        return Certificate, fields
+
     def sensitivity(self, norm: Norm, relation: Relation) -> float:
         """Return the bound in one norm; raise if this relation was not proven."""
         if relation not in RELATIONS:

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.certificates import Box
 from discreet.data import VectorContribution, companion_rows
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.data.foreign import foreign_code
+from discreet.errors import ModelError
 from discreet.mechanisms import sum_noise
 from discreet.models import BoundModel, Model
+from discreet.plans import Setting
 from discreet.schema import FloatArray
 from tests.models.zoo import ESTIMATORS, NUMBERS, SCHEMA, fitted, one_hot_pipeline
 
@@ -78,3 +81,28 @@ def test_typical_steps_are_coarser_than_what_companions_move() -> None:
             companions=companion_rows(contribution, "replace-one"),
         )
         assert noise.step >= 2.0**-46
+
+
+def single(rows: np.ndarray) -> np.ndarray:
+    return (rows[:, 0] / 10).astype(np.float32)
+
+
+def company(rows: np.ndarray) -> np.ndarray:
+    """Answers in double precision whose seventh digit depends on the number of rows beside it."""
+    return rows[:, 0] / 10 + 1e-8 * (len(rows) % 7)
+
+
+@pytest.mark.parametrize("function", [single, company])
+def test_single_precision_is_paid_for_and_refused_where_it_cannot_be(function: Any) -> None:
+    schema = dc.Schema({"size": dc.Number(0, 10), "kind": dc.Category("a", "b")})
+    plan = dc.partial_dependence(dc.Model(function, bounds=(0, 1)), "kind", rug=False, epsilon=1.0)
+    exact = dc.partial_dependence(
+        dc.Model(lambda rows: rows[:, 0] / 10, bounds=(0, 1)), "kind", rug=False, epsilon=1.0
+    )
+    public = Setting(schema, "replace-one", 1000)
+    coarse, fine = (p.prepare(public).stages[0].certificate for p in (plan, exact))
+    paid = coarse.sensitivity("linf", "replace-one") - fine.sensitivity("linf", "replace-one")
+    assert paid == pytest.approx(BLOCK_ROWS * 2.0**-20, rel=1e-3)
+    assert "moves by less than 9.53674e-07" in coarse.assumptions[0]
+    with pytest.raises(ModelError, match="double precision under add-remove"):
+        plan.prepare(Setting(schema, "add-remove", None))

@@ -316,8 +316,9 @@ class _Overdrawn(Plan):
 
 def test_a_plan_cannot_spend_more_than_it_reserved(open_session: Open) -> None:
     session = open_session()
-    with pytest.raises(ReleaseFailed, match="stays spent"):
+    with pytest.raises(ReleaseFailed, match="stays spent") as caught:
         session.release(_Overdrawn(0.3, 0.0))
+    assert caught.value.__context__ is None, "the cause could hold a row"
     assert session.remaining.loss == 0.7
 
 

@@ -91,7 +91,9 @@ def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
     features = frame.drop(columns="defaulted")
     points = curve.x if curve.labels is None else curve.labels
     with threadpool_limits(1):  # boosted trees spin on idle threads
-        exact = [model.predict_proba(features.assign(**{curve.feature: p}))[:, 1].mean() for p in points]
+        exact = [
+            model.predict_proba(features.assign(**{curve.feature: p}))[:, 1].mean() for p in points
+        ]
     if curve.labels is None:
         display.ax_.plot(curve.x, exact, "--", color="#b0413e", lw=1.2, label="exact")
     else:

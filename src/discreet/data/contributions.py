@@ -30,6 +30,7 @@ class VectorContribution:
       foreign: whether ``compute`` calls code that is not ours (a model). Then it may answer
         differently in the last bits with other rows in the block, may warn and may print; it runs
         alone, on one thread, with its output dropped, and the certificate pays for the last bits.
+      grain: how far an answer may move with other rows in the block, if more than one lattice step.
     """
 
     columns: tuple[str, ...]
@@ -38,6 +39,7 @@ class VectorContribution:
     fill: float
     compute: Callable[[Block], FloatArray]
     foreign: bool = False
+    grain: float = 0.0
 
     @property
     def certificate(self) -> Certificate:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from discreet.certificates import Box
-from discreet.data import ROWS_CAP, VectorContribution, companion_rows
+from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.smoothing import smooth_curve
-from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel, Model, as_model
 from discreet.numerics import check_choice, check_whole
-from discreet.parts import build_histogram, count_stage, partition, size_stage
+from discreet.parts import build_histogram, count_stage, partition, size_stage, sum_stage
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.schema import Bins, Category, FloatArray
 
@@ -34,9 +34,6 @@ _CALL_ROWS = 2**15
 """A model is called with at most about this many rows at once."""
 
 _CURVE_SHARE, _SIZE_SHARE, _RUG_SHARE = 0.8, 0.1, 0.1
-
-COMPANIONS = "a model's answer for a row moves by less than one lattice step with the rows beside it"
-ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
 
 
 class PartialDependencePlan(Plan):
@@ -96,9 +93,11 @@ class PartialDependencePlan(Plan):
         epsilons = dict(zip(shares, share_out(self.epsilon, tuple(shares.values())), strict=True))
         # The number of records is always Laplace, so its share of delta goes to the curve.
         deltas = share_out(self.delta, (1.0 - _RUG_SHARE, _RUG_SHARE)) if self.rug else [self.delta]
-        curve = _curve_stage(
-            setting,
+        curve = sum_stage(
+            "curve",
             curve_contribution(model, self.feature, grid),
+            setting,
+            statement="pdp",
             epsilon=epsilons["curve"],
             delta=deltas[0],
             mechanism=self.mechanism,
@@ -221,6 +220,7 @@ def curve_contribution(model: BoundModel, feature: str, grid: FloatArray) -> Vec
         fill=0.0,
         compute=opaque if model.linear is None else fused,
         foreign=model.linear is None,
+        grain=model.grain,
     )
 
 
@@ -230,31 +230,6 @@ def _stacked(values: FloatArray, times: int) -> FloatArray:
     for column in range(values.shape[1]):
         rows[:, column] = np.tile(values[:, column], times)
     return rows
-
-
-def _curve_stage(
-    setting: Setting,
-    contribution: VectorContribution,
-    *,
-    epsilon: float,
-    delta: float,
-    mechanism: NoiseName,
-) -> Stage:
-    certificate = contribution.certificate.widen(0.0, "pdp")
-    if contribution.foreign:
-        certificate = certificate.assume(COMPANIONS)
-    if setting.rows is None:
-        certificate = certificate.assume(ROWS_ASSUMED)
-    noise = sum_noise(
-        certificate,
-        relation=setting.relation,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        largest_sum=(setting.rows or ROWS_CAP) * contribution.region.magnitude,
-        companions=companion_rows(contribution, setting.relation),
-    )
-    return Stage("curve", contribution, noise)
 
 
 def _divide(

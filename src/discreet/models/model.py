@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -20,6 +19,8 @@ Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
 _PROBE_ALONE = 23
+_DOUBLE, _SINGLE = 2.0**-40, 2.0**-20
+"""What the rows beside it may do to an answer in double and in single precision, of the range."""
 
 
 class Model:
@@ -89,8 +90,7 @@ class Model:
                 return replace(bound, linear=form)
         with foreign_code():
             bound, _ = self._first_that_works(columns, makers, probe)
-            _check_row_by_row(bound, probe)
-        return bound
+            return replace(bound, grain=_find_grain(bound, probe))
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         names = getattr(self._model, "feature_names_in_", None)
@@ -116,7 +116,7 @@ class Model:
         """Return the model with the first way of handing rows over that works, and its answers."""
         failure: Exception | None = None
         for make_input in makers:
-            call = _Call(self._model, self.output, self.class_index, make_input)
+            call = ModelCall(self._model, self.output, self.class_index, make_input)
             try:
                 answers = call(probe)
             except Exception as error:  # public rows: whatever the model raises may be shown
@@ -131,12 +131,17 @@ class Model:
 
 @dataclass(frozen=True)
 class BoundModel:
-    """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out."""
+    """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out.
+
+    ``grain`` bounds how far an answer moves with the rows beside it; zero means the last bits of
+    double precision.
+    """
 
     columns: tuple[str, ...]
     bounds: Box
-    call: Callable[[FloatArray], FloatArray] = field(repr=False)
+    call: ModelCall = field(repr=False)
     linear: LinearForm | None = None
+    grain: float = 0.0
 
     @property
     def fill(self) -> float:
@@ -165,7 +170,7 @@ class BoundModel:
 
 
 @dataclass(frozen=True)
-class _Call:
+class ModelCall:
     """One call of the model on a matrix of encoded rows."""
 
     model: Any
@@ -174,11 +179,8 @@ class _Call:
     make_input: MakeInput
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        import joblib
-
-        # Forests add up their trees in whatever order threads finish: sequential is repeatable.
-        with joblib.parallel_config(backend="sequential"):
-            answer = np.asarray(self._function()(self.make_input(rows)), dtype=np.float64)
+        """Return one number per row, or raise."""
+        answer = np.asarray(self._raw(rows), dtype=np.float64)
         if self.output == "probability" and answer.ndim == 2 and answer.shape[1] > 1:
             answer = answer[:, self.class_index]
         elif self.output == "margin":
@@ -189,9 +191,17 @@ class _Call:
             raise ModelError(f"model must return one number per row, got shape {answer.shape}.")
         return answer
 
-    def _function(self) -> Callable[[Any], Any]:
-        function: Callable[[Any], Any] = getattr(self.model, _METHODS[self.output], self.model)
-        return function
+    def is_single(self, rows: FloatArray) -> bool:
+        """Say whether the model answers in less than double precision."""
+        kind = np.asarray(self._raw(rows)).dtype
+        return kind.kind == "f" and kind.itemsize < 8
+
+    def _raw(self, rows: FloatArray) -> Any:
+        import joblib
+
+        # Forests add up their trees in whatever order threads finish: sequential is repeatable.
+        with joblib.parallel_config(backend="sequential"):
+            return getattr(self.model, _METHODS[self.output], self.model)(self.make_input(rows))
 
     def _margin(self, answer: FloatArray) -> FloatArray:
         if answer.ndim == 2 and answer.shape[1] > 1:
@@ -204,14 +214,22 @@ def as_model(model: Any) -> Model:
     return model if isinstance(model, Model) else Model(model)
 
 
-def _check_row_by_row(bound: BoundModel, probe: FloatArray) -> None:
-    """Raise if answers to public rows move with the rows beside them: no bound would hold then."""
+def _find_grain(bound: BoundModel, probe: FloatArray) -> float:
+    """Return how far answers to public rows may move with the rows beside them.
+
+    Zero for a model in double precision, ``_SINGLE`` of the range for one in single precision; a
+    model that moves by more is refused, because no bound would hold for it.
+    """
     together, alone = bound.answer(probe)[:_PROBE_ALONE], bound.answer(probe[:_PROBE_ALONE])
-    if not np.allclose(together, alone, rtol=1e-6, atol=1e-9, equal_nan=True):
+    low, high = bound.bounds.limits
+    moved = np.abs(np.clip(together, low, high) - np.clip(alone, low, high)) / (high - low)
+    worst = float(np.max(np.nan_to_num(moved)))
+    if worst > _SINGLE / 2 or bool(np.any(np.isnan(together) != np.isnan(alone))):
         raise ModelError(
             "model must answer every row by itself, got answers that change with the rows beside it "
             "or from call to call. Take out what is computed over all rows of a call."
         )
+    return _SINGLE * (high - low) if worst > _DOUBLE or bound.call.is_single(probe) else 0.0
 
 
 def _choose_output(model: Any, output: Output) -> str:

@@ -2,5 +2,6 @@
 
 from discreet.parts.cells import build_histogram, count_stage, partition, size_stage
 from discreet.parts.subsets import assign_subsets
+from discreet.parts.sums import sum_stage
 
-__all__ = ["assign_subsets", "build_histogram", "count_stage", "partition", "size_stage"]
+__all__ = ["assign_subsets", "build_histogram", "count_stage", "partition", "size_stage", "sum_stage"]

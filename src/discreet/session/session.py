@@ -13,7 +13,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.engine import Progress
 from discreet.errors import ArgumentError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
-from discreet.plans import Plan, Program, Release, Setting, Stage
+from discreet.plans import Plan, Program, Release, Result, Setting, Stage
 from discreet.randomness import NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
@@ -173,15 +173,12 @@ class Session:
         }
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
-        title = plan.kind.replace("_", " ")
-        try:
-            with progress_bar(title, self._setting.rows, self._progress) as progress:
-                value = program.finish(_Releaser(self, Filter(reservation.charge), progress))
-        except Exception:  # whatever it was, its text could hold a row
+        value = self._finish(plan, program, reservation)
+        if value is None:
             raise ReleaseFailed(
                 f"The release failed after its reservation {reservation.id}, which stays spent. "
                 "The cause is not shown because it could reveal a row; report the plan you asked."
-            ) from None
+            )
         return Release(
             value=value,
             guarantee=self._guarantee(plan, program),
@@ -192,6 +189,15 @@ class Session:
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+    def _finish(self, plan: Plan, program: Program, reservation: Reservation) -> Result | None:
+        """Return the result, or None for any failure: its text and its frames could hold a row."""
+        title = plan.kind.replace("_", " ")
+        try:
+            with progress_bar(title, self._setting.rows, self._progress) as progress:
+                return program.finish(_Releaser(self, Filter(reservation.charge), progress))
+        except Exception:  # whatever it was
+            return None
 
     def _guarantee(self, plan: Plan, program: Program) -> Guarantee:
         certificates = [stage.certificate for stage in program.stages]
