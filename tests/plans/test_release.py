@@ -106,3 +106,18 @@ def test_shares_never_exceed_the_whole(amount: float, weights: list[float]) -> N
     whole = Amount.charge(amount).loss
     assert billed <= whole
     assert billed == whole or amount > 100  # floats are coarser than units there
+
+
+def test_a_release_draws_itself_with_its_promise() -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    labels = tuple(f"a rather long name {number}" for number in range(4))
+    release = release_of(dc.Histogram(("a",), (labels,), (None,), (1.0, 2.0, 3.0, 0.0), 1.0, 3.0, 0.95))
+    display = release.plot()
+    assert "epsilon=0.1, delta=1e-07" in display.ax_.get_title(loc="left")
+    assert display.ax_.get_xticklabels()[0].get_rotation() == 40
+    assert repr(release).startswith("Release(histogram of 'people': epsilon=0.1")
+    plt.close("all")

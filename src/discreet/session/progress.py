@@ -30,7 +30,7 @@ def progress_bar(title: str, rows: int | None, show: bool | None) -> Iterator[Pr
         TextColumn("{task.description}"),
         BarColumn(),
         TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
+        console=Console(file=sys.stderr, force_terminal=True),
         redirect_stdout=False,
         redirect_stderr=False,
         transient=True,

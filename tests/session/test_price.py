@@ -1,0 +1,45 @@
+"""Prices speak plainly: what it costs, how noisy it is, whether it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import discreet as dc
+
+Open = Callable[..., dc.Session]
+
+
+def test_a_batch_is_priced_together(open_session: Open) -> None:
+    session = open_session()
+    plans = [dc.histogram("age", bins=bins, epsilon=0.05) for bins in range(2, 12)]
+    price = session.price(plans)
+    assert price.cost.loss == 0.5 and price.affordable
+    assert price.composed_epsilon is not None and price.composed_epsilon < 0.5
+    told = price.to_json()
+    assert told["cost"] == {"epsilon": "0.5", "delta": "0"} and len(told["plans"]) == 10
+    assert "as one fixed batch" in str(price) and "count ± 56.6" in str(price)
+
+
+def test_what_does_not_fit_is_said(open_session: Open) -> None:
+    price = open_session().price(dc.histogram("age", epsilon=1.5))
+    assert not price.affordable and "NOT affordable" in str(price)
+    assert price.composed_epsilon is None
+
+
+def test_amounts_under_both_accountants(open_session: Open) -> None:
+    basic, zcdp = open_session(), open_session(dataset="other", accountant="zcdp")
+    assert (basic.remaining.unit, basic.remaining.loss, basic.remaining.delta) == ("epsilon", 1.0, 1e-6)
+    assert zcdp.remaining.unit == "rho" and list(zcdp.remaining.to_json()) == ["rho"]
+    assert repr(basic).startswith("Session('people', replace-one, epsilon=1")
+
+
+def test_a_slow_release_shows_a_bar(
+    open_session: Open, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("discreet.session.progress._PATIENCE", 0.0)
+    for relation in ("replace-one", "add-remove"):
+        session = open_session(dataset=relation, relation=relation, progress=True)
+        session.release(dc.histogram("home", epsilon=0.1))
+        assert "histogram" in capsys.readouterr().err
