@@ -115,7 +115,7 @@ def measure_one(job: str, path: Path) -> None:
     ask(small)
     before = psutil.Process().memory_info().rss
     times = []
-    for _ in range(3):
+    for _ in range(5):
         start = time.perf_counter()
         ask(session)
         times.append(time.perf_counter() - start)
@@ -185,7 +185,7 @@ def measure_overhead(quick: bool) -> list[dict[str, Any]]:
             progress=False,
         )
         for name, model in models.items():
-            repeats = 15 if "fused" in name else (1 if quick else 4)
+            repeats = 15 if "fused" in name else (1 if quick and "trees" in name else 6)
             plain, private = seconds_side_by_side(
                 lambda model=model: plain_curve(model, records[FEATURES]),
                 lambda model=model: session.release(

@@ -100,13 +100,11 @@ def test_our_own_code_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_failed_beginning_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    import threadpoolctl
-
     def broken(*arguments: Any, **options: Any) -> None:
         raise OSError("no libraries")
 
     before = state()
-    monkeypatch.setattr(threadpoolctl, "threadpool_limits", broken)
+    monkeypatch.setattr("discreet.data.foreign._thread_pools", broken)
     with pytest.raises(OSError, match="no libraries"), foreign_code():
         pass  # pragma: no cover
     assert state() == before

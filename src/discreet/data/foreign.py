@@ -14,6 +14,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 _lock = threading.Lock()
 _inside = 0
@@ -30,11 +32,9 @@ def foreign_code(active: bool = True) -> Iterator[None]:
     if not active:
         yield
         return
-    from threadpoolctl import threadpool_limits
-
     _enter()
     try:
-        with threadpool_limits(1, user_api="openmp"):
+        with _thread_pools().limit(limits=1, user_api="openmp"):
             yield
     finally:
         _leave()
@@ -42,9 +42,7 @@ def foreign_code(active: bool = True) -> Iterator[None]:
 
 def pin_thread() -> None:
     """Limit what the calling thread starts to one thread, until it ends; only inside foreign_code."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
+    _thread_pools().limit(limits=1)
 
 
 def _enter() -> None:
@@ -64,8 +62,6 @@ def _leave() -> None:
 
 
 def _begin_silence() -> None:
-    from threadpoolctl import threadpool_limits
-
     with contextlib.ExitStack() as stack:  # undone at once if a step of it fails
         nowhere = stack.enter_context(open(os.devnull, "w"))
         stack.enter_context(contextlib.redirect_stdout(nowhere))
@@ -74,5 +70,17 @@ def _begin_silence() -> None:
         warnings.simplefilter("ignore")
         stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(sys.maxsize)
-        stack.enter_context(threadpool_limits(1, user_api="blas"))
+        stack.enter_context(_thread_pools().limit(limits=1, user_api="blas"))
         _silence.push(stack.pop_all())
+
+
+def _thread_pools() -> Any:
+    """Return the numerical libraries in use; they are looked for again only after an import."""
+    return _scan_thread_pools(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _scan_thread_pools(modules: int) -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -89,8 +89,8 @@ class Model:
             if np.allclose(form.predict(probe), answers, rtol=1e-9, atol=1e-9):
                 return replace(bound, linear=form)
         with foreign_code():
-            bound, _ = self._first_that_works(columns, makers, probe)
-            return replace(bound, grain=_find_grain(bound, probe))
+            bound, answers = self._first_that_works(columns, makers, probe)
+            return replace(bound, grain=_find_grain(bound, probe, answers))
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         names = getattr(self._model, "feature_names_in_", None)
@@ -118,11 +118,12 @@ class Model:
         for make_input in makers:
             call = ModelCall(self._model, self.output, self.class_index, make_input)
             try:
-                answers = call(probe)
+                answers, single = call.answers_and_precision(probe)
             except Exception as error:  # public rows: whatever the model raises may be shown
                 failure = failure or error
                 continue
-            return BoundModel(columns, self.bounds, call), answers
+            grain = _SINGLE * (self.bounds.high - self.bounds.low) if single else 0.0
+            return BoundModel(columns, self.bounds, call, grain=grain), answers
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
@@ -180,21 +181,24 @@ class ModelCall:
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Return one number per row, or raise."""
-        answer = np.asarray(self._raw(rows), dtype=np.float64)
+        return self.answers_and_precision(rows)[0]
+
+    def answers_and_precision(self, rows: FloatArray) -> tuple[FloatArray, bool]:
+        """Return one number per row and whether the model gave less than double precision."""
+        raw = np.asarray(self._raw(rows))
+        single = raw.dtype.kind == "f" and raw.dtype.itemsize < 8
+        return self._one_per_row(raw.astype(np.float64, copy=False), len(rows)), single
+
+    def _one_per_row(self, answer: FloatArray, rows: int) -> FloatArray:
         if self.output == "probability" and answer.ndim == 2 and answer.shape[1] > 1:
             answer = answer[:, self.class_index]
         elif self.output == "margin":
             answer = self._margin(answer)
-        if answer.shape == (len(rows), 1):
+        if answer.shape == (rows, 1):
             answer = answer[:, 0]
-        if answer.shape != (len(rows),):
+        if answer.shape != (rows,):
             raise ModelError(f"model must return one number per row, got shape {answer.shape}.")
         return answer
-
-    def is_single(self, rows: FloatArray) -> bool:
-        """Say whether the model answers in less than double precision."""
-        kind = np.asarray(self._raw(rows)).dtype
-        return kind.kind == "f" and kind.itemsize < 8
 
     def _raw(self, rows: FloatArray) -> Any:
         import joblib
@@ -214,13 +218,13 @@ def as_model(model: Any) -> Model:
     return model if isinstance(model, Model) else Model(model)
 
 
-def _find_grain(bound: BoundModel, probe: FloatArray) -> float:
+def _find_grain(bound: BoundModel, probe: FloatArray, together: FloatArray) -> float:
     """Return how far answers to public rows may move with the rows beside them.
 
     Zero for a model in double precision, ``_SINGLE`` of the range for one in single precision; a
     model that moves by more is refused, because no bound would hold for it.
     """
-    together, alone = bound.answer(probe)[:_PROBE_ALONE], bound.answer(probe[:_PROBE_ALONE])
+    together, alone = together[:_PROBE_ALONE], bound.answer(probe[:_PROBE_ALONE])
     low, high = bound.bounds.limits
     moved = np.abs(np.clip(together, low, high) - np.clip(alone, low, high)) / (high - low)
     worst = float(np.max(np.nan_to_num(moved)))
@@ -229,7 +233,7 @@ def _find_grain(bound: BoundModel, probe: FloatArray) -> float:
             "model must answer every row by itself, got answers that change with the rows beside it "
             "or from call to call. Take out what is computed over all rows of a call."
         )
-    return _SINGLE * (high - low) if worst > _DOUBLE or bound.call.is_single(probe) else 0.0
+    return _SINGLE * (high - low) if worst > _DOUBLE else bound.grain
 
 
 def _choose_output(model: Any, output: Output) -> str:
