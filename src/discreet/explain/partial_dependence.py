@@ -219,7 +219,7 @@ def curve_contribution(model: BoundModel, feature: str, grid: FloatArray) -> Vec
         region=Box(-half, half),
         fill=0.0,
         compute=opaque if model.linear is None else fused,
-        foreign=model.linear is None,
+        foreign=model.foreign,
         grain=model.grain,
     )
 

@@ -13,6 +13,9 @@ from discreet.errors import ModelError
 from discreet.models.fingerprint import fingerprint
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.linear import LinearForm, linear_form
+from discreet.models.output_bounds import Ranges, bound_output
+from discreet.models.trees import TreeEnsemble, tree_ensemble
+from discreet.models.trees_boosters import booster_margin
 from discreet.schema import FloatArray, Schema
 
 Output = Literal["auto", "probability", "margin", "value"]
@@ -31,8 +34,10 @@ class Model:
       output: ``probability`` (default for classifiers), ``margin`` or ``value`` (regressors,
         functions).
       class_: the class whose probability or margin is meant; the second of two by default.
-      bounds: least and greatest output; predictions are clipped to them. Probabilities have
-        (0, 1); everything else needs public bounds from you.
+      bounds: least and greatest output; predictions are clipped to them. Left out, probabilities
+        have (0, 1), and trees the interval of their leaves. A ``Schema`` stands for the interval
+        certified over its ranges: trees, linear models, perceptrons. Everything else needs public
+        bounds from you.
       name: a stable name for a function, so that its releases can be found again.
 
     An estimator with ``feature_names_in_`` gets a data frame with the schema's names and original
@@ -50,13 +55,13 @@ class Model:
         *,
         output: Output = "auto",
         class_: Any = None,
-        bounds: tuple[float, float] | None = None,
+        bounds: tuple[float, float] | Schema | None = None,
         name: str | None = None,
     ) -> None:
         self._model = model
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
-        self.bounds = _choose_bounds(self.output, bounds)
+        self.bounds = self._choose_bounds(bounds)
         self.fingerprint = fingerprint(model, name)
 
     def __repr__(self) -> str:
@@ -83,14 +88,36 @@ class Model:
         probe = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
         named = hasattr(self._model, "feature_names_in_")
         makers = input_makers(schema, columns, named)
+        plain = sees_encoding(schema, columns, named)
         form = linear_form(self._model, self.output, self.class_index)
-        if form is not None and sees_encoding(schema, columns, named):
+        if form is not None and plain:
             bound, answers = self._first_that_works(columns, makers, probe)
             if np.allclose(form.predict(probe), answers, rtol=1e-9, atol=1e-9):
                 return replace(bound, linear=form)
         with foreign_code():
             bound, answers = self._first_that_works(columns, makers, probe)
-            return replace(bound, grain=_find_grain(bound, probe, answers))
+            grain = _find_grain(bound, probe, answers)
+        trees = tree_ensemble(self._model, self.output, self.class_index) if plain else None
+        if trees is not None and trees.agrees(probe, answers):
+            return replace(bound, trees=trees, grain=0.0)
+        return replace(bound, grain=grain)
+
+    def _choose_bounds(self, bounds: tuple[float, float] | Schema | None) -> Box:
+        if isinstance(bounds, Schema):
+            columns = self._columns(bounds)
+            plain = sees_encoding(bounds, columns, hasattr(self._model, "feature_names_in_"))
+            ranges = Ranges.of(bounds, columns) if plain else None
+            box = bound_output(self._model, self.output, self.class_index, ranges)
+        elif bounds is not None or self.output == "probability":
+            return _given_bounds((0.0, 1.0) if bounds is None else bounds)
+        else:
+            box = bound_output(self._model, self.output, self.class_index)
+        if box is None:
+            raise ModelError(
+                "bounds must be given for a model whose output is not a probability and has no "
+                "certified interval. Use dc.Model(model, bounds=(low, high)) with public bounds."
+            )
+        return box
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         names = getattr(self._model, "feature_names_in_", None)
@@ -143,6 +170,12 @@ class BoundModel:
     call: ModelCall = field(repr=False)
     linear: LinearForm | None = None
     grain: float = 0.0
+    trees: TreeEnsemble | None = field(default=None, repr=False)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether rows are handed to code that is not ours."""
+        return self.linear is None and self.trees is None
 
     @property
     def fill(self) -> float:
@@ -159,6 +192,8 @@ class BoundModel:
 
         Rows on which it raises are found by bisection and are NaN.
         """
+        if self.trees is not None:
+            return self.trees.predict(rows)
         try:
             return self.call(rows)
         except KeyboardInterrupt:
@@ -204,8 +239,10 @@ class ModelCall:
         import joblib
 
         # Forests add up their trees in whatever order threads finish: sequential is repeatable.
+        margin = booster_margin(self.model) if self.output == "margin" else None
+        function = getattr(self.model, _METHODS[self.output], margin or self.model)
         with joblib.parallel_config(backend="sequential"):
-            return getattr(self.model, _METHODS[self.output], self.model)(self.make_input(rows))
+            return function(self.make_input(rows))
 
     def _margin(self, answer: FloatArray) -> FloatArray:
         if answer.ndim == 2 and answer.shape[1] > 1:
@@ -240,7 +277,8 @@ def _choose_output(model: Any, output: Output) -> str:
     if output not in ("auto", *_METHODS):
         raise ModelError(f"output must be one of auto, probability, margin, value, got {output!r}.")
     if output != "auto":
-        if output != "value" and not hasattr(model, _METHODS[output]) and not callable(model):
+        known = output == "value" or hasattr(model, _METHODS[output]) or callable(model)
+        if not known and not (output == "margin" and booster_margin(model)):
             raise ModelError(f"model must have {_METHODS[output]} for output={output!r}, got none.")
         return output
     if hasattr(model, "predict_proba"):
@@ -271,14 +309,7 @@ def _class_index(model: Any, output: str, class_: Any) -> int:
     return known.index(class_)
 
 
-def _choose_bounds(output: str, bounds: tuple[float, float] | None) -> Box:
-    if bounds is None:
-        if output == "probability":
-            return Box(0.0, 1.0)
-        raise ModelError(
-            "bounds must be given for a model whose output is not a probability. "
-            "Use dc.Model(model, bounds=(low, high)) with public bounds."
-        )
+def _given_bounds(bounds: Any) -> Box:
     try:
         low, high = bounds
         return Box(float(low), float(high))
