@@ -3,6 +3,7 @@
 from discreet.accounting.amounts import Amount
 from discreet.accounting.calibration import count_gaussian_scale, gaussian_multiplier
 from discreet.accounting.events import (
+    ApproximateEvent,
     BoundedRangeEvent,
     CountGaussianEvent,
     Event,
@@ -25,6 +26,7 @@ __all__ = [
     "ACCOUNTANTS",
     "Accountant",
     "Amount",
+    "ApproximateEvent",
     "BoundedRangeEvent",
     "CountGaussianEvent",
     "Event",

@@ -132,10 +132,37 @@ class CountGaussianEvent:
         return min(count_gaussian_delta(epsilon, self.scale, self.moves), zcdp_delta(epsilon, self.rho))
 
 
-Event = PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent
+@dataclass(frozen=True)
+class ApproximateEvent:
+    """A mechanism of which (epsilon, delta) is all that is known, such as propose-test-release.
+
+    Guarantees:
+      - delta at ``epsilon`` and above; nothing below, and no zCDP cost. [ptr]
+    """
+
+    epsilon: float
+    certain_delta: float
+    mechanism: str
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_probability("certain_delta", self.certain_delta)
+
+    @property
+    def rho(self) -> float:
+        """Infinite: no zCDP cost follows from one pair of epsilon and delta."""
+        return math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """Return delta at ``epsilon``."""
+        return self.certain_delta if epsilon >= self.epsilon else 1.0
+
+
+Event = PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent | ApproximateEvent
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (PureEvent, BoundedRangeEvent, GaussianEvent, CountGaussianEvent)
+    kind.__name__: kind
+    for kind in (PureEvent, BoundedRangeEvent, GaussianEvent, CountGaussianEvent, ApproximateEvent)
 }
 
 

@@ -12,14 +12,15 @@ it prices batches (``pld``) and never polices.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 from discreet.accounting.amounts import Amount
-from discreet.accounting.conversion import zcdp_budget
-from discreet.accounting.events import Event, event_delta
-from discreet.errors import ArgumentError, BudgetExhausted, CertificateError
-from discreet.numerics import check_choice, check_positive, check_probability
+from discreet.accounting.conversion import zcdp_budget, zcdp_delta
+from discreet.accounting.events import BoundedRangeEvent, Event, PureEvent, event_delta
+from discreet.errors import ArgumentError, BudgetExhausted, CertificateError, UnsupportedEvent
+from discreet.numerics import check_choice, check_positive, check_probability, to_units, up
 
 Accountant = Literal["basic", "zcdp"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("basic", "zcdp")
@@ -39,16 +40,37 @@ def budget_amount(accountant: Accountant, epsilon: float, delta: float) -> Amoun
     return Amount.budget(zcdp_budget(epsilon, delta))
 
 
-def event_cost(accountant: Accountant, event: Event, epsilon: float, delta: float) -> Amount:
-    """Return what an event that promises (epsilon, delta) costs, rounded up.
+def event_cost(
+    accountant: Accountant, events: Event | Sequence[Event], epsilon: float, delta: float
+) -> Amount:
+    """Return what events that together promise (epsilon, delta) cost, rounded up.
 
     Guarantees:
-      - The promise is checked against the event, never believed. [filter-basic]
+      - The promise is checked against the events, never believed: one event by its own curve,
+        several by the sum of their epsilons or of their rhos. [filter-basic] [filter-zcdp]
     """
     check_choice("accountant", accountant, ACCOUNTANTS)
-    if not event_delta(event, epsilon) <= delta:
-        raise CertificateError(f"{event} does not keep epsilon={epsilon!r}, delta={delta!r}.")
-    return Amount.charge(epsilon, delta) if accountant == "basic" else Amount.charge(event.rho)
+    happened = list(events) if isinstance(events, Sequence) else [events]
+    if not _joint_delta(happened, epsilon) <= delta:
+        raise CertificateError(f"{events} does not keep epsilon={epsilon!r}, delta={delta!r}.")
+    if accountant == "basic":
+        return Amount.charge(epsilon, delta)
+    rhos = [event.rho for event in happened]
+    if math.inf in rhos:
+        raise UnsupportedEvent(
+            f"{happened[0].mechanism} has no zCDP cost. Use a data set with accountant='basic'."
+        )
+    return total([Amount.charge(rho) for rho in rhos])
+
+
+def _joint_delta(events: Sequence[Event], epsilon: float) -> float:
+    if len(events) == 1:
+        return event_delta(events[0], epsilon)
+    pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
+    if len(pure) == len(events) and sum(to_units(e.epsilon) for e in pure) <= to_units(epsilon):
+        return 0.0
+    rho = up(math.fsum(event.rho for event in events))
+    return zcdp_delta(epsilon, rho) if rho < math.inf else 1.0
 
 
 def total(amounts: Sequence[Amount]) -> Amount:

@@ -17,6 +17,7 @@ from typing import Any
 from discreet.accounting.conversion import zcdp_epsilon
 from discreet.accounting.discrete import lattice_slack
 from discreet.accounting.events import (
+    ApproximateEvent,
     BoundedRangeEvent,
     CountGaussianEvent,
     Event,
@@ -45,10 +46,18 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
         fixed in advance; each event is replaced by a pair of laws that dominates it. [pld-batch]
     """
     check_probability("delta", delta)
-    counts = Counter(_composable(event) for event in events)
+    happened = list(events)
+    # Of these one pair of epsilon and delta is known: they are added to the rest.
+    pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
+    counts = Counter(_composable(e) for e in happened if not isinstance(e, ApproximateEvent))
+    left = delta - up(math.fsum(event.certain_delta for event in pairs)) if pairs else delta
+    if left < 0:
+        return math.inf
+    summed = math.fsum(event.epsilon for event in pairs)
     if not counts:
-        return 0.0
-    return min(_summed_epsilon(counts, delta), _distributed_epsilon(counts, delta))
+        return up(summed) if pairs else 0.0
+    rest = min(_summed_epsilon(counts, left), _distributed_epsilon(counts, left))
+    return up(summed + rest) if pairs else rest
 
 
 def _composable(event: Event) -> Event:

@@ -1,6 +1,11 @@
 """Sealed tables, what one record contributes, and the engine that adds contributions up."""
 
-from discreet.data.contributions import CellContribution, Contribution, VectorContribution
+from discreet.data.contributions import (
+    CellContribution,
+    Contribution,
+    SealedContribution,
+    VectorContribution,
+)
 from discreet.data.engine import Summand, add_up, companion_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
 
@@ -9,6 +14,7 @@ __all__ = [
     "CellContribution",
     "Contribution",
     "PrivateTable",
+    "SealedContribution",
     "Summand",
     "VectorContribution",
     "add_up",

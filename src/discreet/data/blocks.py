@@ -38,5 +38,12 @@ class Block:
         values.setflags(write=False)
         return Block(self.start, names, values, self.ids)
 
+    def rows(self, start: int, stop: int) -> Block:
+        """Return some successive rows of the block."""
+        if start == 0 and stop >= len(self):
+            return self
+        ids = None if self.ids is None else self.ids[start:stop]
+        return Block(self.start + start, self.names, self.values[start:stop], ids)
+
     def __repr__(self) -> str:
         return f"Block({len(self)} sealed rows from {self.start})"

@@ -31,6 +31,8 @@ class VectorContribution:
         differently in the last bits with other rows in the block, may warn and may print; it runs
         alone, on one thread, with its output dropped, and the certificate pays for the last bits.
       grain: how far an answer may move with other rows in the block, if more than one lattice step.
+      proven: a certificate of the exact sum that says more than the region does; clipping to the
+        region moves no two vectors apart, so it stays true.
     """
 
     columns: tuple[str, ...]
@@ -40,11 +42,12 @@ class VectorContribution:
     compute: Callable[[Block], FloatArray]
     foreign: bool = False
     grain: float = 0.0
+    proven: Certificate | None = None
 
     @property
     def certificate(self) -> Certificate:
         """The certificate of the exact sum."""
-        return self.region.certify(self.size)
+        return self.region.certify(self.size) if self.proven is None else self.proven
 
 
 @dataclass(frozen=True)
@@ -67,4 +70,26 @@ class CellContribution:
         return certify_cells(self.size)
 
 
-Contribution = VectorContribution | CellContribution
+@dataclass(frozen=True)
+class SealedContribution:
+    """One vector made from a sealed query; no row of the table is read.
+
+    ``proven`` is for neighbouring *queries*, under the relation's name "replace-one".
+    """
+
+    size: int
+    region: Box
+    fill: float
+    compute: Callable[[], FloatArray]
+    proven: Certificate
+
+    columns = ()
+    foreign = False
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the vector."""
+        return self.proven
+
+
+Contribution = VectorContribution | CellContribution | SealedContribution

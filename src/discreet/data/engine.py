@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.certificates import Ball, Box, Relation
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.contributions import CellContribution, Contribution
+from discreet.data.contributions import CellContribution, Contribution, SealedContribution
 from discreet.data.foreign import foreign_code, pin_thread
 from discreet.data.rows import open_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
@@ -27,6 +27,9 @@ from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]
 _HUGE = 1e100
+
+_SLICE_CELLS = 2**22
+"""Long vectors are computed for fewer rows of a block at a time: 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ def add_up(
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
     """
+    totals = [_start(summand) for summand in summands]
+    if all(isinstance(s.contribution, SealedContribution) for s in summands):
+        return totals
     columns = tuple(dict.fromkeys(name for s in summands for name in s.contribution.columns))
     blocks = open_rows(table, columns)
-    totals = [np.zeros(s.contribution.size, dtype=np.int64) for s in summands]
     foreign = any(s.contribution.foreign for s in summands)
     # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
     with foreign_code(foreign), closing(_in_order(blocks, summands, workers, foreign)) as sums:
@@ -72,6 +77,16 @@ def add_up(
             if progress is not None:
                 progress(rows)
     return totals
+
+
+def _start(summand: Summand) -> IntArray:
+    """Return what is there before a row is read: nothing, or what a sealed query gives."""
+    contribution = summand.contribution
+    if not isinstance(contribution, SealedContribution):
+        return np.zeros(contribution.size, dtype=np.int64)
+    vector = np.asfortranarray(contribution.compute(), dtype=np.float64)[None, :]
+    _check_shape(vector.shape, (1, contribution.size))
+    return _rounded_sum(vector, contribution.region, contribution.fill, summand.step)
 
 
 def _in_order(
@@ -102,13 +117,20 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
+    if isinstance(contribution, SealedContribution):
+        return np.zeros(contribution.size, dtype=np.int64)
     if isinstance(contribution, CellContribution):
         cells = np.asarray(contribution.index(block), dtype=np.int64)
         _check_shape(cells.shape, (len(block),))
         return np.bincount(np.clip(cells, 0, contribution.size - 1), minlength=contribution.size)
-    vectors = np.asfortranarray(contribution.compute(block), dtype=np.float64)
-    _check_shape(vectors.shape, (len(block), contribution.size))
-    return _rounded_sum(vectors, contribution.region, contribution.fill, step)
+    total = np.zeros(contribution.size, dtype=np.int64)
+    rows = max(1, _SLICE_CELLS // contribution.size)
+    for start in range(0, len(block), rows):
+        part = block.rows(start, start + rows)
+        vectors = np.asfortranarray(contribution.compute(part), dtype=np.float64)
+        _check_shape(vectors.shape, (len(part), contribution.size))
+        total += _rounded_sum(vectors, contribution.region, contribution.fill, step)
+    return total
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

@@ -84,7 +84,7 @@ class PartialDependencePlan(Plan):
         release = _CurveRelease(self, setting, model.bounds, grid, stages)
         return Program(tuple(stages.values()), release.finish, release.expected_error)
 
-    def _stages(self, setting: Setting, model: BoundModel, grid: FloatArray) -> dict[str, Stage]:
+    def _stages(self, setting: Setting, model: BoundModel, grid: FloatArray) -> dict[str, Stage[Noise]]:
         shares = {"curve": _CURVE_SHARE}
         if setting.rows is None:
             shares["size"] = _SIZE_SHARE
@@ -125,7 +125,7 @@ class _CurveRelease:
     setting: Setting
     bounds: Box
     grid: FloatArray
-    stages: dict[str, Stage]
+    stages: dict[str, Stage[Noise]]
 
     @property
     def expected_error(self) -> dict[str, float]:

@@ -8,6 +8,8 @@ from discreet.mechanisms.noise import (
     count_noise,
     sum_noise,
 )
+from discreet.mechanisms.picked import PickedNoise
+from discreet.mechanisms.ranking import RankingName, RankingNoise, ranking_noise
 from discreet.mechanisms.selection import (
     AboveThreshold,
     ExponentialMechanism,
@@ -16,6 +18,7 @@ from discreet.mechanisms.selection import (
     PermuteAndFlip,
     TopK,
 )
+from discreet.mechanisms.support import SupportTest
 
 __all__ = [
     "AboveThreshold",
@@ -27,7 +30,12 @@ __all__ = [
     "NoiseName",
     "NoisyMax",
     "PermuteAndFlip",
+    "PickedNoise",
+    "RankingName",
+    "RankingNoise",
+    "SupportTest",
     "TopK",
     "count_noise",
+    "ranking_noise",
     "sum_noise",
 ]

@@ -78,6 +78,11 @@ class LaplaceNoise:
         return PureEvent(self.epsilon, self.name)
 
     @property
+    def events(self) -> tuple[PureEvent]:
+        """The one event, as a stage tells it."""
+        return (self.event,)
+
+    @property
     def std(self) -> float:
         """The standard deviation of one released value."""
         return self.step / (math.sqrt(2.0) * math.sinh(0.5 / self.scale))
@@ -132,6 +137,11 @@ class GaussianNoise:
             return self.event.multiplier * l2 <= self.scale * self.step
         enough = self.event.scale <= self.scale and math.floor(l1) <= self.event.moves
         return enough and self.step == 1 and linf < 2
+
+    @property
+    def events(self) -> tuple[GaussianEvent | CountGaussianEvent]:
+        """The one event, as a stage tells it."""
+        return (self.event,)
 
     @property
     def std(self) -> float:
@@ -224,14 +234,14 @@ def sum_noise(
     check_whole("companions", companions, 0)
 
     def laplace() -> Noise:
-        step = _step(certificate.sensitivity("l1", relation) / epsilon, largest_sum)
+        step = lattice_step(certificate.sensitivity("l1", relation) / epsilon, largest_sum)
         rounded = _rounded(certificate, step, companions)
         moved = math.ceil(rounded.sensitivity("l1", relation) / step)
         return LaplaceNoise(rounded, relation, epsilon, step, moved)
 
     def gaussian() -> Noise:
         ideal = certificate.sensitivity("l2", relation) * gaussian_multiplier(epsilon, delta)
-        step = _step(ideal, largest_sum)
+        step = lattice_step(ideal, largest_sum)
         rounded = _rounded(certificate, step, companions)
         moved = up(rounded.sensitivity("l2", relation) / step)
         slack = lattice_slack(ideal / step, certificate.size)
@@ -278,7 +288,7 @@ def _rounded(certificate: Certificate, step: float, companions: int) -> Certific
     return certificate.widen(step * (1 + companions), "lattice")
 
 
-def _step(noise: float, largest_sum: float) -> float:
+def lattice_step(noise: float, largest_sum: float) -> float:
     """Return a power of two that is fine for the noise and keeps sums inside 64 bits."""
     least = max(noise * _FINEST, largest_sum / _LARGEST_SUM)
     return math.ldexp(1.0, math.frexp(least)[1])

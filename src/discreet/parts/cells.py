@@ -47,7 +47,7 @@ def count_stage(
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
-) -> Stage:
+) -> Stage[Noise]:
     """Return the stage that counts the records of every cell."""
     shape = tuple(len(part) for part in cells.values())
 
@@ -66,7 +66,7 @@ def count_stage(
     return Stage(name, contribution, noise)
 
 
-def size_stage(column: str, setting: Setting, *, epsilon: float) -> Stage:
+def size_stage(column: str, setting: Setting, *, epsilon: float) -> Stage[Noise]:
     """Return the stage that counts all records, for a relation in which their number is private."""
     return count_stage(
         "number of records", {column: Bins(("all",), (0.0, 0.0))}, setting, epsilon=epsilon

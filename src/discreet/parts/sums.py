@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.certificates import Certificate
 from discreet.data import ROWS_CAP, VectorContribution, companion_rows
 from discreet.errors import ModelError
-from discreet.mechanisms import NoiseName, sum_noise
+from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.plans import Setting, Stage
 
 ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
@@ -20,7 +20,7 @@ def sum_stage(
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
-) -> Stage:
+) -> Stage[Noise]:
     """Return the stage that adds up a contribution of every record.
 
     Guarantees:

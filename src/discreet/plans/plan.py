@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
-from discreet.mechanisms import Noise
 from discreet.numerics import check_positive, check_probability, down, from_units, to_units
 from discreet.plans.results import Result
+from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 
 
@@ -31,18 +32,56 @@ class Setting:
     rows: int | None
 
 
+class Perturbation(Protocol):
+    """What makes an exact sum private: noise on it, or a noisy choice by it."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proven of the rounded sum."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What the accountant is told."""
+
+    @property
+    def epsilon(self) -> float:
+        """The promise of all events together."""
+
+    @property
+    def delta(self) -> float:
+        """See ``epsilon``."""
+
+    @property
+    def step(self) -> float:
+        """The lattice step the sum is taken on."""
+
+    @property
+    def std(self) -> float:
+        """How far noise moves an answer, in the sum's own unit."""
+
+    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the private answer."""
+
+
+N = TypeVar("N", bound=Perturbation, covariant=True)
+
+
 @dataclass(frozen=True)
-class Stage:
+class Stage(Generic[N]):
     """One noisy answer inside a plan: a contribution of every record, and calibrated noise."""
 
     name: str
     contribution: Contribution
-    noise: Noise
+    noise: N
 
     @property
-    def event(self) -> Event:
+    def events(self) -> Sequence[Event]:
         """What the accountant is told."""
-        return self.noise.event
+        return self.noise.events
 
     @property
     def certificate(self) -> Certificate:
@@ -51,7 +90,7 @@ class Stage:
 
     def cost(self, accountant: Accountant) -> Amount:
         """Return what the stage takes from a budget."""
-        return event_cost(accountant, self.event, self.noise.epsilon, self.noise.delta)
+        return event_cost(accountant, self.events, self.noise.epsilon, self.noise.delta)
 
     def describe(self) -> dict[str, Any]:
         """Return the public facts about the stage."""
@@ -61,7 +100,7 @@ class Stage:
             "epsilon": self.noise.epsilon,
             "delta": self.noise.delta,
             "noise_std": self.noise.std,
-            "event": event_to_json(self.event),
+            "events": _grouped(self.events),
             "certificate": self.certificate.to_json(),
         }
 
@@ -69,8 +108,11 @@ class Stage:
 class Releaser(Protocol):
     """Hands out noisy answers inside a reservation; keeps no tally of its own."""
 
-    def answer(self, *stages: Stage) -> list[FloatArray]:
-        """Return the noisy sums of the stages, reading the rows once for all of them."""
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
+        """Return the noisy answers of the stages, reading the rows once for all of them.
+
+        A contribution that was summed before, on the same lattice, is not summed again.
+        """
 
 
 @dataclass(frozen=True)
@@ -80,12 +122,13 @@ class Program:
     ``stages`` are all events that may happen, so that the plan can be priced before a row is read;
     ``finish`` asks the releaser for them, later ones adaptively if it likes, and builds the result.
     ``expected_error`` names, in the result's own unit, how far noise moves it (one standard
-    deviation).
+    deviation). ``protects`` says whose data the guarantee speaks of.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[Perturbation], ...]
     finish: Callable[[Releaser], Result]
     expected_error: Mapping[str, float]
+    protects: str = "one record of the table"
 
     def cost(self, accountant: Accountant) -> Amount:
         """Return what the whole program takes from a budget."""
@@ -130,6 +173,11 @@ class Plan(ABC):
         asked = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         return f"{self.kind}({asked}, {promise})"
+
+
+def _grouped(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Return equal events once, with their number."""
+    return [{**event_to_json(event), "times": times} for event, times in Counter(events).items()]
 
 
 def share_out(amount: float, weights: tuple[float, ...]) -> list[float]:

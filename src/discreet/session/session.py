@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, overload
 
@@ -13,8 +13,8 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.engine import Progress
 from discreet.errors import ArgumentError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
-from discreet.plans import Plan, Program, Release, Result, Setting, Stage
-from discreet.randomness import NoiseSource
+from discreet.plans import Perturbation, Plan, Program, Release, Result, Setting, Stage
+from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.progress import progress_bar
@@ -209,6 +209,7 @@ class Session:
             assumptions=tuple(dict.fromkeys(a for c in certificates for a in c.assumptions)),
             certified=all(c.certified for c in certificates) and not self.simulation,
             simulation=self.simulation,
+            protects=program.protects,
         )
 
     def _stored(self, plan: Plan) -> Release | None:
@@ -217,7 +218,7 @@ class Session:
 
     def _composed(self, programs: Sequence[Program]) -> float | None:
         delta = self._account.terms.delta
-        events = [stage.event for program in programs for stage in program.stages]
+        events = [event for program in programs for stage in program.stages for event in stage.events]
         return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
 
     def _cost(self, program: Program) -> Amount:
@@ -240,22 +241,33 @@ class _Releaser:
     session: Session
     filter: Filter
     progress: Progress
+    sums: dict[tuple[int, float], tuple[Stage[Perturbation], IntArray]] = field(default_factory=dict)
 
-    def answer(self, *stages: Stage) -> list[FloatArray]:
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
         """Charge the stages, read the rows once, add noise."""
         session = self.session
         accountant = session._account.terms.accountant
         self.filter.charge(total([stage.cost(accountant) for stage in stages]))
+        self._add_up([stage for stage in stages if _place(stage) not in self.sums])
+        return [stage.noise.release(self.sums[_place(stage)][1], session._noise) for stage in stages]
+
+    def _add_up(self, stages: list[Stage[Perturbation]]) -> None:
+        if not stages:
+            return
+        session = self.session
         raw_sums = add_up(
             session._table,
             [Summand(stage.contribution, stage.noise.step) for stage in stages],
             workers=session._workers,
             progress=self.progress,
         )
-        return [
-            stage.noise.release(raw, session._noise)
-            for stage, raw in zip(stages, raw_sums, strict=True)
-        ]
+        for stage, raw in zip(stages, raw_sums, strict=True):
+            self.sums[_place(stage)] = (stage, raw)
+
+
+def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
+    """Return what two stages that need the same sum have in common."""
+    return id(stage.contribution), stage.noise.step
 
 
 def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
