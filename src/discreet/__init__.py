@@ -19,26 +19,36 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Attribution": "discreet.plans",
+    "Background": "discreet.explain",
     "Category": "discreet.schema",
     "Certificate": "discreet.certificates",
     "Curve": "discreet.plans",
+    "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.certificates",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
     "Model": "discreet.models",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
-    "Release": "discreet.plans",
+    "Ranking": "discreet.plans",
+    "Release": "discreet.session",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "background": "discreet.explain",
+    "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
     "histogram": "discreet.tables",
     "partial_dependence": "discreet.explain",
     "protect": "discreet.session",
     "report": "discreet.report",
     "samples": "discreet.samples",
+    "shap_baseline": "discreet.explain",
+    "shap_importance": "discreet.explain",
+    "shap_ranking": "discreet.explain",
+    "shap_values": "discreet.explain",
 }
-_MODULES = {"errors", "samples"}
+_MODULES = {"dataflow", "errors", "samples"}
 
 __all__ = sorted(_HOMES)
 
@@ -47,17 +57,27 @@ if TYPE_CHECKING:
     from discreet import samples as samples
     from discreet.certificates import Certificate as Certificate
     from discreet.certificates import Guarantee as Guarantee
+    from discreet.explain import Background as Background
+    from discreet.explain import background as background
+    from discreet.explain import dataflow as dataflow
     from discreet.explain import partial_dependence as partial_dependence
+    from discreet.explain import shap_baseline as shap_baseline
+    from discreet.explain import shap_importance as shap_importance
+    from discreet.explain import shap_ranking as shap_ranking
+    from discreet.explain import shap_values as shap_values
     from discreet.ledger import Ledger as Ledger
     from discreet.models import Model as Model
+    from discreet.plans import Attribution as Attribution
     from discreet.plans import Curve as Curve
+    from discreet.plans import Diagnosis as Diagnosis
     from discreet.plans import Histogram as Histogram
     from discreet.plans import Plan as Plan
-    from discreet.plans import Release as Release
+    from discreet.plans import Ranking as Ranking
     from discreet.report import report as report
     from discreet.schema import Category as Category
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
+    from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
     from discreet.tables import histogram as histogram

@@ -9,6 +9,7 @@ import typer
 from discreet import __version__
 from discreet.cli import asking, budget
 from discreet.cli.curator import protect_command, sketch_command
+from discreet.cli.dataflow import dataflow_command
 from discreet.cli.demo import demo_command
 from discreet.cli.output import fail
 from discreet.errors import DiscreetError
@@ -25,6 +26,7 @@ app.command("protect")(protect_command)
 app.add_typer(asking.price_app, name="price")
 app.add_typer(asking.release_app, name="release")
 app.add_typer(budget.app, name="budget")
+app.command("dataflow")(dataflow_command)
 
 
 @app.command("version")

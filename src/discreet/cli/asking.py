@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.models import load_model
+from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -21,14 +23,15 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
-from discreet.errors import ModelError
+from discreet.cli.questions_shap import (
+    ask_background,
+    ask_shap_importance,
+    ask_shap_ranking,
+    ask_shap_values,
+)
 from discreet.explain import partial_dependence
 from discreet.plans import Plan, Release
 from discreet.tables import histogram
-
-Epsilon = Annotated[float, typer.Option(help="The whole budget of the plan.")]
-Delta = Annotated[float, typer.Option(help="Zero for a pure guarantee.")]
-Mechanism = Annotated[str, typer.Option(help="auto, laplace or gaussian.")]
 
 price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
 release_app = typer.Typer(help="Answer a plan and spend its budget.")
@@ -55,7 +58,7 @@ def ask_histogram(
 
 def ask_partial_dependence(
     feature: Annotated[str, typer.Argument(help="The column to vary.")],
-    model: Annotated[Path, typer.Option(help="A fitted scikit-learn model saved with skops.")],
+    model: ModelFile,
     epsilon: Epsilon,
     delta: Delta = 0.0,
     resolution: Annotated[int, typer.Option(help="Grid points.")] = 20,
@@ -81,32 +84,11 @@ def ask_partial_dependence(
 QUESTIONS: dict[str, Callable[..., Plan]] = {
     "histogram": ask_histogram,
     "partial-dependence": ask_partial_dependence,
+    "shap-ranking": ask_shap_ranking,
+    "shap-values": ask_shap_values,
+    "shap-importance": ask_shap_importance,
+    "background": ask_background,
 }
-
-
-def load_model(path: Path) -> Any:
-    """Read a model file without running code from it: classes of scikit-learn and plain arrays."""
-    from skops.io import get_untrusted_types, load
-
-    try:
-        named = get_untrusted_types(file=path)
-        foreign = [name for name in named if not _is_sklearn_class(name)]
-        if foreign:
-            raise ModelError(
-                f"model must hold only classes of scikit-learn, got {foreign[0]}. "
-                "Load it in Python and pass the object instead."
-            )
-        return load(path, trusted=named)
-    except ModelError:
-        raise
-    except Exception as error:  # skops raises many kinds; the file is public
-        raise ModelError(
-            f"model must be a file saved with skops, got {path} ({type(error).__name__})."
-        ) from None
-
-
-def _is_sklearn_class(name: str) -> bool:
-    return name.startswith("sklearn.") and name.rsplit(".", 1)[-1][:1].isupper()
 
 
 def price_plan(
@@ -114,10 +96,13 @@ def price_plan(
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Compare ways to answer so many questions like this one.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show the price of a plan."""
-    price = open_session(project, dataset, analyst=analyst).price(plan)
+    price = open_session(project, dataset, analyst=analyst).price(plan, queries=queries)
     if json:
         print_json(price.to_json())
     else:

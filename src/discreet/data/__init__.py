@@ -4,7 +4,9 @@ from discreet.data.contributions import (
     CellContribution,
     Contribution,
     SealedContribution,
+    TablesContribution,
     VectorContribution,
+    WholeContribution,
 )
 from discreet.data.engine import Summand, add_up, companion_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
@@ -16,7 +18,9 @@ __all__ = [
     "PrivateTable",
     "SealedContribution",
     "Summand",
+    "TablesContribution",
     "VectorContribution",
+    "WholeContribution",
     "add_up",
     "companion_rows",
 ]

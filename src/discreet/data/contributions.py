@@ -1,4 +1,4 @@
-"""What one record adds to an answer: a bounded vector, or one cell of a count.
+"""What one record adds to an answer: a bounded vector, or one cell of one count or of several.
 
 Nearly every answer is a sum over records of something one record contributes. Saying what that is,
 and where it lies, is all a plan has to do; summing, rounding and noise are shared.
@@ -6,14 +6,16 @@ and where it lies, is all a plan has to do; summing, rounding and noise are shar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Box, Certificate, certify_cells
+from discreet.certificates import Ball, Bounds, Box, Certificate, certify_cells
 from discreet.data.blocks import Block
+from discreet.numerics import check_whole, up
 from discreet.schema import FloatArray
 
 
@@ -71,6 +73,55 @@ class CellContribution:
 
 
 @dataclass(frozen=True)
+class TablesContribution:
+    """Every record adds one to exactly one cell of each of several tables, laid end to end.
+
+    Args:
+      columns: the columns ``index`` reads.
+      sizes: the number of cells of every table.
+      index: the cells of a block's records, one array per table; counted from the table's own start
+        and brought inside it.
+
+    Guarantees:
+      - Whole numbers throughout, and no record in two cells of a table. [pattern-counts] [marginals]
+    """
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+    index: Callable[[Block], Iterable[NDArray[np.int64]]]
+
+    foreign = False
+
+    @property
+    def size(self) -> int:
+        """The number of cells of all tables."""
+        return sum(self.sizes)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of all counts."""
+        return certify_tables(len(self.sizes), self.size)
+
+
+def certify_tables(tables: int, size: int) -> Certificate:
+    """Certify the counts of some tables of which every record is in one cell each.
+
+    Guarantees:
+      - Replacing a record moves two cells of a table by one: L1 2 T, L2 sqrt(2 T), Linf 1 over T
+        tables; adding or removing one moves one cell of each: T, sqrt T, 1. [marginals]
+    """
+    check_whole("tables", tables, 1)
+    return Certificate(
+        ("marginals",),
+        size,
+        {
+            "replace-one": Bounds(2.0 * tables, up(math.sqrt(2.0 * tables), 1), 1.0),
+            "add-remove": Bounds(float(tables), up(math.sqrt(tables), 1), 1.0),
+        },
+    )
+
+
+@dataclass(frozen=True)
 class SealedContribution:
     """One vector made from a sealed query; no row of the table is read.
 
@@ -92,4 +143,34 @@ class SealedContribution:
         return self.proven
 
 
-Contribution = VectorContribution | CellContribution | SealedContribution
+@dataclass(frozen=True)
+class WholeContribution:
+    """One vector made from all rows at once, for what is no sum over records.
+
+    Args:
+      columns: the columns ``compute`` reads.
+      size: length of the vector.
+      region: the box the vector is clipped to.
+      fill: what NaN becomes before clipping; public.
+      compute: the vector of all encoded rows, in their order.
+      proven: what is known of how far one record moves the vector.
+      foreign: whether ``compute`` calls code that is not ours.
+    """
+
+    columns: tuple[str, ...]
+    size: int
+    region: Box
+    fill: float
+    compute: Callable[[FloatArray], FloatArray]
+    proven: Certificate
+    foreign: bool = False
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the vector."""
+        return self.proven
+
+
+Contribution = (
+    VectorContribution | CellContribution | TablesContribution | SealedContribution | WholeContribution
+)

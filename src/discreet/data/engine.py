@@ -14,10 +14,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.certificates import Ball, Box, Relation
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.contributions import CellContribution, Contribution, SealedContribution
+from discreet.data.contributions import (
+    CellContribution,
+    Contribution,
+    SealedContribution,
+    TablesContribution,
+    WholeContribution,
+)
 from discreet.data.foreign import foreign_code, pin_thread
 from discreet.data.rows import open_rows
 from discreet.data.table import ROWS_CAP, PrivateTable
@@ -27,6 +34,7 @@ from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]
 _HUGE = 1e100
+_AT_ONCE = (SealedContribution, WholeContribution)
 
 _SLICE_CELLS = 2**22
 """Long vectors are computed for fewer rows of a block at a time: 32 MB."""
@@ -63,8 +71,8 @@ def add_up(
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
     """
-    totals = [_start(summand) for summand in summands]
-    if all(isinstance(s.contribution, SealedContribution) for s in summands):
+    totals = [_start(table, summand) for summand in summands]
+    if all(isinstance(s.contribution, _AT_ONCE) for s in summands):
         return totals
     columns = tuple(dict.fromkeys(name for s in summands for name in s.contribution.columns))
     blocks = open_rows(table, columns)
@@ -79,14 +87,25 @@ def add_up(
     return totals
 
 
-def _start(summand: Summand) -> IntArray:
-    """Return what is there before a row is read: nothing, or what a sealed query gives."""
+def _start(table: PrivateTable, summand: Summand) -> IntArray:
+    """Return what is there before blocks are added: nothing, or a vector made at once."""
     contribution = summand.contribution
-    if not isinstance(contribution, SealedContribution):
+    if not isinstance(contribution, _AT_ONCE):
         return np.zeros(contribution.size, dtype=np.int64)
-    vector = np.asfortranarray(contribution.compute(), dtype=np.float64)[None, :]
+    with foreign_code(contribution.foreign):
+        made = (
+            contribution.compute()
+            if isinstance(contribution, SealedContribution)
+            else contribution.compute(_all_rows(table, contribution.columns))
+        )
+    vector = np.asfortranarray(np.asarray(made, dtype=np.float64)[None, :])
     _check_shape(vector.shape, (1, contribution.size))
     return _rounded_sum(vector, contribution.region, contribution.fill, summand.step)
+
+
+def _all_rows(table: PrivateTable, columns: tuple[str, ...]) -> FloatArray:
+    blocks = [block.values for block in open_rows(table, columns)]
+    return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
 
 def _in_order(
@@ -117,12 +136,13 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
-    if isinstance(contribution, SealedContribution):
+    if isinstance(contribution, _AT_ONCE):
         return np.zeros(contribution.size, dtype=np.int64)
     if isinstance(contribution, CellContribution):
-        cells = np.asarray(contribution.index(block), dtype=np.int64)
-        _check_shape(cells.shape, (len(block),))
-        return np.bincount(np.clip(cells, 0, contribution.size - 1), minlength=contribution.size)
+        return _count(contribution.index(block), contribution.size, len(block))
+    if isinstance(contribution, TablesContribution):
+        tables = zip(contribution.index(block), contribution.sizes, strict=True)
+        return np.concatenate([_count(cells, size, len(block)) for cells, size in tables])
     total = np.zeros(contribution.size, dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):
@@ -131,6 +151,12 @@ def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
         _check_shape(vectors.shape, (len(part), contribution.size))
         total += _rounded_sum(vectors, contribution.region, contribution.fill, step)
     return total
+
+
+def _count(cells: NDArray[np.int64], size: int, rows: int) -> IntArray:
+    cells = np.asarray(cells, dtype=np.int64)
+    _check_shape(cells.shape, (rows,))
+    return np.bincount(np.clip(cells, 0, size - 1), minlength=size)
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

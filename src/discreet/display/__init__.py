@@ -1,6 +1,16 @@
 """Drawing released numbers with their noise: displays in scikit-learn's manner."""
 
+from discreet.display.attribution import AttributionDisplay, WaterfallDisplay
+from discreet.display.background import BackgroundDisplay
 from discreet.display.curve import CurveDisplay
 from discreet.display.histogram import HistogramDisplay
+from discreet.display.ranking import RankingDisplay
 
-__all__ = ["CurveDisplay", "HistogramDisplay"]
+__all__ = [
+    "AttributionDisplay",
+    "BackgroundDisplay",
+    "CurveDisplay",
+    "HistogramDisplay",
+    "RankingDisplay",
+    "WaterfallDisplay",
+]

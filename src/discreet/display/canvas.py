@@ -9,6 +9,7 @@ INK = "#1f2a44"
 LINE = "#0b6e99"
 BAND = "#9ed0e6"
 RUG = "#c9ced6"
+LOSS = "#b0413e"
 
 
 def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.2) -> Any:

@@ -24,7 +24,15 @@ from discreet.explain.smoothing import smooth_curve
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel, Model, as_model
 from discreet.numerics import check_choice, check_whole
-from discreet.parts import build_histogram, count_stage, partition, size_stage, sum_stage
+from discreet.parts import (
+    NoisyMean,
+    build_histogram,
+    count_stage,
+    noisy_mean,
+    partition,
+    size_stage,
+    sum_stage,
+)
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.schema import Bins, Category, FloatArray
 
@@ -137,16 +145,17 @@ class _CurveRelease:
     def finish(self, releaser: Releaser) -> Curve:
         """Ask for all stages in one pass over the rows, then divide, clip and smooth."""
         answers = dict(zip(self.stages, releaser.answer(*self.stages.values()), strict=True))
-        noise = self.stages["curve"].noise
-        if self.setting.rows is None:
-            size, size_noise = float(answers["size"][0]), self.stages["size"].noise
-            size_band = size_noise.half_width(0.5 + _LEVEL / 2)
-            sum_band = noise.half_width(0.5 + _LEVEL / 2)
-        else:
-            size, size_band, sum_band = float(self.setting.rows), 0.0, noise.half_width(_LEVEL)
-        noisy, low, high = _divide(answers["curve"], sum_band, size, size_band, self.bounds)
-        std = noise.std / max(size, 1.0)
-        return self._curve(self._processed(noisy, std), low, high, std, answers)
+        private_size = self.setting.rows is None
+        mean = noisy_mean(
+            answers["curve"],
+            self.stages["curve"].noise,
+            rows=self.setting.rows,
+            noisy_size=float(answers["size"][0]) if private_size else None,
+            size_noise=self.stages["size"].noise if private_size else None,
+            region=self.bounds,
+            level=_LEVEL,
+        )
+        return self._curve(self._processed(mean.values, mean.std), mean, answers)
 
     def _processed(self, noisy: FloatArray, std: float) -> FloatArray:
         column = self.setting.schema[self.plan.feature]
@@ -157,9 +166,7 @@ class _CurveRelease:
     def _curve(
         self,
         y: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-        std: float,
+        mean: NoisyMean,
         answers: dict[str, FloatArray],
     ) -> Curve:
         column = self.setting.schema[self.plan.feature]
@@ -168,10 +175,10 @@ class _CurveRelease:
             x=tuple(self.grid.tolist()),
             labels=column.labels if isinstance(column, Category) else None,
             y=tuple(y.tolist()),
-            low=tuple(low.tolist()),
-            high=tuple(high.tolist()),
+            low=tuple(mean.low.tolist()),
+            high=tuple(mean.high.tolist()),
             level=_LEVEL,
-            noise_std=std,
+            noise_std=mean.std,
             quantity=f"mean {self.plan.model.output}",
             rug=self._rug(answers),
         )
@@ -230,21 +237,6 @@ def _stacked(values: FloatArray, times: int) -> FloatArray:
     for column in range(values.shape[1]):
         rows[:, column] = np.tile(values[:, column], times)
     return rows
-
-
-def _divide(
-    noisy_sums: FloatArray, sum_band: float, size: float, size_band: float, bounds: Box
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the noisy mean and the interval of all means the two bands allow."""
-    middle = bounds.low / 2 + bounds.high / 2
-    mean = middle + noisy_sums / max(size, 1.0)
-    least = size - size_band
-    if least <= 0:
-        return mean, np.full(len(mean), bounds.low), np.full(len(mean), bounds.high)
-    ends = [
-        (noisy_sums + a) / (size + b) for a in (-sum_band, sum_band) for b in (-size_band, size_band)
-    ]
-    return mean, middle + np.min(ends, axis=0), middle + np.max(ends, axis=0)
 
 
 def partial_dependence(

@@ -85,7 +85,8 @@ class LaplaceNoise:
     @property
     def std(self) -> float:
         """The standard deviation of one released value."""
-        return self.step / (math.sqrt(2.0) * math.sinh(0.5 / self.scale))
+        # Beyond 700 noise is never seen, and the hyperbolic sine is no float.
+        return self.step / (math.sqrt(2.0) * math.sinh(min(0.5 / self.scale, 700.0)))
 
     def half_width(self, level: float) -> float:
         """Return h such that a released value is within h of the exact one with probability level."""

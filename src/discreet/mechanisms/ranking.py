@@ -26,7 +26,6 @@ from discreet.mechanisms.selection import (
     FloatArray,
     NoisyMax,
     PermuteAndFlip,
-    Selection,
 )
 from discreet.numerics import (
     check_choice,
@@ -41,7 +40,9 @@ from discreet.randomness import IntArray, NoiseSource
 RankingName = Literal["auto", "exponential", "permute-and-flip", "laplace"]
 RANKINGS = ("auto", "exponential", "permute-and-flip", "laplace")
 
-_KINDS: dict[str, type[Selection]] = {
+_COARSE = 1_000
+Pick = ExponentialMechanism | PermuteAndFlip | NoisyMax
+_KINDS: dict[str, type[Pick]] = {
     "exponential": ExponentialMechanism,
     "permute-and-flip": PermuteAndFlip,
     "laplace": NoisyMax,
@@ -75,7 +76,7 @@ class RankingNoise:
         return self.kind
 
     @property
-    def pick(self) -> Selection:
+    def pick(self) -> Pick:
         """The mechanism of one pick, on whole steps."""
         moved = math.ceil(self.certificate.sensitivity("linf", self.relation) / self.step)
         return _KINDS[self.kind](moved, self.share)
@@ -83,7 +84,7 @@ class RankingNoise:
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
         """What the accountant is told: one event per pick."""
-        return (self.pick.event,) * (self.groups * self.k)  # type: ignore[attr-defined]
+        return (self.pick.event,) * (self.groups * self.k)
 
     @property
     def candidates(self) -> int:
@@ -98,6 +99,17 @@ class RankingNoise:
     def scores(self, raw_steps: IntArray) -> IntArray:
         """Return the scores of every group."""
         return np.abs(raw_steps).reshape(self.groups, self.candidates)
+
+    def first_law(self, raw_steps: IntArray) -> FloatArray:
+        """Return the law of every group's first pick, groups x candidates; for the curator."""
+        return np.stack([self._law(scores) for scores in self.scores(raw_steps)])
+
+    def _law(self, raw_scores: IntArray) -> FloatArray:
+        if self.kind != "laplace":
+            return self.pick.probabilities(raw_scores)
+        # Summed over the noise, so on a lattice that is coarse enough to sum over.
+        coarse = NoisyMax(max(1, round(_COARSE * self.share / 2)), self.share)
+        return coarse.probabilities(np.rint(raw_scores * (coarse.scale / self.pick.scale)).astype(int))
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the picks of every group."""
@@ -154,14 +166,14 @@ def ranking_noise(
     linf = certificate.sensitivity("linf", relation)
     found = []
     for kind in kinds:
-        share, spent = _share(kind, epsilon, delta, groups * k)
+        share, spent = pick_share(kind, epsilon, delta, groups * k)
         step = lattice_step(2 * linf / share, largest_sum)
         rounded = certificate.widen(step * (1 + companions), "lattice")
         found.append(RankingNoise(rounded, relation, epsilon, spent, step, groups, k, share, kind))
     return min(found, key=lambda noise: noise.std)
 
 
-def _share(kind: str, epsilon: float, delta: float, picks: int) -> tuple[float, float]:
+def pick_share(kind: str, epsilon: float, delta: float, picks: int) -> tuple[float, float]:
     """Return the epsilon of one of several picks that together keep the promise, and delta's use.
 
     Guarantees:

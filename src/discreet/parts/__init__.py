@@ -1,7 +1,18 @@
 """Pieces that several families of plans share."""
 
 from discreet.parts.cells import build_histogram, count_stage, partition, size_stage
+from discreet.parts.means import NoisyMean, noisy_mean
 from discreet.parts.subsets import assign_subsets
-from discreet.parts.sums import sum_stage
+from discreet.parts.sums import sum_stage, sum_terms
 
-__all__ = ["assign_subsets", "build_histogram", "count_stage", "partition", "size_stage", "sum_stage"]
+__all__ = [
+    "NoisyMean",
+    "assign_subsets",
+    "build_histogram",
+    "count_stage",
+    "noisy_mean",
+    "partition",
+    "size_stage",
+    "sum_stage",
+    "sum_terms",
+]

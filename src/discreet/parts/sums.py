@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from discreet.certificates import Certificate
-from discreet.data import ROWS_CAP, VectorContribution, companion_rows
+from typing import TypedDict
+
+from discreet.certificates import Certificate, Relation
+from discreet.data import (
+    ROWS_CAP,
+    SealedContribution,
+    VectorContribution,
+    WholeContribution,
+    companion_rows,
+)
 from discreet.errors import ModelError
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.plans import Setting, Stage
@@ -11,9 +19,43 @@ from discreet.plans import Setting, Stage
 ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
 
 
+class SumTerms(TypedDict):
+    """What every mechanism on a sum has to know of it besides the certificate."""
+
+    relation: Relation
+    largest_sum: float
+    companions: int
+
+
+def sum_terms(
+    contribution: VectorContribution | SealedContribution | WholeContribution,
+    setting: Setting,
+    *,
+    statement: str,
+) -> tuple[Certificate, SumTerms]:
+    """Return the certificate of a sum of contributions, and the terms of noise on it.
+
+    Guarantees:
+      - Pays for what a model's answers move with the rows beside them: one step for each of those
+        rows, and for a model in single precision its grain besides. [lattice]
+    """
+    if not isinstance(contribution, VectorContribution):
+        reach = contribution.region.magnitude
+        return contribution.proven, SumTerms(relation="replace-one", largest_sum=reach, companions=0)
+    companions = companion_rows(contribution, setting.relation)
+    if contribution.grain > 0 and setting.relation == "add-remove":
+        raise ModelError(
+            "model must answer in double precision under add-remove, got answers that move by more "
+            "than 1e-12 of their range with the rows beside them. Use replace-one, or convert it."
+        )
+    certificate = _certify(contribution, setting, companions, statement)
+    largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
+    return certificate, SumTerms(relation=setting.relation, largest_sum=largest, companions=companions)
+
+
 def sum_stage(
     name: str,
-    contribution: VectorContribution,
+    contribution: VectorContribution | SealedContribution | WholeContribution,
     setting: Setting,
     *,
     statement: str,
@@ -24,24 +66,10 @@ def sum_stage(
     """Return the stage that adds up a contribution of every record.
 
     Guarantees:
-      - Pays for rounding, and for what a model's answers move with the rows beside them: one step
-        for each of those rows, and for a model in single precision its grain besides. [lattice]
+      - Pays for rounding, and for everything ``sum_terms`` names. [lattice]
     """
-    companions = companion_rows(contribution, setting.relation)
-    if contribution.grain > 0 and setting.relation == "add-remove":
-        raise ModelError(
-            "model must answer in double precision under add-remove, got answers that move by more "
-            "than 1e-12 of their range with the rows beside them. Use replace-one, or convert it."
-        )
-    noise = sum_noise(
-        _certify(contribution, setting, companions, statement),
-        relation=setting.relation,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        largest_sum=(setting.rows or ROWS_CAP) * contribution.region.magnitude,
-        companions=companions,
-    )
+    certificate, terms = sum_terms(contribution, setting, statement=statement)
+    noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=mechanism, **terms)
     return Stage(name, contribution, noise)
 
 

@@ -1,19 +1,36 @@
 """Plans, their results, and releases."""
 
-from discreet.plans.plan import Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.attributions import Attribution, Ranking
+from discreet.plans.plan import (
+    Diagnosis,
+    ExactSums,
+    Perturbation,
+    Plan,
+    Program,
+    Releaser,
+    Setting,
+    Stage,
+    Way,
+    share_out,
+)
 from discreet.plans.release import Release
 from discreet.plans.results import Curve, Histogram, Result
 
 __all__ = [
+    "Attribution",
     "Curve",
+    "Diagnosis",
+    "ExactSums",
     "Histogram",
     "Perturbation",
     "Plan",
     "Program",
+    "Ranking",
     "Release",
     "Releaser",
     "Result",
     "Setting",
     "Stage",
+    "Way",
     "share_out",
 ]

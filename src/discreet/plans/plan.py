@@ -12,15 +12,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
+from discreet.errors import AccessDenied, ArgumentError
 from discreet.numerics import check_positive, check_probability, down, from_units, to_units
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
+
+_LONGEST_ARGUMENT = 60
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,13 @@ class Releaser(Protocol):
         """
 
 
+class ExactSums(Protocol):
+    """Hands out sums without noise, for diagnoses alone."""
+
+    def __call__(self, *stages: Stage[Perturbation]) -> list[IntArray]:
+        """Return the exact sums of the stages, in whole steps."""
+
+
 @dataclass(frozen=True)
 class Program:
     """A plan made ready for a setting.
@@ -133,6 +143,44 @@ class Program:
     def cost(self, accountant: Accountant) -> Amount:
         """Return what the whole program takes from a budget."""
         return total([stage.cost(accountant) for stage in self.stages])
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What only the curator may see: exact facts about a plan on this table. Not a release.
+
+    It was computed without noise and without a charge; showing it to anybody else breaks every
+    promise made for the table.
+    """
+
+    plan: str
+    facts: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {_short(value)}" for name, value in self.facts.items()]
+        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> NoReturn:
+        raise AccessDenied("A diagnosis cannot be saved or copied: it is exact.")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to answer many questions within the same budget, and how good its answers are.
+
+    ``error`` has the unit ``measure`` names and follows from public facts alone.
+    """
+
+    name: str
+    error: float
+    measure: str
+    recommended: bool = False
+
+    def __str__(self) -> str:
+        mark = "  <- recommended" if self.recommended else ""
+        return f"{self.name}: {self.measure} {self.error:.3g}{mark}"
 
 
 class Plan(ABC):
@@ -154,6 +202,14 @@ class Plan(ABC):
     def prepare(self, setting: Setting) -> Program:
         """Check the arguments against public facts and calibrate; read no row."""
 
+    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
+        """Return the ways to answer so many queries like this one with this plan's budget."""
+        return ()
+
+    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
+        """Return exact facts for the curator, from sums without noise."""
+        raise ArgumentError(f"plan must be one that can be diagnosed, got {self.kind}.")
+
     def describe(self) -> dict[str, Any]:
         """Return the whole plan as plain data; equal plans have equal descriptions."""
         return {
@@ -170,9 +226,21 @@ class Plan(ABC):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __repr__(self) -> str:
-        asked = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
+        asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         return f"{self.kind}({asked}, {promise})"
+
+
+def _brief(value: Any) -> str:
+    """Return an argument as one would say it: models by their kind, long ones by their beginning."""
+    if isinstance(value, dict) and "kind" in value:
+        return str(value["kind"])
+    text = repr(value)
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[: _LONGEST_ARGUMENT - 1]}…"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _grouped(events: Sequence[Event]) -> list[dict[str, Any]]:

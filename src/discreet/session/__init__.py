@@ -1,7 +1,12 @@
-"""The one door from plans to rows: ``protect`` and ``Session``."""
+"""The one door from plans to rows: ``protect`` and ``Session``; and releases of every family.
 
+Families with results of their own are imported here, so that ``Release.load`` knows them.
+"""
+
+from discreet.explain import Background as _Background  # noqa: F401
+from discreet.plans import Release
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.protect import protect
 from discreet.session.session import Session
 
-__all__ = ["PlanPrice", "Price", "Remaining", "Session", "protect"]
+__all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from discreet.accounting import Accountant, Amount
 from discreet.numerics import format_units
+from discreet.plans import Way
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class PlanPrice:
     cost: Remaining
     expected_error: Mapping[str, float]
     stages: tuple[dict[str, Any], ...]
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Price:
         for line in self.plans:
             errors = ", ".join(f"{name} ± {error:.3g}" for name, error in line.expected_error.items())
             lines.append(f"{line.plan}\n  costs {line.cost}; noise: {errors}")
+            lines += [f"  {way}" for way in line.ways]
         lines.append(f"together {self.cost}; left {self.remaining}")
         if self.composed_epsilon is not None:
             lines.append(f"as one fixed batch: epsilon={self.composed_epsilon:.4g}")
@@ -94,6 +97,7 @@ class Price:
                     "cost": line.cost.to_json(),
                     "expected_error": dict(line.expected_error),
                     "stages": list(line.stages),
+                    "ways": [asdict(way) for way in line.ways],
                 }
                 for line in self.plans
             ],

@@ -32,6 +32,7 @@ def protect(
     workers: int | None = None,
     progress: bool | None = None,
     seed: int | None = None,
+    heuristics: bool = False,
 ) -> Session:
     """Seal a table behind a privacy budget.
 
@@ -53,6 +54,8 @@ def protect(
       progress: show a progress bar; only on a terminal if not given.
       seed: draw noise from a seed instead of the operating system. Only with ":memory:"; every
         release is stamped as a simulation and protects nobody.
+      heuristics: allow plans whose noise nobody proved (baselines of the literature); their releases
+        are stamped as not certified.
 
     Raises:
       SchemaError: if the schema still has bounds that were read from data.
@@ -77,6 +80,7 @@ def protect(
         noise=noise_source(seed),
         workers=workers or os.cpu_count() or 1,
         progress=progress,
+        heuristics=heuristics,
     )
 
 

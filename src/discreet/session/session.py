@@ -11,9 +11,19 @@ from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, to
 from discreet.certificates import Guarantee
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.engine import Progress
-from discreet.errors import ArgumentError, ReleaseFailed
+from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
-from discreet.plans import Perturbation, Plan, Program, Release, Result, Setting, Stage
+from discreet.numerics import check_whole
+from discreet.plans import (
+    Diagnosis,
+    Perturbation,
+    Plan,
+    Program,
+    Release,
+    Result,
+    Setting,
+    Stage,
+)
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
@@ -45,6 +55,7 @@ class Session:
         noise: NoiseSource,
         workers: int,
         progress: bool | None,
+        heuristics: bool = False,
     ) -> None:
         self._table = table
         self._ledger = ledger
@@ -52,6 +63,7 @@ class Session:
         self._noise = noise
         self._workers = workers
         self._progress = progress
+        self._heuristics = heuristics
         self.version = version
         self.analyst = analyst
 
@@ -103,13 +115,37 @@ class Session:
         accountant = self._account.terms.accountant
         self._ledger.allot(self.dataset, analyst, budget_amount(accountant, epsilon, delta))
 
-    def price(self, plans: Plan | Sequence[Plan]) -> Price:
+    def diagnose(self, plan: Plan) -> Diagnosis:
+        """Return exact facts about a plan on this table: for the curator, never for an analyst.
+
+        It is not a release: no noise, no charge, no trace. It tells how likely a private answer is to
+        be right here (the gap between the best features, say) and must not leave the curator's desk.
+        """
+        if self.analyst is not None:
+            raise AccessDenied(
+                "diagnose must be called by the owner, got an analyst's session. Its facts are exact."
+            )
+        (asked,) = _as_list(plan)
+        return asked.diagnose(self._setting, self._exact_sums)
+
+    def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
+        summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
+        return add_up(self._table, summands, workers=self._workers)
+
+    def price(self, plans: Plan | Sequence[Plan], *, queries: int | None = None) -> Price:
         """Return what plans would cost and how large their noise would be; costs nothing.
+
+        Args:
+          plans: one plan or several.
+          queries: how many questions like a plan's own are wanted for its epsilon. The price then
+            compares the ways to answer them all, and recommends one.
 
         Guarantees:
           - Touches no row, and not even their number under add-remove. [price-free]
         """
         asked = _as_list(plans)
+        if queries is not None:
+            check_whole("queries", queries, 1, 10**9)
         programs = [plan.prepare(self._setting) for plan in asked]
         cost = total([self._cost(program) for program in programs])
         remaining = self.remaining
@@ -120,6 +156,7 @@ class Session:
                     self._as_remaining(self._cost(program)),
                     program.expected_error,
                     tuple(stage.describe() for stage in program.stages),
+                    () if queries is None else plan.ways(self._setting, queries),
                 )
                 for plan, program in zip(asked, programs, strict=True)
             ),
@@ -154,6 +191,7 @@ class Session:
         if not plans:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
+        self._check_certified(programs)
         orders = [
             Order(self._cost(program), plan.key, {"plan": plan.describe()})
             for plan, program in zip(plans, programs, strict=True)
@@ -171,6 +209,15 @@ class Session:
             plan.key: release.with_head(head)
             for plan, release, head in zip(plans, releases, heads, strict=True)
         }
+
+    def _check_certified(self, programs: Sequence[Program]) -> None:
+        """Refuse noise that nobody proved, unless the owner asked for it."""
+        certificates = [stage.certificate for program in programs for stage in program.stages]
+        if not self._heuristics and not all(c.certified for c in certificates):
+            raise CertificateError(
+                "plan must be certified, got a heuristic one: nothing was proven about its noise. "
+                "The owner may allow it with protect(..., heuristics=True); it stays marked."
+            )
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
         value = self._finish(plan, program, reservation)

@@ -1,9 +1,10 @@
 """Shapley values of model predictions, per background record, and how far a record can move them.
 
-Engines: ``linear`` (exact, linear models), ``enumeration`` (exact, few features), ``kernel`` (any
-model, one public set of coalitions from ``coalitions``; ``fused`` where the first layer is a sum of
-columns). Certificates: ``bounds`` (sums over background records, any bounded model) and
-``operator_bounds`` (the attributions themselves: mean value function, moving queries).
+Engines: ``linear`` (exact, linear models), ``trees`` (exact, sums of trees), ``enumeration`` (exact,
+few features), ``kernel`` (any model, one public set of coalitions from ``coalitions``; ``fused`` where
+the first layer is a sum of columns). Certificates: ``bounds`` (sums over background records, any
+bounded model) and ``operator_bounds`` (the attributions themselves: mean value function, moving
+queries).
 """
 
 from discreet.explain.shapley.bounds import bound_exact, bound_masks, centre
@@ -31,10 +32,20 @@ from discreet.explain.shapley.operator_bounds import (
     bound_stumps,
     stump_sensitivity,
 )
+from discreet.explain.shapley.trees import (
+    BackgroundTables,
+    QueryTables,
+    tree_record_sums,
+    tree_record_values,
+    tree_rounding_error,
+    tree_values,
+)
 
 __all__ = [
+    "BackgroundTables",
     "MaskSet",
     "MlpForm",
+    "QueryTables",
     "all_masks",
     "bound_exact",
     "bound_linear_background",
@@ -59,5 +70,9 @@ __all__ = [
     "sample_masks",
     "shapley_values",
     "stump_sensitivity",
+    "tree_record_sums",
+    "tree_record_values",
+    "tree_rounding_error",
+    "tree_values",
     "unconstrained",
 ]

@@ -1,0 +1,133 @@
+"""Questions about SHAP on the command line: rankings, values, importances, backgrounds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.models import load_model
+from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
+from discreet.errors import ArgumentError
+from discreet.explain import background, shap_importance, shap_ranking, shap_values
+from discreet.plans import Plan
+from discreet.session import Release
+
+QueryFile = Annotated[
+    Path, typer.Option(help="The rows to explain: a JSON object or list of them, or a CSV file.")
+]
+Coalitions = Annotated[int | None, typer.Option(help="Masks of the kernel engine; forces it if given.")]
+Clip = Annotated[float | None, typer.Option(help="Bound on what one record may contribute.")]
+
+
+def ask_shap_ranking(
+    query: QueryFile,
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    k: Annotated[int, typer.Option(help="How many features, best first.")] = 1,
+    magnitudes: Annotated[bool, typer.Option(help="Release their noisy values too.")] = False,
+    threshold: Annotated[
+        float | None, typer.Option(help="Instead of k: all features above it, if that is stable.")
+    ] = None,
+    clip: Clip = None,
+    coalitions: Coalitions = None,
+    mechanism: Annotated[
+        str, typer.Option(help="auto, exponential, permute-and-flip or laplace (tells the lead).")
+    ] = "auto",
+) -> Plan:
+    """The features that mattered most for a query, the data set being the background."""
+    return shap_ranking(
+        load_model(model),
+        read_rows(query),
+        k=k,
+        magnitudes=magnitudes,
+        threshold=threshold,
+        clip=clip,
+        coalitions=coalitions,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_shap_values(
+    query: QueryFile,
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    clip: Clip = None,
+    coalitions: Coalitions = None,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """All SHAP values of one or several queries, the data set being the background."""
+    return shap_values(
+        load_model(model),
+        read_rows(query),
+        clip=clip,
+        coalitions=coalitions,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_shap_importance(
+    background: Annotated[
+        Path, typer.Option(help="A released background (JSON), or public rows (CSV or JSON).")
+    ],
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    coalitions: Coalitions = None,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """The mean absolute SHAP value of every feature over the data set."""
+    return shap_importance(
+        load_model(model),
+        background=read_rows(background),
+        coalitions=coalitions,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_background(
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    kind: Annotated[str, typer.Option(help="sample (rows like the records) or mean.")] = "sample",
+    rows: Annotated[int | None, typer.Option(help="How many rows.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Cells per number of kind sample.")] = None,
+    clip: Annotated[float | None, typer.Option(help="Greatest length of a row of kind mean.")] = None,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """Rows to explain with in place of the private ones: paid once, used for ever."""
+    return background(
+        kind,
+        rows=rows,
+        bins=bins,
+        clip=clip,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def read_rows(path: Path) -> Any:
+    """Return rows of a CSV file, of a JSON file, or of a saved release of a background."""
+    import pandas as pd
+
+    try:
+        if path.suffix.lower() == ".csv":
+            return pd.read_csv(path)
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"rows must be a CSV or JSON file that can be read, got {path} ({type(error).__name__})."
+        ) from None
+    if isinstance(plain, dict) and "guarantee" in plain:
+        return Release.load(path).value
+    return plain

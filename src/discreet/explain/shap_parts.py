@@ -1,0 +1,320 @@
+"""What SHAP plans share: who is explained, against whom, and what one record adds.
+
+Two sides can be protected. *The background* (the table): queries are public, every record adds its
+own attributions phi(x; z). *The query*: a public background explains a sealed query, one value of
+which may move by a radius; no row of the table is read, its budget pays.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.certificates import Ball, Bounds, Box, Certificate, Relation
+from discreet.data import SealedContribution, VectorContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError, ModelError
+from discreet.explain.queries import Queries, SealedQueries, read_queries
+from discreet.explain.shapley.engines import (
+    MOST_BACKGROUND,
+    Engine,
+    KernelEngine,
+    LinearEngine,
+    choose_engine,
+)
+from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
+from discreet.models import BoundModel, Model
+from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.plans import Setting
+from discreet.schema import FloatArray, Number, Schema
+
+Protects = Literal["background", "query"]
+ClipNorm = Literal["l2", "linf"]
+
+LEVEL = 0.95
+_HAIR = 1e-14
+MOST_NUMBERS = 2**16
+"""Queries times features of one plan."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments that SHAP plans have in common, checked as far as they can be without a schema."""
+
+    model: Model
+    queries: Queries | SealedQueries
+    background: Queries | None
+    radius: Any
+    coalitions: int | None
+    seed: int
+    token: str
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        x: Any,
+        *,
+        protects: Protects,
+        background: Any,
+        radius: float | Mapping[str, float] | None,
+        coalitions: int | None,
+        seed: int,
+    ) -> Question:
+        """Check the arguments and seal the query if it is the one to protect."""
+        check_choice("protects", protects, ("background", "query"))
+        if coalitions is not None:
+            check_whole("coalitions", coalitions, 1, 2**20)
+        check_whole("seed", seed, 0)
+        queries = read_queries(x)
+        if protects == "query":
+            if background is None:
+                raise ArgumentError(
+                    "background must be a public frame when protects='query', got none. "
+                    "Give public rows, or the rows of a released dc.background(...)."
+                )
+            # A sealed query has no description, so that two of them are never the same question.
+            token = f"sealed {secrets.token_hex(8)}"
+            public = read_background(background)
+            return cls(model, SealedQueries(queries), public, radius, coalitions, seed, token)
+        if background is not None or radius is not None:
+            raise ArgumentError(
+                "background and radius must be left out unless protects='query': "
+                "the background is the protected table."
+            )
+        return cls(model, queries, None, None, coalitions, seed, "")
+
+    @property
+    def protects(self) -> Protects:
+        """Which side is protected."""
+        return "query" if isinstance(self.queries, SealedQueries) else "background"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the arguments as plain data; a sealed query leaves a token that says nothing."""
+        plain: dict[str, Any] = {"model": self.model.describe(), "protects": self.protects}
+        if isinstance(self.queries, SealedQueries):
+            plain |= {"x": self.token, "radius": _plain_radius(self.radius)}
+        else:
+            plain["x"] = self.queries.to_json()
+        return plain | {"coalitions": self.coalitions, "seed": self.seed}
+
+    def engine(self, setting: Setting) -> Engine:
+        """Bind the model to the schema and choose its engine."""
+        model = self.model.bind(setting.schema)
+        return choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
+
+    def prepare(
+        self, setting: Setting, *, centred: bool, clip: float | None = None, norm: ClipNorm = "l2"
+    ) -> Explained:
+        """Bind the model, choose an engine and certify what is added up."""
+        engine = self.engine(setting)
+        if len(self.queries) * engine.features > MOST_NUMBERS:
+            raise ArgumentError(
+                f"x must have at most {MOST_NUMBERS // engine.features} rows for "
+                f"{engine.features} features, got {len(self.queries)}. Ask for several plans."
+            )
+        if isinstance(self.queries, SealedQueries):
+            return self._of_sealed(engine, setting.schema)
+        rows = self.queries.encode(setting.schema, engine.model.columns)
+        return Explained(
+            engine,
+            query_contribution(engine, rows, centred=centred and clip is None, clip=clip, norm=norm),
+            centres=_centres(engine, rows) if centred and clip is None else np.zeros(rows.shape),
+            predictions=engine.predict(rows),
+            data=self.queries.shown(engine.model.columns),
+            base_values=None,
+            rows=setting.rows,
+            protects="one record of the table",
+        )
+
+    def _of_sealed(self, engine: Engine, schema: Schema) -> Explained:
+        assert isinstance(self.queries, SealedQueries) and self.background is not None
+        sealed, columns, count = self.queries, engine.model.columns, len(self.queries)
+        background = self.background.encode(schema, columns, check=False)
+        proven, radius = _certify_sealed(engine, schema, self.radius)
+        explain = engine.against(background)
+        base = float(np.mean(engine.predict(background)))
+        reach = _sealed_reach(engine, background)
+
+        def compute() -> FloatArray:
+            return explain(sealed.reveal().encode(schema, columns, check=False)).ravel()
+
+        return Explained(
+            engine,
+            # Only one of several queries has the value that moves.
+            SealedContribution(
+                count * engine.features,
+                Box(-reach, reach),
+                0.0,
+                compute,
+                replace(proven, size=count * engine.features),
+            ),
+            centres=np.zeros((count, engine.features)),
+            predictions=None,
+            data=None,
+            base_values=np.full(count, base),
+            rows=1,
+            protects=f"one value of the query, moved by at most {radius}",
+        )
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A question made ready: what is added up, and what is public around it.
+
+    ``rows`` is what a sum is divided by, None if that is private.
+    """
+
+    engine: Engine
+    contribution: VectorContribution | SealedContribution
+    centres: FloatArray
+    predictions: FloatArray | None
+    data: tuple[tuple[Any, ...], ...] | None
+    base_values: FloatArray | None
+    rows: int | None
+    protects: str
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features, in order."""
+        return self.engine.model.columns
+
+    @property
+    def groups(self) -> int:
+        """The number of queries."""
+        return len(self.centres)
+
+    @property
+    def setting_rows(self) -> float:
+        """What an error in a sum is divided by to be one of an attribution; one if private."""
+        return float(self.rows or 1)
+
+
+def query_contribution(
+    engine: Engine,
+    queries: FloatArray,
+    *,
+    centred: bool,
+    clip: float | None = None,
+    norm: ClipNorm = "l2",
+) -> VectorContribution:
+    """Return what one background record adds: phi(x; z) of every query, one after the other.
+
+    Args:
+      engine: computes and certifies the vectors.
+      queries: encoded public queries.
+      centred: measure every vector from the middle of what is possible.
+      clip: shrink every query's vector into a ball of this radius, or clip it into a box.
+      norm: of ``clip``.
+
+    Guarantees:
+      - The certificates of the queries, stacked. [shap-contribution]
+      - With ``clip``, those of the ball or the box as well. [mean-replace] [sum-addremove]
+    """
+    proven = [engine.certify(query, centred=centred) for query in queries]
+    if clip is not None:
+        check_positive("clip", clip)
+        check_choice("clip_norm", norm, ("l2", "linf"))
+        proven = [_clipped(certificate, clip, norm) for certificate in proven]
+    stacked = reduce(Certificate.stack, proven)
+    reach = max(c.sensitivity("linf", "add-remove") for c in proven)
+    explain, centres = engine.of_queries(queries), _centres(engine, queries)
+    size = queries.size
+
+    def compute(block: Block) -> FloatArray:
+        vectors = explain(np.asarray(block.values))
+        if centred:
+            vectors = vectors - centres
+        elif clip is not None:
+            flat = np.nan_to_num(vectors.reshape(-1, engine.features), nan=0.0)
+            vectors = Ball(clip, norm).clip(flat) if norm == "l2" else np.clip(flat, -clip, clip)
+        return vectors.reshape(len(block), size)
+
+    return VectorContribution(
+        columns=engine.model.columns,
+        size=size,
+        region=Box(-reach, reach),
+        fill=0.0,
+        compute=compute,
+        foreign=engine.foreign,
+        grain=engine.grain,
+        proven=stacked,
+    )
+
+
+def read_background(rows: Any) -> Queries:
+    """Return public rows to explain against: a frame, an array, or a released background."""
+    value = getattr(rows, "value", rows)  # a release holds its background
+    return read_queries(getattr(value, "rows", value), most=MOST_BACKGROUND)
+
+
+def _centres(engine: Engine, queries: FloatArray) -> FloatArray:
+    return np.stack([engine.centre(query) for query in queries])
+
+
+def _clipped(certificate: Certificate, clip: float, norm: ClipNorm) -> Certificate:
+    """Return what holds after clipping: a box moves no two vectors apart in any norm, a ball in L2."""
+    region = Ball(clip, norm).certify(certificate.size)
+    found: dict[Relation, Bounds] = {}
+    for relation, own in region.bounds.items():
+        exact = certificate.bounds[relation]
+        if relation == "add-remove":  # a vector of its own: no two of them are compared
+            found[relation] = own
+        elif norm == "l2":
+            found[relation] = Bounds(own.l1, min(own.l2, exact.l2), own.linf)
+        else:
+            least = [min(getattr(own, n), getattr(exact, n)) for n in ("l1", "l2", "linf")]
+            found[relation] = Bounds(*least)
+    joined = (*certificate.statements, *region.statements)
+    clipped = Certificate(joined, certificate.size, found, certificate.assumptions)
+    return clipped.widen(_HAIR * clip)  # what shrinking into a ball loses in floats
+
+
+def _certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
+    """Certify the attributions of a sealed query of a linear or logistic model."""
+    model: BoundModel = engine.model
+    if model.linear is None:
+        raise ModelError(
+            "model must be linear or logistic when protects='query', got another kind: no bound is "
+            "proven for it. Protect the background instead, or explain a linear model."
+        )
+    weights, shown = model.linear.weights * _radii(radius, schema, model.columns), _shown(radius)
+    if isinstance(engine, LinearEngine):
+        certificate = bound_linear_query(weights, radius=1.0)
+    else:
+        assert isinstance(engine, KernelEngine)
+        slope = 0.25 if model.linear.logistic else 1.0
+        certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=slope)
+    return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
+
+
+def _sealed_reach(engine: Engine, background: FloatArray) -> float:
+    return engine.certify_rows(background).sensitivity("linf", "add-remove")
+
+
+def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:
+    """Return how far each value of the query may move; its whole range if nothing is said."""
+    widths = []
+    for name in columns:
+        column = schema[name]
+        whole = column.high - column.low if isinstance(column, Number) else len(column) - 1.0
+        given = radius.get(name) if isinstance(radius, Mapping) else radius
+        if given is not None:
+            check_positive("radius", given, "It is in the units of the column.")
+        widths.append(max(whole if given is None else min(float(given), whole), 1e-12))
+    return np.array(widths)
+
+
+def _shown(radius: Any) -> str:
+    if radius is None:
+        return "its whole range"
+    return "its radius" if isinstance(radius, Mapping) else f"{radius:g}"
+
+
+def _plain_radius(radius: Any) -> Any:
+    return {name: float(r) for name, r in radius.items()} if isinstance(radius, Mapping) else radius

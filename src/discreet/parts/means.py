@@ -1,0 +1,64 @@
+"""From noisy sums to noisy means, when the number of records is public and when it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.certificates import Box
+from discreet.mechanisms import Noise
+from discreet.schema import FloatArray
+
+
+@dataclass(frozen=True)
+class NoisyMean:
+    """Noisy means, the interval of all means the noise allows, and the noise's size."""
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    std: float
+
+    @property
+    def half_width(self) -> float:
+        """The greatest distance from a value to an end of its interval."""
+        return float(np.max(np.maximum(self.high - self.values, self.values - self.low)))
+
+
+def noisy_mean(
+    noisy_sums: FloatArray,
+    noise: Noise,
+    *,
+    rows: int | None,
+    noisy_size: float | None = None,
+    size_noise: Noise | None = None,
+    region: Box,
+    level: float,
+) -> NoisyMean:
+    """Divide noisy sums by the number of records, public (``rows``) or noisy itself.
+
+    Args:
+      noisy_sums: released sums, measured from the middle of ``region``.
+      noise: on the sums.
+      rows: the public number of records, or None.
+      noisy_size: the released number of records, if it is private.
+      size_noise: on ``noisy_size``.
+      region: where a mean lies.
+      level: the intervals hold with this probability, each of them.
+    """
+    if rows is not None:
+        size, size_band, sum_band = float(rows), 0.0, noise.half_width(level)
+    else:
+        assert noisy_size is not None and size_noise is not None
+        size, size_band = noisy_size, size_noise.half_width(0.5 + level / 2)
+        sum_band = noise.half_width(0.5 + level / 2)
+    middle = region.low / 2 + region.high / 2
+    mean, std = middle + noisy_sums / max(size, 1.0), noise.std / max(size, 1.0)
+    if size - size_band <= 0:
+        whole = [np.full(len(mean), end) for end in region.limits]
+        return NoisyMean(mean, whole[0], whole[1], std)
+    ends = [
+        (noisy_sums + a) / (size + b) for a in (-sum_band, sum_band) for b in (-size_band, size_band)
+    ]
+    return NoisyMean(mean, middle + np.min(ends, axis=0), middle + np.max(ends, axis=0), std)

@@ -1,0 +1,99 @@
+"""Noise on the cells of tables of counts, some of which were chosen after a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.accounting import Event
+from discreet.certificates import Certificate
+from discreet.data import ROWS_CAP
+from discreet.data.contributions import certify_tables
+from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.parts.sums import ROWS_ASSUMED
+from discreet.plans import Setting
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+
+
+@dataclass(frozen=True)
+class TableNoise:
+    """Noise on the cells at ``places`` of a sum of counts; the places are public by now.
+
+    Counts are whole, so they are multiples of the noise's finer lattice, and nothing is rounded.
+
+    Guarantees:
+      - As private as ``noise``, whatever earlier release chose the tables. [marginals] [laplace]
+    """
+
+    noise: Noise
+    places: tuple[int, ...] = ()
+
+    step = 1.0
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.noise.name
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proven of the tables."""
+        return self.noise.certificate
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What the accountant is told."""
+        return self.noise.events
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
+        return self.noise.epsilon
+
+    @property
+    def delta(self) -> float:
+        """See ``epsilon``."""
+        return self.noise.delta
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of a released count."""
+        return self.noise.std
+
+    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the counts at the places with noise."""
+        raw_counts = np.asarray(raw_steps)[list(self.places)]
+        return self.noise.release(raw_counts * round(1 / self.noise.step), source)
+
+
+def table_noise(
+    tables: int,
+    size: int,
+    setting: Setting,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: NoiseName = "auto",
+) -> TableNoise:
+    """Return noise for any so many tables with at most ``size`` cells together.
+
+    Guarantees:
+      - One record is in one cell of every table. [marginals]
+      - Gaussian noise lives on a lattice far finer than a record. [gauss-lattice]
+    """
+    certificate = certify_tables(tables, size)
+    noise = sum_noise(
+        certificate if setting.rows is not None else certificate.assume(ROWS_ASSUMED),
+        relation=setting.relation,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        largest_sum=float(setting.rows or ROWS_CAP),
+    )
+    if noise.step > 1:
+        raise ArgumentError(f"epsilon must give noise below 2^45 records, got {epsilon!r} for tables.")
+    return TableNoise(noise)

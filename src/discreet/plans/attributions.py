@@ -1,0 +1,173 @@
+"""Results of explanations: noisy attributions of features, and noisy rankings of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.plans.results import Result
+from discreet.schema import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Attribution(Result):
+    """Noisy attributions: one number per feature for every query.
+
+    Attributes:
+      features: the features, in order.
+      values: noisy attributions, one row per query.
+      base_values: the value the attributions start from, one per query: the prediction minus their
+        sum; None for importances.
+      predictions: f(x) of every query; None if there is no query.
+      data: the queries as they were given, None if they are protected or there are none.
+      half_width: how far noise may be from each value; every one of them is within its own at once
+        with probability ``level``.
+      level: see ``half_width``.
+      noise_std: standard deviation of the noise on one value.
+      quantity: what a value measures.
+    """
+
+    features: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    base_values: tuple[float, ...] | None
+    predictions: tuple[float, ...] | None
+    data: tuple[tuple[Any, ...], ...] | None
+    half_width: float
+    level: float
+    noise_std: float
+    quantity: str
+
+    def to_array(self) -> FloatArray:
+        """Return the values, queries x features."""
+        return np.array(self.values, dtype=np.float64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query and feature: value and band, largest first within a query."""
+        import pandas as pd
+
+        frames = []
+        for number, row in enumerate(self.to_array()):
+            order = np.argsort(-np.abs(row), kind="stable")
+            frame = pd.DataFrame({"feature": [self.features[i] for i in order], "value": row[order]})
+            if len(self.values) > 1:
+                frame.insert(0, "query", number)
+            frames.append(frame)
+        frame = pd.concat(frames, ignore_index=True)
+        frame["low"] = frame["value"] - self.half_width
+        frame["high"] = frame["value"] + self.half_width
+        return frame
+
+    def ranking(self, k: int = 1, query: int = 0) -> tuple[str, ...]:
+        """Return the ``k`` features with the largest noisy values: free, since it reads nothing else.
+
+        If the ranking is all that is wanted, ``shap_ranking`` finds it with less noise.
+        """
+        order = np.argsort(-np.abs(self.to_array()[query]), kind="stable")
+        return tuple(self.features[i] for i in order[:k])
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation``, for shap's own plots; needs ``discreet[shap]``.
+
+        ``base_values`` is the prediction minus the noisy sum, so that every plot adds up; bands are in
+        ``lower_bounds`` and ``upper_bounds``.
+        """
+        try:
+            import shap
+        except ImportError:
+            raise ArgumentError(
+                "to_shap must find the package shap, got none. Install discreet[shap]."
+            ) from None
+        values = self.to_array()
+        one = len(values) == 1
+        return shap.Explanation(
+            values=values[0] if one else values,
+            base_values=_shaped(self.base_values, one),
+            data=None if self.data is None else np.array(self.data[0] if one else self.data, object),
+            feature_names=list(self.features),
+            lower_bounds=(values - self.half_width)[0] if one else values - self.half_width,
+            upper_bounds=(values + self.half_width)[0] if one else values + self.half_width,
+        )
+
+    def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0, top: int = 15) -> Any:
+        """Draw one query's bars with noise bands, the largest ``top`` features first."""
+        from discreet.display import AttributionDisplay
+
+        return AttributionDisplay(self, query=query, top=top).plot(ax, title=title)
+
+    def plot_waterfall(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
+        """Draw how the attributions lead from the base value to the prediction."""
+        from discreet.display import WaterfallDisplay
+
+        return WaterfallDisplay(self, query=query).plot(ax, title=title)
+
+
+@dataclass(frozen=True)
+class Ranking(Result):
+    """Features in the order of what they did, for every query.
+
+    Attributes:
+      features: all candidates.
+      order: the chosen features of every query, best first; None where a test did not pass.
+      gaps: noisy lead of each chosen feature over those that were left, where the mechanism gives
+        it; in the unit of an attribution.
+      values: noisy attributions of the chosen features, if they were asked for.
+      half_width: noise on a value: all are within it at once with probability ``level``.
+      level: see ``half_width``.
+      expected_loss: how far a chosen feature's attribution is below the best one's, on average and
+        in the worst case; None if it would need a private number of records.
+      mechanism: how the features were chosen.
+    """
+
+    features: tuple[str, ...]
+    order: tuple[tuple[str, ...] | None, ...]
+    gaps: tuple[tuple[float | None, ...], ...] | None
+    values: tuple[tuple[float, ...], ...] | None
+    half_width: float | None
+    level: float
+    expected_loss: float | None
+    mechanism: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The chosen features of the first query."""
+        return self.order[0] or ()
+
+    @property
+    def stable(self) -> bool:
+        """Whether every query got an answer; a test of stability may refuse one."""
+        return all(chosen is not None for chosen in self.order)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query and place: feature, lead and value where there are any."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for query, chosen in enumerate(self.order):
+            for place, name in enumerate(chosen or ()):
+                row: dict[str, Any] = {"query": query} if len(self.order) > 1 else {}
+                row |= {"place": place + 1, "feature": name}
+                if self.gaps is not None:
+                    row["gap"] = self.gaps[query][place]
+                if self.values is not None:
+                    row["value"] = self.values[query][place]
+                rows.append(row)
+        columns = ["place", "feature"] if not rows else None
+        return pd.DataFrame(rows, columns=columns)
+
+    def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
+        """Draw the chosen features with their gap, or their values with noise bands."""
+        from discreet.display import RankingDisplay
+
+        return RankingDisplay(self, query=query).plot(ax, title=title)
+
+
+def _shaped(values: tuple[float, ...] | None, one: bool) -> Any:
+    if values is None:
+        return None
+    return values[0] if one else np.array(values)
