@@ -21,7 +21,8 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
         table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
     for row in rows:
         table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
-    Console().print(table)
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)
 
 
 def save_results(name: str, rows: list[dict[str, Any]], summary: dict[str, Any]) -> Path:

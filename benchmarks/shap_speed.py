@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import print_table, save_results
+from benchmarks.shap_algorithm_1 import measure_algorithm_1
 from benchmarks.shap_models import Stopwatch, cpu_seconds, ensemble, fit, form, make_rows, probability
 
 Rows = list[dict[str, Any]]
@@ -335,6 +336,7 @@ PARTS: dict[str, Callable[[bool], Rows]] = {
     "opaque models, 100 records, per explained row": measure_opaque,
     "relative error at equal evaluations": measure_error,
     "growth of cost": measure_growth,
+    "Algorithm 1 of the paper, K=400, n=100, B=400": measure_algorithm_1,
 }
 
 

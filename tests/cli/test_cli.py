@@ -88,6 +88,27 @@ def test_partial_dependence_of_a_saved_model(folder: Path) -> None:
     )
 
 
+def test_shap_from_the_shell(folder: Path) -> None:
+    model = ["--model", "model.skops", "--epsilon", "0.05"]
+    row = dc.samples.loans(1, seed=3)[NUMBERS].iloc[0].to_dict()
+    (folder / "query.json").write_text(json.dumps(row, default=float))
+    query = ["--query", "query.json"]
+    ranking = answer("release", "shap-ranking", *query, *model, "--k", "2", cwd=folder)
+    assert len(ranking["value"]["order"][0]) == 2
+    price = answer("price", "shap-values", *query, *model, "--queries", "20", cwd=folder)
+    assert any(way["recommended"] for way in price["plans"][0]["ways"])
+    values = answer("release", "shap-values", *query, *model, "--plot", "values.png", cwd=folder)
+    assert values["value"]["features"] == NUMBERS
+    assert (folder / "values.png").read_bytes().startswith(b"\x89PNG")
+    answer("release", "background", "--epsilon", "0.05", "--out", "background.json", cwd=folder)
+    background = ["--background", "background.json"]
+    found = answer("release", "shap-importance", *background, *model, cwd=folder)
+    assert found["value"]["quantity"].startswith("mean |SHAP value|")
+    (folder / "bad.json").write_text(json.dumps({"age": 4000}))
+    refused = discreet("release", "shap-values", "--query", "bad.json", *model, cwd=folder)
+    assert refused.returncode == 2 and "x must have" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -167,6 +188,6 @@ def test_demo_leaves_a_page(tmp_path: Path) -> None:
     told = answer("demo", "--out", "out", cwd=tmp_path)
     assert told["verified"] and told["refusal"].startswith("This plan costs epsilon=2.5")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count("data:image/png;base64,") == len(told["releases"]) == 6
+    assert page.count("data:image/png;base64,") == len(told["releases"]) == 10
     again = answer("demo", "--out", "out", cwd=tmp_path)
     assert again["remaining"] == told["remaining"], "the same demo again is free"

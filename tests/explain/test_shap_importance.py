@@ -21,9 +21,10 @@ MODELS = tiny_models()
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("clip", [None, "auto", 0.2])
 @pytest.mark.parametrize("name", list(MODELS))
-def test_no_neighbour_moves_the_sum_further(name: str, relation: str) -> None:
-    plan = dc.shap_importance(MODELS[name], background=np.array(TINY_ROWS[:3]), epsilon=1.0)
+def test_no_neighbour_moves_the_sum_further(name: str, clip: object, relation: str) -> None:
+    plan = dc.shap_importance(MODELS[name], background=np.array(TINY_ROWS[:3]), clip=clip, epsilon=1.0)
     setting = Setting(TINY, relation, 2 if relation == "replace-one" else None)
     assert keeps(plan.prepare(setting).stages[0], relation)
 
@@ -39,7 +40,7 @@ def test_without_noise_it_is_the_mean_absolute_value(kind: str, relation: str) -
     session = dc.protect(
         frame, SCHEMA, dataset="t", ledger=":memory:", epsilon=1e6, relation=relation, seed=0
     )
-    plan = dc.shap_importance(model, background=rows[:20], epsilon=1e5)
+    plan = dc.shap_importance(model, background=rows[:20], clip=None, epsilon=1e5)
     value = session.release(plan).value
     exact = kernel_values(model.bind(SCHEMA).predict, rows, rows[:20], all_masks(D))
     exact = np.abs(exact).mean(axis=0)

@@ -32,6 +32,7 @@ def task() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def stage_of(name: str, relation: str, mechanism: str = "laplace", **options: object):
+    options = {"clip": None, **options}
     plan = dc.shap_values(
         MODELS[name], [[1.0, 1.0], [0.0, 1.0]], epsilon=1.0, delta=1e-6, mechanism=mechanism, **options
     )
@@ -59,10 +60,35 @@ def test_clipped_vectors_keep_their_own_bound(clip: float, norm: str, relation: 
             )
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_clip_from_public_rows_keeps_the_bound_and_lowers_the_noise(name: str, relation: str) -> None:
+    stage = stage_of(name, relation, clip="auto")
+    assert keeps(stage, relation)
+    assert stage.noise.std <= stage_of(name, relation).noise.std * (1 + 1e-9)
+
+
+def test_the_clip_is_looser_the_more_records_there_are(task) -> None:
+    frame, labels, queries = task
+    model = LogisticRegression().fit(frame.to_numpy(), labels)
+
+    def share_of_noise(rows: int) -> float:
+        def std(clip: object) -> float:
+            plan = dc.shap_values(model, queries[0], clip=clip, epsilon=1.0)
+            return plan.prepare(Setting(SCHEMA, "replace-one", rows)).stages[0].noise.std
+
+        return std("auto") / std(None)
+
+    shares = [share_of_noise(rows) for rows in (100, 10_000, 10_000_000)]
+    assert shares[0] < 0.7 and shares[0] <= shares[1] <= shares[2] == 1.0
+
+
 @pytest.mark.refutes("shap-contribution")
 def test_a_model_wider_than_its_bounds_is_caught() -> None:
     narrow = stage_of("opaque", "replace-one")
-    plan = dc.shap_values(dc.Model(jumpy, bounds=(-4, 8), name="wide"), [1.0, 1.0], epsilon=1.0)
+    plan = dc.shap_values(
+        dc.Model(jumpy, bounds=(-4, 8), name="wide"), [1.0, 1.0], clip=None, epsilon=1.0
+    )
     wide = plan.prepare(Setting(TINY, "replace-one", 2)).stages[0]
     found = worst_moves(wide, "replace-one")
     assert found.linf > narrow.certificate.sensitivity("linf", "replace-one")
@@ -88,7 +114,7 @@ def test_without_noise_they_are_the_shapley_values(task, kind: str, relation: st
     session = dc.protect(
         frame, SCHEMA, dataset="t", ledger=":memory:", epsilon=1e6, relation=relation, seed=0
     )
-    value = session.release(dc.shap_values(model, queries, epsilon=1e5)).value
+    value = session.release(dc.shap_values(model, queries, clip=None, epsilon=1e5)).value
     exact = kernel_values(model.bind(SCHEMA).predict, queries, rows, all_masks(D))
     assert value.to_array() == pytest.approx(exact, abs=3e-3)
     assert np.sum(value.values[0]) + value.base_values[0] == pytest.approx(value.predictions[0])
@@ -101,10 +127,11 @@ def test_all_values_are_in_their_band_as_often_as_promised(task, relation: str) 
     session = dc.protect(
         frame, SCHEMA, dataset="t", ledger=":memory:", epsilon=4e6, relation=relation, seed=1
     )
-    exact = session.release(dc.shap_values(model, queries, epsilon=1e6)).value.to_array()
+    exact = session.release(dc.shap_values(model, queries, clip=None, epsilon=1e6)).value.to_array()
     inside = 0
     for _ in range(200):
-        value = session.release(dc.shap_values(model, queries, epsilon=2.0), fresh=True).value
+        plan = dc.shap_values(model, queries, clip=None, epsilon=2.0)
+        value = session.release(plan, fresh=True).value
         inside += bool(np.all(np.abs(value.to_array() - exact) <= value.half_width))
     assert inside >= 180
 

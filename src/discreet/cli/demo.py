@@ -10,13 +10,23 @@ import typer
 
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
-from discreet.explain import partial_dependence
-from discreet.plans import Curve, Plan, Release
+from discreet.explain import background as background_plan
+from discreet.explain import partial_dependence, shap_importance, shap_ranking, shap_values
+from discreet.plans import Attribution, Curve, Histogram, Plan, Ranking, Release
 from discreet.report import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
 from discreet.tables import histogram
 
+NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
+_APPLICANT = {
+    "age": 31,
+    "income": 28_000,
+    "loan": 24_000,
+    "credit_score": 560,
+    "years_employed": 2,
+    "late_payments": 3,
+}
 _NOTE = (
     "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
     "curve (dashed) beside the released one. On real data nobody sees the dashed line. The model was "
@@ -41,7 +51,9 @@ def demo_command(
         delta=1e-6,
         ledger=out / "loans.db",
     )
+    forest = train_forest()
     releases = session.release(demo_plans(model))
+    releases += explain_forest(session, forest)
     for number, release in enumerate(releases, 1):
         release.save(out / f"{number}-{release.plan['kind']}.json")
     page = report(
@@ -54,6 +66,18 @@ def demo_command(
     page.save(out / "report.html")
     refusal = ask_too_much(session, model)
     _show(session, releases, refusal, out, json)
+
+
+def explain_forest(session: Session, forest: Any) -> list[Release]:
+    """Explain a forest on one applicant and on all: 0.8 of the budget of 3."""
+    applicant = {name: _APPLICANT[name] for name in NUMBERS}
+    background = session.release(background_plan(epsilon=0.2))
+    return [
+        session.release(shap_ranking(forest, applicant, k=3, mechanism="laplace", epsilon=0.2)),
+        session.release(shap_values(forest, applicant, epsilon=0.2, delta=1e-7)),
+        background,
+        session.release(shap_importance(forest, background=background, epsilon=0.2)),
+    ]
 
 
 def demo_plans(model: Any) -> list[Plan]:
@@ -79,6 +103,15 @@ def train_model() -> Any:
         encode, HistGradientBoostingClassifier(max_depth=3, max_iter=40, random_state=0)
     )
     return model.fit(train.drop(columns="defaulted"), train["defaulted"])
+
+
+def train_forest() -> Any:
+    """Return a forest of defaults on the numeric columns, trained on loans that are not protected."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    train = loans(5_000, seed=1)
+    forest = RandomForestClassifier(100, max_depth=4, random_state=0)
+    return forest.fit(train[list(NUMBERS)], train["defaulted"])
 
 
 def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
@@ -126,10 +159,9 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
     rows = [
         [
             release.plan["kind"],
-            ", ".join(map(str, release.plan["arguments"].get("columns", [])))
-            or release.plan["arguments"]["feature"],
+            _about(release),
             f"{release.plan['epsilon']:g}",
-            f"± {_typical_noise(release):.3g}",
+            _typical_noise(release),
         ]
         for release in releases
     ]
@@ -142,8 +174,19 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
     typer.echo(f"open {out / 'report.html'}")
 
 
-def _typical_noise(release: Release) -> float:
-    if isinstance(release.value, Curve):
-        widths = np.subtract(release.value.high, release.value.low) / 2
-        return float(np.median(widths))
-    return float(release.value.half_width)  # type: ignore[attr-defined]
+def _about(release: Release) -> str:
+    asked = release.plan["arguments"]
+    if "columns" in asked or "feature" in asked:
+        return ", ".join(map(str, asked.get("columns", []))) or str(asked["feature"])
+    if isinstance(release.value, Ranking):
+        return " > ".join(release.value.names)
+    return "the forest" if "model" in asked else "the table"
+
+
+def _typical_noise(release: Release) -> str:
+    value = release.value
+    if isinstance(value, Curve):
+        return f"± {float(np.median(np.subtract(value.high, value.low) / 2)):.3g}"
+    if isinstance(value, Histogram | Attribution):
+        return f"± {value.half_width:.3g}"
+    return "by choice" if isinstance(value, Ranking) else "in its rows"

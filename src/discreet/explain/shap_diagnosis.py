@@ -6,16 +6,16 @@ is this ranking worth asking for, or is it a tie?
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.explain.shap_parts import Question
+from discreet.explain.shap_parts import Explained
 from discreet.explain.shapley.engines import KernelEngine
-from discreet.mechanisms import RankingNoise, ranking_noise
-from discreet.parts import sum_terms
-from discreet.plans import Diagnosis, ExactSums, Setting, Stage
+from discreet.mechanisms import RankingNoise
+from discreet.plans import Diagnosis, ExactSums, Stage
 from discreet.schema import FloatArray
 
 _SEEDS = 5
@@ -23,32 +23,30 @@ _NEAR = 1e-2
 
 
 @dataclass(frozen=True)
-class _Exact:
-    """Exact attributions of all queries and the law of their first picks."""
+class Ranked:
+    """A ranking made ready: with its clip, and the same attributions without one."""
 
-    features: tuple[str, ...]
-    values: FloatArray
-    right: FloatArray
-    sensitivity: float
+    explained: Explained
+    unclipped: Explained
+    noise: RankingNoise
+
+    def values(self, exact: ExactSums) -> tuple[FloatArray, FloatArray]:
+        """Return the exact unclipped attributions, and the law of every query's first pick."""
+        clipped = Stage("ranking", self.explained.contribution, self.noise)
+        whole = Stage("values", self.unclipped.contribution, self.noise)
+        raw, raw_whole = exact(clipped, whole)
+        values = np.array(raw_whole * (self.noise.step / self.explained.setting_rows))
+        return values.reshape(self.noise.groups, -1), self.noise.first_law(raw)
 
     @property
-    def gaps(self) -> FloatArray:
-        """The lead of every query's best feature."""
-        best = np.sort(np.abs(self.values), axis=1)[:, ::-1]
-        return best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
+    def sensitivity(self) -> float:
+        """How far a record moves one attribution."""
+        moved = self.noise.certificate.sensitivity("linf", self.noise.relation)
+        return moved / self.explained.setting_rows
 
 
 def diagnose_ranking(
-    plan: str,
-    question: Question,
-    setting: Setting,
-    exact: ExactSums,
-    *,
-    clip: float | None,
-    epsilon: float,
-    delta: float,
-    k: int,
-    mechanism: Any,
+    plan: str, ranked: Callable[[int], Ranked], seed: int, exact: ExactSums
 ) -> Diagnosis:
     """Return the facts that decide how good a private ranking is on this very table.
 
@@ -57,53 +55,36 @@ def diagnose_ranking(
     pick is the truly best feature. Over queries: the share of near ties (gap below 0.01). Over
     seeds: how much of the answer is owed to the choice of coalitions.
     """
-
-    def run(seed: int) -> _Exact:
-        explained = replace(question, seed=seed).prepare(setting, centred=False, clip=clip, norm="linf")
-        certificate, terms = sum_terms(explained.contribution, setting, statement="shap-contribution")
-        noise: RankingNoise = ranking_noise(
-            certificate,
-            epsilon=epsilon,
-            delta=delta,
-            groups=explained.groups,
-            k=k,
-            mechanism=mechanism,
-            **terms,
-        )
-        (raw,) = exact(Stage("ranking", explained.contribution, noise))
-        rows = explained.setting_rows
-        values = np.array(raw * (noise.step / rows), dtype=np.float64)
-        values = values.reshape(explained.groups, -1)
-        law = noise.first_law(raw)
-        right = law[np.arange(len(law)), np.argmax(np.abs(values), axis=1)]
-        moved = noise.certificate.sensitivity("linf", noise.relation) / rows
-        return _Exact(explained.features, values, right, moved)
-
-    found = run(question.seed)
+    own = ranked(seed)
+    values, law = own.values(exact)
+    best = np.argmax(np.abs(values), axis=1)
+    ordered = np.sort(np.abs(values), axis=1)[:, ::-1]
+    gaps = ordered[:, 0] - (ordered[:, 1] if ordered.shape[1] > 1 else 0.0)
     with np.errstate(divide="ignore"):
-        ratios = found.sensitivity / found.gaps
+        ratios = own.sensitivity / gaps
     facts: dict[str, Any] = {
-        "best feature": [found.features[i] for i in np.argmax(np.abs(found.values), axis=1)],
-        "Delta_inf": found.sensitivity,
-        "gap": found.gaps.tolist(),
+        "best feature": [own.explained.features[i] for i in best],
+        "Delta_inf": own.sensitivity,
+        "gap": gaps.tolist(),
         "ratio": ratios.tolist(),
-        "P[top-1 correct]": found.right.tolist(),
-        "P[random is correct]": 1.0 / len(found.features),
-        "near-tie fraction": float(np.mean(found.gaps < _NEAR)),
+        "P[top-1 correct]": law[np.arange(len(law)), best].tolist(),
+        "P[random is correct]": 1.0 / values.shape[1],
+        "near-tie fraction": float(np.mean(gaps < _NEAR)),
     }
-    return Diagnosis(plan, facts | _jitter(question, setting, found, run))
+    others = [] if _is_exact(own) else [ranked(seed + shift) for shift in range(1, _SEEDS)]
+    return Diagnosis(plan, facts | _jitter(values, [other.values(exact)[0] for other in others]))
 
 
-def _jitter(question: Question, setting: Setting, found: _Exact, run: Any) -> dict[str, Any]:
-    """Return how the answer moves with the public choice of coalitions; nothing if it is exact."""
-    engine = question.engine(setting)
-    if not isinstance(engine, KernelEngine) or engine.masks.kind == "exact":
-        return {"jitter over coalition seeds": 0.0, "same best feature over seeds": 1.0}
-    others = [run(question.seed + shift) for shift in range(1, _SEEDS)]
-    best = np.argmax(np.abs(found.values), axis=1)
-    same = np.mean([np.argmax(np.abs(o.values), axis=1) == best for o in others])
-    spread = np.std([found.values, *(o.values for o in others)], axis=0)
+def _is_exact(ranked: Ranked) -> bool:
+    engine = ranked.explained.engine
+    return not isinstance(engine, KernelEngine) or engine.masks.kind == "exact"
+
+
+def _jitter(values: FloatArray, others: list[FloatArray]) -> dict[str, float]:
+    """Return how the answer moves with the public choice of coalitions."""
+    best = np.argmax(np.abs(values), axis=1)
+    same = [np.argmax(np.abs(other), axis=1) == best for other in others] or [True]
     return {
-        "jitter over coalition seeds": float(spread.max()),
-        "same best feature over seeds": float(same),
+        "jitter over coalition seeds": float(np.std([values, *others], axis=0).max()),
+        "same best feature over seeds": float(np.mean(same)),
     }

@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificates import Box
+from discreet.certificates import Box, Certificate
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
+from discreet.explain.shap_clipping import (
+    Clip,
+    check_clip,
+    choose_clip,
+    clip_vectors,
+    clipped,
+    public_rows,
+)
 from discreet.explain.shap_parts import LEVEL, read_background
 from discreet.explain.shapley.engines import Engine, choose_engine
-from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
 from discreet.parts import noisy_mean, size_stage, sum_stage
@@ -38,6 +46,7 @@ class ShapImportancePlan(Plan):
         background: Any,
         coalitions: int | None,
         seed: int,
+        clip: Clip,
         epsilon: float,
         delta: float,
         mechanism: NoiseName,
@@ -54,15 +63,17 @@ class ShapImportancePlan(Plan):
             )
         self.model, self.mechanism = model, mechanism
         self.background = read_background(background)
-        self.coalitions, self.seed = coalitions, seed
+        check_clip(clip)
+        self.coalitions, self.seed, self.clip = coalitions, seed, clip
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
             "model": self.model.describe(),
-            "background": self.background.digest,
+            "background": f"rows {self.background.digest[:16]}",
             "coalitions": self.coalitions,
             "seed": self.seed,
+            "clip": self.clip,
             "mechanism": self.mechanism,
         }
 
@@ -71,7 +82,9 @@ class ShapImportancePlan(Plan):
         model = self.model.bind(setting.schema)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
         background = self.background.encode(setting.schema, model.columns, check=False)
-        contribution = importance_contribution(engine, background)
+        contribution = importance_contribution(
+            engine, background, self._clip(engine, background, setting)
+        )
         shares = (_VALUES_SHARE, _SIZE_SHARE) if setting.rows is None else (1.0,)
         epsilons = share_out(self.epsilon, shares)
         values = sum_stage(
@@ -92,6 +105,30 @@ class ShapImportancePlan(Plan):
             (values,) if size is None else (values, size),
             release.finish,
             {unit: values.noise.std / (setting.rows or 1)},
+        )
+
+    def _clip(self, engine: Engine, background: FloatArray, setting: Setting) -> float | None:
+        if self.clip != "auto":
+            return self.clip
+
+        def noise_of(certificate: Certificate) -> float:
+            noise = sum_noise(
+                certificate,
+                relation=setting.relation,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                mechanism=self.mechanism,
+                largest_sum=1.0,
+            )
+            return noise.std
+
+        rows = public_rows(setting.schema, engine.model.columns)
+        return choose_clip(
+            np.abs(engine.against(background)(rows)),
+            engine.certify_rows(background),
+            "l2",
+            rows=setting.rows,
+            noise_of=noise_of,
         )
 
 
@@ -131,17 +168,20 @@ class _ImportanceRelease:
         )
 
 
-def importance_contribution(engine: Engine, background: FloatArray) -> VectorContribution:
-    """Return what one explained record adds: |phi(record; background)|.
+def importance_contribution(
+    engine: Engine, background: FloatArray, clip: float | None = None
+) -> VectorContribution:
+    """Return what one explained record adds: |phi(record; background)|, shrunk to length ``clip``.
 
     Guarantees:
       - The certificate of rows against a public background. [shap-importance]
     """
-    proven = engine.certify_rows(background)
+    proven = clipped(engine.certify_rows(background), clip, "l2")
     explain = engine.against(background)
 
     def compute(block: Block) -> FloatArray:
-        return np.abs(explain(np.ascontiguousarray(block.values)))
+        vectors = np.abs(explain(np.ascontiguousarray(block.values)))
+        return vectors if clip is None else clip_vectors(vectors, clip, "l2")
 
     return VectorContribution(
         columns=engine.model.columns,
@@ -159,6 +199,7 @@ def shap_importance(
     model: Any,
     *,
     background: Any,
+    clip: Clip = "auto",
     coalitions: int | None = None,
     seed: int = 0,
     epsilon: float,
@@ -171,6 +212,7 @@ def shap_importance(
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
       background: public rows, or a released ``dc.background(...)``, which records are explained
         against. The table itself cannot be its own background: a record would enter twice.
+      clip: bound on the length of one record's vector; ``auto`` and None as for ``shap_values``.
       coalitions: see ``shap_values``.
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, the number of records under add-remove included.
@@ -181,4 +223,6 @@ def shap_importance(
       - Replacing one of n records moves every importance by at most r/n for a model with range r, in
         L1 and L2 as SHAP values themselves. [shap-importance]
     """
-    return ShapImportancePlan(as_model(model), background, coalitions, seed, epsilon, delta, mechanism)
+    return ShapImportancePlan(
+        as_model(model), background, coalitions, seed, clip, epsilon, delta, mechanism
+    )

@@ -8,18 +8,28 @@ which may move by a radius; no row of the table is read, its budget pays.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Ball, Bounds, Box, Certificate, Relation
+from discreet.certificates import Box, Certificate
 from discreet.data import SealedContribution, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.queries import Queries, SealedQueries, read_queries
+from discreet.explain.shap_clipping import (
+    Clip,
+    ClipNorm,
+    NoiseOf,
+    choose_clip,
+    clip_vectors,
+    clipped,
+    common_clip,
+    public_rows,
+)
 from discreet.explain.shapley.engines import (
     MOST_BACKGROUND,
     Engine,
@@ -34,10 +44,11 @@ from discreet.plans import Setting
 from discreet.schema import FloatArray, Number, Schema
 
 Protects = Literal["background", "query"]
-ClipNorm = Literal["l2", "linf"]
 
 LEVEL = 0.95
-_HAIR = 1e-14
+_TRIED = 16
+"""So many queries of a batch decide where it is clipped."""
+
 MOST_NUMBERS = 2**16
 """Queries times features of one plan."""
 
@@ -109,9 +120,15 @@ class Question:
         return choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
 
     def prepare(
-        self, setting: Setting, *, centred: bool, clip: float | None = None, norm: ClipNorm = "l2"
+        self,
+        setting: Setting,
+        *,
+        centred: bool,
+        clip: Clip = None,
+        norm: ClipNorm = "l2",
+        noise_of: NoiseOf | None = None,
     ) -> Explained:
-        """Bind the model, choose an engine and certify what is added up."""
+        """Bind the model, choose an engine, decide where to clip and certify what is added up."""
         engine = self.engine(setting)
         if len(self.queries) * engine.features > MOST_NUMBERS:
             raise ArgumentError(
@@ -121,10 +138,18 @@ class Question:
         if isinstance(self.queries, SealedQueries):
             return self._of_sealed(engine, setting.schema)
         rows = self.queries.encode(setting.schema, engine.model.columns)
+        clips = _clips(engine, rows, setting, clip, norm, centred, noise_of)
+        contribution = query_contribution(engine, rows, centred=centred, clips=clips, norm=norm)
+        centres = np.stack(
+            [
+                engine.centre(query) if centred and own is None else np.zeros(engine.features)
+                for query, own in zip(rows, clips, strict=True)
+            ]
+        )
         return Explained(
             engine,
-            query_contribution(engine, rows, centred=centred and clip is None, clip=clip, norm=norm),
-            centres=_centres(engine, rows) if centred and clip is None else np.zeros(rows.shape),
+            contribution,
+            centres=centres,
             predictions=engine.predict(rows),
             data=self.queries.shown(engine.model.columns),
             base_values=None,
@@ -200,7 +225,7 @@ def query_contribution(
     queries: FloatArray,
     *,
     centred: bool,
-    clip: float | None = None,
+    clips: Sequence[float | None],
     norm: ClipNorm = "l2",
 ) -> VectorContribution:
     """Return what one background record adds: phi(x; z) of every query, one after the other.
@@ -208,31 +233,29 @@ def query_contribution(
     Args:
       engine: computes and certifies the vectors.
       queries: encoded public queries.
-      centred: measure every vector from the middle of what is possible.
-      clip: shrink every query's vector into a ball of this radius, or clip it into a box.
-      norm: of ``clip``.
+      centred: measure unclipped vectors from the middle of what is possible.
+      clips: per query, shrink its vector to this length; None leaves it whole.
+      norm: of ``clips``.
 
     Guarantees:
       - The certificates of the queries, stacked. [shap-contribution]
-      - With ``clip``, those of the ball or the box as well. [mean-replace] [sum-addremove]
+      - With a clip, those of the ball or the box as well. [mean-replace] [sum-addremove]
     """
-    proven = [engine.certify(query, centred=centred) for query in queries]
-    if clip is not None:
-        check_positive("clip", clip)
-        check_choice("clip_norm", norm, ("l2", "linf"))
-        proven = [_clipped(certificate, clip, norm) for certificate in proven]
-    stacked = reduce(Certificate.stack, proven)
+    proven = [
+        clipped(engine.certify(query, centred=centred and clip is None), clip, norm)
+        for query, clip in zip(queries, clips, strict=True)
+    ]
     reach = max(c.sensitivity("linf", "add-remove") for c in proven)
-    explain, centres = engine.of_queries(queries), _centres(engine, queries)
-    size = queries.size
+    explain, size = engine.of_queries(queries), queries.size
+    centres = [engine.centre(query) for query in queries]
 
     def compute(block: Block) -> FloatArray:
-        vectors = explain(np.asarray(block.values))
-        if centred:
-            vectors = vectors - centres
-        elif clip is not None:
-            flat = np.nan_to_num(vectors.reshape(-1, engine.features), nan=0.0)
-            vectors = Ball(clip, norm).clip(flat) if norm == "l2" else np.clip(flat, -clip, clip)
+        vectors = explain(np.ascontiguousarray(block.values))
+        for place, clip in enumerate(clips):
+            if clip is not None:
+                vectors[:, place] = clip_vectors(vectors[:, place], clip, norm)
+            elif centred:
+                vectors[:, place] -= centres[place]
         return vectors.reshape(len(block), size)
 
     return VectorContribution(
@@ -243,36 +266,42 @@ def query_contribution(
         compute=compute,
         foreign=engine.foreign,
         grain=engine.grain,
-        proven=stacked,
+        proven=reduce(Certificate.stack, proven),
     )
+
+
+def _clips(
+    engine: Engine,
+    queries: FloatArray,
+    setting: Setting,
+    clip: Clip,
+    norm: ClipNorm,
+    centred: bool,
+    noise_of: NoiseOf | None,
+) -> list[float | None]:
+    """Return every query's clip: the given one, or the best on public rows."""
+    if clip != "auto":
+        return [clip] * len(queries)
+    assert noise_of is not None
+    tried = queries[:: -(-len(queries) // _TRIED)]
+    vectors = engine.of_queries(tried)(public_rows(setting.schema, engine.model.columns))
+    found = [
+        choose_clip(
+            vectors[:, place],
+            engine.certify(query, centred=centred),
+            norm,
+            rows=setting.rows,
+            noise_of=noise_of,
+        )
+        for place, query in enumerate(tried)
+    ]
+    return found if len(tried) == len(queries) else [common_clip(found)] * len(queries)
 
 
 def read_background(rows: Any) -> Queries:
     """Return public rows to explain against: a frame, an array, or a released background."""
     value = getattr(rows, "value", rows)  # a release holds its background
     return read_queries(getattr(value, "rows", value), most=MOST_BACKGROUND)
-
-
-def _centres(engine: Engine, queries: FloatArray) -> FloatArray:
-    return np.stack([engine.centre(query) for query in queries])
-
-
-def _clipped(certificate: Certificate, clip: float, norm: ClipNorm) -> Certificate:
-    """Return what holds after clipping: a box moves no two vectors apart in any norm, a ball in L2."""
-    region = Ball(clip, norm).certify(certificate.size)
-    found: dict[Relation, Bounds] = {}
-    for relation, own in region.bounds.items():
-        exact = certificate.bounds[relation]
-        if relation == "add-remove":  # a vector of its own: no two of them are compared
-            found[relation] = own
-        elif norm == "l2":
-            found[relation] = Bounds(own.l1, min(own.l2, exact.l2), own.linf)
-        else:
-            least = [min(getattr(own, n), getattr(exact, n)) for n in ("l1", "l2", "linf")]
-            found[relation] = Bounds(*least)
-    joined = (*certificate.statements, *region.statements)
-    clipped = Certificate(joined, certificate.size, found, certificate.assumptions)
-    return clipped.widen(_HAIR * clip)  # what shrinking into a ball loses in floats
 
 
 def _certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:

@@ -29,12 +29,21 @@ _PUBLIC_SEED = 20_260_415
 
 
 def ways_to_rank(
-    engine: Engine, setting: Setting, *, queries: int, k: int, epsilon: float, delta: float
+    engine: Engine,
+    setting: Setting,
+    *,
+    moved: float,
+    queries: int,
+    k: int,
+    epsilon: float,
+    delta: float,
 ) -> tuple[Way, ...]:
-    """Compare rankings: both mechanisms one by one under both accountants, and a background."""
+    """Compare rankings: both mechanisms one by one under both accountants, and a background.
+
+    ``moved`` is how far a record moves a coordinate of the sum.
+    """
     measure = "attribution lost by a wrong choice"
     rows = setting.rows or 1
-    moved = _linf(engine, setting)
     candidates, picks = engine.features, queries * k
 
     def loss(kind: str, share: float) -> float:
@@ -91,19 +100,12 @@ def simulate_background(
     ends = Ranges.of(setting.schema, columns)
     scales = noise * (ends.high - ends.low) / 2
     exact = engine.against(mean)(queries)
-    moved = [mean + draw.normal(size=mean.shape) * scales for _ in range(_SIMULATIONS)]
-    noisy = [engine.against(np.clip(row, ends.low, ends.high))(queries) for row in moved]
+    shifted = [mean + draw.normal(size=mean.shape) * scales for _ in range(_SIMULATIONS)]
+    noisy = [engine.against(np.clip(row, ends.low, ends.high))(queries) for row in shifted]
     rms = math.sqrt(float(np.mean([(values - exact) ** 2 for values in noisy])))
     best, place = np.abs(exact).max(axis=1), np.arange(len(exact))
     lost = [best - np.abs(exact)[place, np.argmax(np.abs(v), axis=1)] for v in noisy]
     return rms, float(np.mean(lost))
-
-
-def _linf(engine: Engine, setting: Setting) -> float:
-    """Return how far a record moves a coordinate of the sum, whatever the query."""
-    middle = Ranges.of(setting.schema, engine.model.columns)
-    query = (middle.low + middle.high) / 2
-    return engine.certify(query, centred=True).sensitivity("linf", setting.relation)
 
 
 def _recommended(ways: Sequence[Way]) -> tuple[Way, ...]:

@@ -11,18 +11,17 @@ the support changes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from discreet.certificates import Certificate
 from discreet.errors import ArgumentError
-from discreet.explain.shap_diagnosis import diagnose_ranking
-from discreet.explain.shap_parts import LEVEL, Explained, Protects, Question
+from discreet.explain.shap_choices import RankingRelease, SupportRelease, picked_stage
+from discreet.explain.shap_clipping import Clip, check_clip
+from discreet.explain.shap_diagnosis import Ranked, diagnose_ranking
+from discreet.explain.shap_parts import Explained, Protects, Question
 from discreet.explain.shap_planner import ways_to_rank
 from discreet.mechanisms import (
-    Noise,
-    PickedNoise,
     RankingName,
     RankingNoise,
     SupportTest,
@@ -36,17 +35,13 @@ from discreet.parts import size_stage, sum_terms
 from discreet.plans import (
     Diagnosis,
     ExactSums,
-    Perturbation,
     Plan,
     Program,
-    Ranking,
-    Releaser,
     Setting,
     Stage,
     Way,
     share_out,
 )
-from discreet.schema import FloatArray
 
 _STATEMENT = "shap-contribution"
 
@@ -62,7 +57,7 @@ class ShapRankingPlan(Plan):
         k: int,
         magnitudes: bool,
         threshold: float | None,
-        clip: float | None,
+        clip: Clip,
         epsilon: float,
         delta: float,
         mechanism: RankingName,
@@ -73,8 +68,7 @@ class ShapRankingPlan(Plan):
         if threshold is not None:
             _check_threshold(threshold, delta, question)
         self.question, self.k, self.magnitudes = question, k, magnitudes
-        if clip is not None:
-            check_positive("clip", clip, "It bounds what one record says of one feature.")
+        check_clip(clip)
         self.threshold, self.clip, self.mechanism = threshold, clip, mechanism
 
     def arguments(self) -> dict[str, Any]:
@@ -89,31 +83,20 @@ class ShapRankingPlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the choices."""
-        explained = self.question.prepare(setting, centred=False, clip=self.clip, norm="linf")
+        explained = self._explain(setting, self.question)
         if self.threshold is not None:
             return self._thresholded(explained, setting, self.threshold)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
-        private_size = explained.rows is None and (self.magnitudes or self.mechanism == "laplace")
-        shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
-        shares |= {"size": 0.1 * sum(shares.values())} if private_size else {}
-        epsilons = dict(zip(shares, share_out(self.epsilon, tuple(shares.values())), strict=True))
-        certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
-        noise = ranking_noise(
-            certificate,
-            epsilon=epsilons["ranking"],
-            delta=self.delta,
-            groups=explained.groups,
-            k=self.k,
-            mechanism=self.mechanism,
-            **terms,
-        )
-        release = _RankingRelease(
+        epsilons = self._shares(explained)
+        noise = self._noise(explained, setting, epsilons["ranking"])
+        size = None
+        if "size" in epsilons:
+            size = size_stage(explained.features[0], setting, epsilon=epsilons["size"])
+        release = RankingRelease(
             explained,
             Stage("ranking", explained.contribution, noise),
-            _picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
-            size_stage(explained.features[0], setting, epsilon=epsilons["size"])
-            if private_size
-            else None,
+            picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
+            size,
         )
         unit = "attribution" + (" times number of records" if explained.rows is None else "")
         errors = {f"{unit} lost by a wrong choice": noise.std / explained.setting_rows}
@@ -121,9 +104,11 @@ class ShapRankingPlan(Plan):
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to rank for many queries with this plan's budget."""
+        explained = self._explain(setting, self.question)
         return ways_to_rank(
-            self.question.engine(setting),
+            explained.engine,
             setting,
+            moved=explained.contribution.certificate.sensitivity("linf", setting.relation),
             queries=queries,
             k=self.k,
             epsilon=self.epsilon,
@@ -132,16 +117,48 @@ class ShapRankingPlan(Plan):
 
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
         """Return gaps and the chance of a right answer, for the curator alone."""
-        return diagnose_ranking(
-            repr(self),
-            self.question,
-            setting,
-            exact,
-            clip=self.clip,
-            epsilon=self.epsilon,
+
+        def ranked(seed: int) -> Ranked:
+            question = replace(self.question, seed=seed)
+            explained = self._explain(setting, question)
+            noise = self._noise(explained, setting, self._shares(explained)["ranking"])
+            return Ranked(explained, question.prepare(setting, centred=False), noise)
+
+        return diagnose_ranking(repr(self), ranked, self.question.seed, exact)
+
+    def _explain(self, setting: Setting, question: Question) -> Explained:
+        """Return what is ranked; where it is clipped is decided for this plan's own noise."""
+
+        def noise_of(certificate: Certificate) -> float:
+            noise = ranking_noise(
+                certificate,
+                relation=setting.relation,
+                epsilon=self.epsilon / len(question.queries),
+                k=min(self.k, certificate.size),
+                mechanism=self.mechanism,
+                largest_sum=1.0,
+            )
+            return noise.std
+
+        return question.prepare(setting, centred=False, clip=self.clip, norm="linf", noise_of=noise_of)
+
+    def _shares(self, explained: Explained) -> dict[str, float]:
+        """Split epsilon between the choices, the values of what is chosen, and a private size."""
+        shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
+        if explained.rows is None and (self.magnitudes or self.mechanism == "laplace"):
+            shares["size"] = 0.1 * sum(shares.values())
+        return dict(zip(shares, share_out(self.epsilon, tuple(shares.values())), strict=True))
+
+    def _noise(self, explained: Explained, setting: Setting, epsilon: float) -> RankingNoise:
+        certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
+        return ranking_noise(
+            certificate,
+            epsilon=epsilon,
             delta=self.delta,
+            groups=explained.groups,
             k=self.k,
             mechanism=self.mechanism,
+            **terms,
         )
 
     def _thresholded(self, explained: Explained, setting: Setting, threshold: float) -> Program:
@@ -157,130 +174,11 @@ class ShapRankingPlan(Plan):
         rounded = certificate.widen(step * (1 + terms["companions"]), "lattice")
         steps = round(threshold * explained.rows / step)
         test = SupportTest(rounded, terms["relation"], tested, self.delta, step, steps)
-        values = _picked_stage(explained, test, len(explained.features), measured)
+        values = picked_stage(explained, test, len(explained.features), measured)
         assert values is not None
-        release = _SupportRelease(explained, Stage("support", explained.contribution, test), values)
+        release = SupportRelease(explained, Stage("support", explained.contribution, test), values)
         errors = {"distance from the threshold that passes": test.std / explained.rows}
         return Program((release.support, values), release.finish, errors, explained.protects)
-
-
-@dataclass(frozen=True)
-class _RankingRelease:
-    """Builds a ranking from the picks of one prepared plan."""
-
-    explained: Explained
-    ranking: Stage[RankingNoise]
-    values: Stage[PickedNoise] | None
-    size: Stage[Noise] | None
-
-    @property
-    def stages(self) -> tuple[Stage[Perturbation], ...]:
-        """All stages that will happen."""
-        return tuple(s for s in (self.ranking, self.values, self.size) if s is not None)
-
-    def finish(self, releaser: Releaser) -> Ranking:
-        """Pick in one pass over the rows, then measure what was picked."""
-        first = (self.ranking,) if self.size is None else (self.ranking, self.size)
-        answers = releaser.answer(*first)
-        rows = self._rows(answers)
-        picks = answers[0][:, :, 0].astype(int)
-        values = self._values(releaser, picks, rows)
-        return Ranking(
-            features=self.explained.features,
-            order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
-            gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.kind == "laplace" else None,
-            values=values,
-            half_width=None if self.values is None else _band(self.values.noise, rows),
-            level=LEVEL,
-            expected_loss=None if self._unknown_size else self.ranking.noise.std / rows,
-            mechanism=self.ranking.noise.name,
-        )
-
-    @property
-    def _unknown_size(self) -> bool:
-        return self.explained.rows is None and self.size is None
-
-    def _rows(self, answers: list[FloatArray]) -> float:
-        if self.explained.rows is not None:
-            return float(self.explained.rows)
-        return 1.0 if self.size is None else max(float(answers[1][0]), 1.0)
-
-    def _values(
-        self, releaser: Releaser, picks: Any, rows: float
-    ) -> tuple[tuple[float, ...], ...] | None:
-        if self.values is None:
-            return None
-        places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
-        noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
-        (noisy,) = releaser.answer(replace(self.values, noise=noise))
-        return tuple(map(tuple, (noisy / rows).reshape(picks.shape).tolist()))
-
-
-@dataclass(frozen=True)
-class _SupportRelease:
-    """Builds a ranking of all features above a threshold, if their set is stable."""
-
-    explained: Explained
-    support: Stage[SupportTest]
-    values: Stage[PickedNoise]
-
-    def finish(self, releaser: Releaser) -> Ranking:
-        """Test and release the support, then measure it."""
-        (above,) = releaser.answer(self.support)
-        places = tuple(int(i) for i in np.flatnonzero(above == 1))
-        rows = self.explained.setting_rows
-        if np.isnan(above).any() or not places:
-            return self._ranking(None if np.isnan(above).any() else (), (), None)
-        noise = PickedNoise.of(
-            self.support.noise.certificate,
-            places,
-            relation=self.support.noise.relation,
-            epsilon=self.values.noise.epsilon,
-            step=self.support.noise.step,
-        )
-        (noisy,) = releaser.answer(replace(self.values, noise=noise))
-        order = np.argsort(-np.abs(noisy), kind="stable")
-        names = tuple(self.explained.features[places[i]] for i in order)
-        return self._ranking(names, tuple((noisy[order] / rows).tolist()), _band(noise, rows))
-
-    def _ranking(
-        self, names: tuple[str, ...] | None, values: tuple[float, ...], band: float | None
-    ) -> Ranking:
-        return Ranking(
-            features=self.explained.features,
-            order=(names,),
-            gaps=None,
-            values=(values,),
-            half_width=band,
-            level=LEVEL,
-            expected_loss=None,
-            mechanism=self.support.noise.name,
-        )
-
-
-def _picked_stage(
-    explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
-) -> Stage[PickedNoise] | None:
-    """Return the stage that measures ``count`` places, to be named when they are known."""
-    if epsilon is None:
-        return None
-    noise = PickedNoise.of(
-        chosen_by.certificate,
-        tuple(range(count)),
-        relation=chosen_by.relation,
-        epsilon=epsilon,
-        step=chosen_by.step,
-    )
-    return Stage("values", explained.contribution, noise)
-
-
-def _band(noise: PickedNoise, rows: float) -> float:
-    """Return what noise on all picked values stays within at once."""
-    return noise.noise.half_width(1 - (1 - LEVEL) / len(noise.places)) / rows
-
-
-def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in leads)
 
 
 def _check_threshold(threshold: float, delta: float, question: Question) -> None:
@@ -304,7 +202,7 @@ def shap_ranking(
     k: int = 1,
     magnitudes: bool = False,
     threshold: float | None = None,
-    clip: float | None = None,
+    clip: Clip = "auto",
     coalitions: int | None = None,
     seed: int = 0,
     protects: Protects = "background",
@@ -323,8 +221,8 @@ def shap_ranking(
       magnitudes: release noisy attributions of the chosen features too, for half of epsilon.
       threshold: instead of k: all features whose absolute attribution exceeds this public number, with
         noisy values, if that set is stable (else nothing); needs a delta.
-      clip: bound on one record's attribution of one feature, in the unit of the output; smaller means
-        better choices and a bias where records exceed it. Left out, the proven range is used.
+      clip: bound on one record's attribution of one feature, in the unit of the output: better choices
+        for a bias where records exceed it; ``auto`` and None as for ``shap_values``.
       coalitions: see ``shap_values``.
       seed: of the public coalitions.
       protects: ``background`` or ``query``; see ``shap_values``.

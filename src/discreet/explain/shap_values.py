@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from discreet.certificates import Bounds, Box, Certificate
-from discreet.explain.shap_parts import LEVEL, ClipNorm, Explained, Protects, Question
+from discreet.explain.shap_clipping import Clip, ClipNorm, check_clip
+from discreet.explain.shap_parts import LEVEL, Explained, Protects, Question
 from discreet.explain.shap_planner import ways_to_measure
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.models import as_model
-from discreet.numerics import check_choice, check_finite, check_positive
+from discreet.numerics import check_choice, check_finite
 from discreet.parts import noisy_mean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, Way, share_out
 from discreet.schema import FloatArray
@@ -39,7 +40,7 @@ class ShapValuesPlan(Plan):
     def __init__(
         self,
         question: Question,
-        clip: float | None,
+        clip: Clip,
         clip_norm: ClipNorm,
         base_value: float | None,
         epsilon: float,
@@ -48,9 +49,7 @@ class ShapValuesPlan(Plan):
     ) -> None:
         super().__init__(epsilon, delta)
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        check_choice("clip_norm", clip_norm, ("l2", "linf"))
-        if clip is not None:
-            check_positive("clip", clip, "It bounds how long one record's vector may be.")
+        check_clip(clip, clip_norm)
         if base_value is not None:
             check_finite("base_value", base_value)
         self.question, self.clip, self.clip_norm = question, clip, clip_norm
@@ -67,7 +66,7 @@ class ShapValuesPlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the noise."""
-        explained = self.question.prepare(setting, centred=True, clip=self.clip, norm=self.clip_norm)
+        explained = self._explain(setting)
         private_size = explained.rows is None
         shares = (_VALUES_SHARE, _SIZE_SHARE) if private_size else (1.0,)
         epsilons = share_out(self.epsilon, shares)
@@ -89,29 +88,14 @@ class ShapValuesPlan(Plan):
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to explain many queries with this plan's budget."""
-        certificate = self._one_query(setting)
+        explained = self._explain(setting)
+        one = explained.contribution.certificate.restrict(len(explained.features))
 
         def noise_std(epsilon: float, delta: float, count: int) -> float:
-            many = replace(
-                certificate,
-                size=count * certificate.size,
-                bounds={
-                    relation: Bounds(count * b.l1, math.sqrt(count) * b.l2, b.linf)
-                    for relation, b in certificate.bounds.items()
-                },
-            )
-            noise = sum_noise(
-                many,
-                relation=setting.relation,
-                epsilon=epsilon,
-                delta=delta,
-                mechanism=self.mechanism,
-                largest_sum=1.0,
-            )
-            return noise.std / (setting.rows or 1)
+            return self._noise(one, setting, epsilon, delta, count) / (setting.rows or 1)
 
         return ways_to_measure(
-            self.question.engine(setting),
+            explained.engine,
             setting,
             queries=queries,
             noise_std=noise_std,
@@ -119,9 +103,36 @@ class ShapValuesPlan(Plan):
             delta=self.delta,
         )
 
-    def _one_query(self, setting: Setting) -> Certificate:
-        explained = self.question.prepare(setting, centred=True, clip=self.clip, norm=self.clip_norm)
-        return explained.contribution.certificate
+    def _explain(self, setting: Setting) -> Explained:
+        def noise_of(certificate: Certificate) -> float:
+            return self._noise(
+                certificate, setting, self.epsilon, self.delta, len(self.question.queries)
+            )
+
+        return self.question.prepare(
+            setting, centred=True, clip=self.clip, norm=self.clip_norm, noise_of=noise_of
+        )
+
+    def _noise(
+        self, certificate: Certificate, setting: Setting, epsilon: float, delta: float, queries: int
+    ) -> float:
+        """Return the noise on a sum for so many queries with the certificate of one."""
+        many = replace(
+            certificate,
+            size=queries * certificate.size,
+            bounds={
+                relation: Bounds(queries * b.l1, math.sqrt(queries) * b.l2, b.linf)
+                for relation, b in certificate.bounds.items()
+            },
+        )
+        return sum_noise(
+            many,
+            relation=setting.relation,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=self.mechanism,
+            largest_sum=1.0,
+        ).std
 
 
 @dataclass(frozen=True)
@@ -180,7 +191,7 @@ def shap_values(
     model: Any,
     x: Any,
     *,
-    clip: float | None = None,
+    clip: Clip = "auto",
     clip_norm: ClipNorm = "l2",
     base_value: float | None = None,
     coalitions: int | None = None,
@@ -197,8 +208,9 @@ def shap_values(
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
       x: the query: a mapping, a row, or a frame of up to 1,000 rows, which are answered together.
-      clip: bound on one record's vector, in the unit of the output; smaller means less noise and a
-        bias where records exceed it. Left out, the proven range is used and nothing is biased.
+      clip: bound on one record's vector, in the unit of the output: less noise for a bias where
+        records exceed it. ``auto`` takes the length at which both together are least on rows drawn
+        from the schema; None the proven range, without any bias.
       clip_norm: ``l2`` shrinks a vector into a ball, ``linf`` clips each coordinate.
       base_value: the mean prediction, if it is public (released before, say); then values are
         projected so that they add up to f(x) - base_value, which lowers their noise for free.

@@ -14,6 +14,7 @@ from discreet.plans import Release
 from discreet.session import Session
 
 Annotate = Callable[[Release, Any], None]
+_LONGEST = 90
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,10 @@ def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
     asked = dict(release.plan["arguments"])
     asked.pop("model", None)
     about = asked.pop("feature", None) or " × ".join(asked.pop("columns", []))
+    kind = release.plan["kind"].replace("_", " ").capitalize().replace("Shap", "SHAP")
     return {
-        "kind": f"{release.plan['kind'].replace('_', ' ').capitalize()} of {about}",
-        "asked": ", ".join(f"{name} = {value}" for name, value in asked.items()),
+        "kind": f"{kind} of {about}" if about else kind,
+        "asked": ", ".join(f"{n} = {_brief(value)}" for n, value in asked.items() if value is not None),
         "guarantee": str(release.guarantee),
         "simulation": release.guarantee.simulation,
         "statements": ", ".join(release.guarantee.statements),
@@ -83,6 +85,12 @@ def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
         "id": release.id,
         "created": release.created,
     }
+
+
+def _brief(value: Any) -> str:
+    """Return an argument that fits on the page: queries and rows by their beginning."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _picture(release: Release, annotate: Annotate | None) -> str:

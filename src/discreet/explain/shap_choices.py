@@ -1,0 +1,132 @@
+"""From private choices to a ``Ranking``: what happens after the rows were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.explain.shap_parts import LEVEL, Explained
+from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
+from discreet.plans import Perturbation, Ranking, Releaser, Stage
+from discreet.schema import FloatArray
+
+
+@dataclass(frozen=True)
+class RankingRelease:
+    """Builds a ranking from the picks of one prepared plan."""
+
+    explained: Explained
+    ranking: Stage[RankingNoise]
+    values: Stage[PickedNoise] | None
+    size: Stage[Noise] | None
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages that will happen."""
+        return tuple(s for s in (self.ranking, self.values, self.size) if s is not None)
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Pick in one pass over the rows, then measure what was picked."""
+        first = (self.ranking,) if self.size is None else (self.ranking, self.size)
+        answers = releaser.answer(*first)
+        rows = self._rows(answers)
+        picks = answers[0][:, :, 0].astype(int)
+        values = self._values(releaser, picks, rows)
+        return Ranking(
+            features=self.explained.features,
+            order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
+            gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.kind == "laplace" else None,
+            values=values,
+            half_width=None if self.values is None else _band(self.values.noise, rows),
+            level=LEVEL,
+            expected_loss=None if self._unknown_size else self.ranking.noise.std / rows,
+            mechanism=self.ranking.noise.name,
+        )
+
+    @property
+    def _unknown_size(self) -> bool:
+        return self.explained.rows is None and self.size is None
+
+    def _rows(self, answers: list[FloatArray]) -> float:
+        if self.explained.rows is not None:
+            return float(self.explained.rows)
+        return 1.0 if self.size is None else max(float(answers[1][0]), 1.0)
+
+    def _values(
+        self, releaser: Releaser, picks: Any, rows: float
+    ) -> tuple[tuple[float, ...], ...] | None:
+        if self.values is None:
+            return None
+        places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
+        noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
+        (noisy,) = releaser.answer(replace(self.values, noise=noise))
+        return tuple(map(tuple, (noisy / rows).reshape(picks.shape).tolist()))
+
+
+@dataclass(frozen=True)
+class SupportRelease:
+    """Builds a ranking of all features above a threshold, if their set is stable."""
+
+    explained: Explained
+    support: Stage[SupportTest]
+    values: Stage[PickedNoise]
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Test and release the support, then measure it."""
+        (above,) = releaser.answer(self.support)
+        places = tuple(int(i) for i in np.flatnonzero(above == 1))
+        rows = self.explained.setting_rows
+        if np.isnan(above).any() or not places:
+            return self._ranking(None if np.isnan(above).any() else (), (), None)
+        noise = PickedNoise.of(
+            self.support.noise.certificate,
+            places,
+            relation=self.support.noise.relation,
+            epsilon=self.values.noise.epsilon,
+            step=self.support.noise.step,
+        )
+        (noisy,) = releaser.answer(replace(self.values, noise=noise))
+        order = np.argsort(-np.abs(noisy), kind="stable")
+        names = tuple(self.explained.features[places[i]] for i in order)
+        return self._ranking(names, tuple((noisy[order] / rows).tolist()), _band(noise, rows))
+
+    def _ranking(
+        self, names: tuple[str, ...] | None, values: tuple[float, ...], band: float | None
+    ) -> Ranking:
+        return Ranking(
+            features=self.explained.features,
+            order=(names,),
+            gaps=None,
+            values=(values,),
+            half_width=band,
+            level=LEVEL,
+            expected_loss=None,
+            mechanism=self.support.noise.name,
+        )
+
+
+def picked_stage(
+    explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
+) -> Stage[PickedNoise] | None:
+    """Return the stage that measures ``count`` places, to be named when they are known."""
+    if epsilon is None:
+        return None
+    noise = PickedNoise.of(
+        chosen_by.certificate,
+        tuple(range(count)),
+        relation=chosen_by.relation,
+        epsilon=epsilon,
+        step=chosen_by.step,
+    )
+    return Stage("values", explained.contribution, noise)
+
+
+def _band(noise: PickedNoise, rows: float) -> float:
+    """Return what noise on all picked values stays within at once."""
+    return noise.noise.half_width(1 - (1 - LEVEL) / len(noise.places)) / rows
+
+
+def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in leads)
