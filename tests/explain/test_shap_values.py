@@ -255,6 +255,12 @@ def test_wrong_arguments_are_one_clear_sentence(task) -> None:
             lambda: dc.shap_values(forest, query, epsilon=1, protects="query", background=frame[:9]),
             "model must be linear or logistic",
         ),
+        (
+            lambda: dc.shap_values(
+                model, {"f0": 1.0}, epsilon=1, protects="query", background=frame[:9]
+            ),
+            "x must have every column",
+        ),
         (lambda: dc.shap_values(deep, np.zeros((2000, D)), epsilon=1), "at least 1 and at most 1000"),
     ]
     for make, sentence in cases:

@@ -19,7 +19,7 @@ from discreet.session import Session, protect
 from discreet.tables import histogram
 
 NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
-_APPLICANT = {
+APPLICANT = {
     "age": 31,
     "income": 28_000,
     "loan": 24_000,
@@ -70,7 +70,7 @@ def demo_command(
 
 def explain_forest(session: Session, forest: Any) -> list[Release]:
     """Explain a forest on one applicant and on all: 0.8 of the budget of 3."""
-    applicant = {name: _APPLICANT[name] for name in NUMBERS}
+    applicant = {name: APPLICANT[name] for name in NUMBERS}
     background = session.release(background_plan(epsilon=0.2))
     return [
         session.release(shap_ranking(forest, applicant, k=3, mechanism="laplace", epsilon=0.2)),

@@ -56,6 +56,11 @@ class Queries:
             encoded[:, place] = schema[name].encode(given)
         return encoded
 
+    def check_names(self, schema: Schema, columns: tuple[str, ...]) -> None:
+        """Raise if a column is missing or strange; names are public even where values are not."""
+        for row in self._rows:
+            self._named(row, schema, columns)
+
     def shown(self, columns: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
         """Return the given values in the order of the columns."""
         return tuple(

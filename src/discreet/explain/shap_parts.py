@@ -160,6 +160,7 @@ class Question:
     def _of_sealed(self, engine: Engine, schema: Schema) -> Explained:
         assert isinstance(self.queries, SealedQueries) and self.background is not None
         sealed, columns, count = self.queries, engine.model.columns, len(self.queries)
+        sealed.reveal().check_names(schema, columns)
         background = self.background.encode(schema, columns, check=False)
         proven, radius = _certify_sealed(engine, schema, self.radius)
         explain = engine.against(background)
