@@ -7,7 +7,7 @@ BIN := .venv/bin
 .venv: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[postgres,shap]" --group test --group check
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[postgres,shap,dask]" --group test --group check
 	touch .venv
 
 demo: .venv

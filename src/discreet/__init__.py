@@ -35,15 +35,19 @@ _HOMES = {
     "Release": "discreet.session",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "any_curve": "discreet.explain",
+    "any_ranking": "discreet.explain",
     "background": "discreet.explain",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
+    "feature_interaction": "discreet.explain",
     "histogram": "discreet.tables",
     "partial_dependence": "discreet.explain",
     "protect": "discreet.session",
     "report": "discreet.report",
     "samples": "discreet.samples",
     "shap_baseline": "discreet.explain",
+    "shap_dependence": "discreet.explain",
     "shap_importance": "discreet.explain",
     "shap_ranking": "discreet.explain",
     "shap_values": "discreet.explain",
@@ -58,10 +62,14 @@ if TYPE_CHECKING:
     from discreet.certificates import Certificate as Certificate
     from discreet.certificates import Guarantee as Guarantee
     from discreet.explain import Background as Background
+    from discreet.explain import any_curve as any_curve
+    from discreet.explain import any_ranking as any_ranking
     from discreet.explain import background as background
     from discreet.explain import dataflow as dataflow
+    from discreet.explain import feature_interaction as feature_interaction
     from discreet.explain import partial_dependence as partial_dependence
     from discreet.explain import shap_baseline as shap_baseline
+    from discreet.explain import shap_dependence as shap_dependence
     from discreet.explain import shap_importance as shap_importance
     from discreet.explain import shap_ranking as shap_ranking
     from discreet.explain import shap_values as shap_values

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.models import load_model
-from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
+from discreet.cli.options import Delta, Epsilon, Mechanism
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -23,13 +22,14 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
+from discreet.cli.questions_explain import ask_feature_interaction, ask_partial_dependence
 from discreet.cli.questions_shap import (
     ask_background,
+    ask_shap_dependence,
     ask_shap_importance,
     ask_shap_ranking,
     ask_shap_values,
 )
-from discreet.explain import partial_dependence
 from discreet.plans import Plan, Release
 from discreet.tables import histogram
 
@@ -56,31 +56,6 @@ def ask_histogram(
     )
 
 
-def ask_partial_dependence(
-    feature: Annotated[str, typer.Argument(help="The column to vary.")],
-    model: ModelFile,
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
-    resolution: Annotated[int, typer.Option(help="Grid points.")] = 20,
-    rug: Annotated[bool, typer.Option(help="Release a histogram of the feature too.")] = True,
-    clip: Annotated[bool, typer.Option(help="Keep the curve inside the model's bounds.")] = True,
-    smooth: Annotated[bool, typer.Option(help="Remove bends that noise explains.")] = False,
-    mechanism: Mechanism = "auto",
-) -> Plan:
-    """How a model's mean prediction moves with one feature."""
-    return partial_dependence(
-        load_model(model),
-        feature,
-        resolution=resolution,
-        rug=rug,
-        clip=clip,
-        smooth=smooth,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
-    )
-
-
 QUESTIONS: dict[str, Callable[..., Plan]] = {
     "histogram": ask_histogram,
     "partial-dependence": ask_partial_dependence,
@@ -88,6 +63,8 @@ QUESTIONS: dict[str, Callable[..., Plan]] = {
     "shap-values": ask_shap_values,
     "shap-importance": ask_shap_importance,
     "background": ask_background,
+    "shap-dependence": ask_shap_dependence,
+    "feature-interaction": ask_feature_interaction,
 }
 
 

@@ -11,7 +11,13 @@ import typer
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
 from discreet.errors import ArgumentError
-from discreet.explain import background, shap_importance, shap_ranking, shap_values
+from discreet.explain import (
+    background,
+    shap_dependence,
+    shap_importance,
+    shap_ranking,
+    shap_values,
+)
 from discreet.plans import Plan
 from discreet.session import Release
 
@@ -89,6 +95,31 @@ def ask_shap_importance(
         load_model(model),
         background=read_rows(background),
         coalitions=coalitions,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_shap_dependence(
+    feature: Annotated[str, typer.Argument(help="The column on the horizontal axis.")],
+    background: Annotated[
+        Path, typer.Option(help="A released background (JSON), or public rows (CSV or JSON).")
+    ],
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    bins: Annotated[int, typer.Option(help="Cells of a numeric feature.")] = 20,
+    clip: Annotated[float | None, typer.Option(help="Bound on one record's SHAP value.")] = None,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """How the SHAP value of a feature depends on its value."""
+    return shap_dependence(
+        load_model(model),
+        feature,
+        background=read_rows(background),
+        bins=bins,
+        clip=clip,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence

@@ -171,6 +171,45 @@ class WholeContribution:
         return self.proven
 
 
+@dataclass(frozen=True)
+class SubsetsContribution:
+    """Every one of ``subsets`` disjoint sets of rows adds one vector, made from its rows alone.
+
+    Args:
+      columns: the columns ``compute`` reads.
+      size: length of a vector.
+      region: the box every vector is clipped to.
+      fill: what NaN becomes before clipping; public.
+      subsets: how many there are; some may be empty.
+      assign: the subset of every row of a block.
+      compute: the vectors of all subsets, in order, from their encoded rows.
+      proven: how far one record moves the sum of the vectors: as far as its own subset's.
+      foreign: whether ``compute`` calls code that is not ours.
+      with_ids: whether ``assign`` reads the ids of the rows.
+    """
+
+    columns: tuple[str, ...]
+    size: int
+    region: Box
+    fill: float
+    subsets: int
+    assign: Callable[[Block], NDArray[np.int64]]
+    compute: Callable[[list[FloatArray]], Iterable[FloatArray]]
+    proven: Certificate
+    foreign: bool = False
+    with_ids: bool = False
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the sum."""
+        return self.proven
+
+
 Contribution = (
-    VectorContribution | CellContribution | TablesContribution | SealedContribution | WholeContribution
+    VectorContribution
+    | CellContribution
+    | TablesContribution
+    | SealedContribution
+    | WholeContribution
+    | SubsetsContribution
 )

@@ -11,17 +11,19 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.certificates import Ball, Box, Relation
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
     Contribution,
     SealedContribution,
+    SubsetsContribution,
     TablesContribution,
     WholeContribution,
 )
@@ -34,7 +36,7 @@ from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]
 _HUGE = 1e100
-_AT_ONCE = (SealedContribution, WholeContribution)
+_AT_ONCE = (SealedContribution, WholeContribution, SubsetsContribution)
 
 _SLICE_CELLS = 2**22
 """Long vectors are computed for fewer rows of a block at a time: 32 MB."""
@@ -64,33 +66,49 @@ def add_up(
     summands: Sequence[Summand],
     *,
     workers: int = 1,
+    cluster: Cluster | None = None,
     progress: Progress | None = None,
 ) -> list[IntArray]:
     """Return each summand's total in whole steps, reading the rows once.
 
+    Blocks go to ``workers`` threads, or to the workers of a cluster.
+
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
     """
-    totals = [_start(table, summand) for summand in summands]
-    if all(isinstance(s.contribution, _AT_ONCE) for s in summands):
+    totals = [_start(table, summand, progress) for summand in summands]
+    growing = [total for total, s in zip(totals, summands, strict=True) if by_blocks(s.contribution)]
+    if not growing:
         return totals
-    columns = tuple(dict.fromkeys(name for s in summands for name in s.contribution.columns))
+    added = [summand for summand in summands if by_blocks(summand.contribution)]
+    columns = tuple(dict.fromkeys(name for s in added for name in s.contribution.columns))
+    foreign = any(s.contribution.foreign for s in added)
     blocks = open_rows(table, columns)
-    foreign = any(s.contribution.foreign for s in summands)
+    if cluster is None:
+        made = _in_order(blocks, added, workers, foreign)
+    else:
+        made = cluster.sum_blocks(blocks, _sum_sent, added)
     # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
-    with foreign_code(foreign), closing(_in_order(blocks, summands, workers, foreign)) as sums:
+    with foreign_code(foreign), closing(made) as sums:
         for rows, parts in sums:
-            for total, part in zip(totals, parts, strict=True):
+            for total, part in zip(growing, parts, strict=True):
                 total += part
             if progress is not None:
                 progress(rows)
     return totals
 
 
-def _start(table: PrivateTable, summand: Summand) -> IntArray:
+def by_blocks(contribution: Contribution) -> bool:
+    """Return whether a contribution is added up block by block; the others are made here, at once."""
+    return not isinstance(contribution, _AT_ONCE)
+
+
+def _start(table: PrivateTable, summand: Summand, progress: Progress | None) -> IntArray:
     """Return what is there before blocks are added: nothing, or a vector made at once."""
     contribution = summand.contribution
-    if not isinstance(contribution, _AT_ONCE):
+    if isinstance(contribution, SubsetsContribution):
+        return _sum_subsets(table, contribution, summand.step, progress)
+    if not isinstance(contribution, SealedContribution | WholeContribution):
         return np.zeros(contribution.size, dtype=np.int64)
     with foreign_code(contribution.foreign):
         made = (
@@ -98,9 +116,31 @@ def _start(table: PrivateTable, summand: Summand) -> IntArray:
             if isinstance(contribution, SealedContribution)
             else contribution.compute(_all_rows(table, contribution.columns))
         )
+    return _rounded_vector(made, contribution, summand.step)
+
+
+def _sum_subsets(
+    table: PrivateTable, contribution: SubsetsContribution, step: float, progress: Progress | None
+) -> IntArray:
+    """Return the sum of the rounded vectors of all subsets."""
+    parts = _subset_rows(table, contribution)
+    total = np.zeros(contribution.size, dtype=np.int64)
+    with foreign_code(contribution.foreign):
+        for rows, vector in zip(parts, contribution.compute(parts), strict=True):
+            total += _rounded_vector(vector, contribution, step)
+            if progress is not None:
+                progress(len(rows))
+    return total
+
+
+def _rounded_vector(
+    made: FloatArray,
+    contribution: SealedContribution | WholeContribution | SubsetsContribution,
+    step: float,
+) -> IntArray:
     vector = np.asfortranarray(np.asarray(made, dtype=np.float64)[None, :])
     _check_shape(vector.shape, (1, contribution.size))
-    return _rounded_sum(vector, contribution.region, contribution.fill, summand.step)
+    return _rounded_sum(vector, contribution.region, contribution.fill, step)
 
 
 def _all_rows(table: PrivateTable, columns: tuple[str, ...]) -> FloatArray:
@@ -108,9 +148,26 @@ def _all_rows(table: PrivateTable, columns: tuple[str, ...]) -> FloatArray:
     return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
 
+def _subset_rows(table: PrivateTable, contribution: SubsetsContribution) -> list[FloatArray]:
+    """Return the rows of every subset, in their order.
+
+    Their layout in memory depends on them alone: the same numbers, laid out otherwise, could make
+    a model answer with other last bits.
+    """
+    columns, starts = contribution.columns, np.arange(1, contribution.subsets)
+    pieces = [[np.empty((0, len(columns)))] for _ in range(contribution.subsets)]
+    for block in open_rows(table, columns, with_ids=contribution.with_ids):
+        places = np.clip(contribution.assign(block), 0, contribution.subsets - 1)
+        order = np.argsort(places, kind="stable")
+        found = np.split(order, np.searchsorted(places[order], starts))
+        for piece, rows in zip(pieces, found, strict=True):
+            piece.append(block.values[rows])
+    return [np.ascontiguousarray(np.concatenate(piece)) for piece in pieces]
+
+
 def _in_order(
     blocks: Iterator[Block], summands: Sequence[Summand], workers: int, foreign: bool
-) -> Generator[tuple[int, list[IntArray]]]:
+) -> Generator[Sums]:
     """Yield every block's partial sums; at most two blocks per worker are in memory."""
     if workers == 1:
         for block in blocks:
@@ -127,6 +184,13 @@ def _in_order(
             yield rows, future.result()
 
 
+def _sum_sent(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
+    """Sum a block that came over a wire, laid out in memory as if it had been read here."""
+    values = np.array(block.values, order="F")
+    values.setflags(write=False)
+    return sum_block(replace(block, values=values), summands)
+
+
 def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
     """Return the partial sums of one block; needs nothing but the block.
 
@@ -136,8 +200,7 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
-    if isinstance(contribution, _AT_ONCE):
-        return np.zeros(contribution.size, dtype=np.int64)
+    assert not isinstance(contribution, _AT_ONCE)
     if isinstance(contribution, CellContribution):
         return _count(contribution.index(block), contribution.size, len(block))
     if isinstance(contribution, TablesContribution):

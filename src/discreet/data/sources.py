@@ -1,4 +1,4 @@
-"""Where rows come from: data frames, arrays, and files larger than memory.
+"""Where rows come from: data frames, arrays, files and Dask data frames larger than memory.
 
 A source knows its column names and yields chunks of raw columns in row order. What it yields never
 raises because of a value; encoding (``schema``) gives every value its one treatment.
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.data.conversion import from_arrow, from_pandas
+from discreet.data.foreign import foreign_code
 from discreet.errors import DataRefused
 from discreet.schema.raw import RawColumn
 
@@ -51,11 +52,13 @@ def open_source(data: Any, column_names: Sequence[str]) -> Source:
         return _polars_source(data, column_names)
     if kind == "pyarrow.Table":
         return ArrowSource(data, tuple(data.column_names))
+    if kind == "dask.DataFrame":
+        return _dask_source(data)
     if kind == "polars.LazyFrame":
         raise DataRefused("data must be an eager frame, got a lazy one. Collect it first.", rule="kind")
     raise DataRefused(
-        "data must be a pandas or polars frame, a pyarrow table, a numpy array or the path of a CSV "
-        f"or Parquet file, got {type(data).__name__}.",
+        "data must be a pandas, polars or Dask frame, a pyarrow table, a numpy array or the path of a "
+        f"CSV or Parquet file, got {type(data).__name__}.",
         rule="kind of source",
     )
 
@@ -180,6 +183,37 @@ def _open_csv(path: Path, **options: Any) -> Any:
     return csv.open_csv(path, read_options=read, parse_options=parse, **options)
 
 
+@dataclass(frozen=True)
+class DaskSource:
+    """A Dask data frame: pandas frames in the order of their partitions, one at a time."""
+
+    frame: Any = field(repr=False)
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of rows, counted where the partitions are."""
+        try:
+            return int(_computed(self.frame.map_partitions(len).sum()))
+        except Exception:  # refused below: raised here, the refusal could carry a value
+            pass
+        raise DataRefused(
+            "data must be a Dask frame that can be computed, got one that fails.", rule="computation"
+        )
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield slices of one partition after the other."""
+        wanted = self.frame[[self.frame.columns[self.columns.index(name)] for name in names]]
+        for place in range(wanted.npartitions):
+            part = _computed(wanted.partitions[place])
+            yield from PandasSource(part, tuple(names)).chunks(names)
+
+
+def _computed(lazy: Any) -> Any:
+    """Run what the owner built; what it prints or warns could hold a row."""
+    with foreign_code():
+        return lazy.compute()
+
+
 def _file_source(path: Path) -> Source:
     if not path.is_file():
         raise DataRefused(f"data must be an existing file, got {path}.", rule="file")
@@ -227,6 +261,17 @@ def _array_source(array: np.ndarray[Any, Any], names: Sequence[str]) -> ArraySou
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(object), None)
     return ArraySource(np.asarray(array), tuple(names))
+
+
+def _dask_source(frame: Any) -> DaskSource:
+    kind = type(frame._meta).__module__.split(".")[0]
+    if kind != "pandas":
+        raise DataRefused(
+            f"data must be a Dask frame of pandas partitions, got {kind} ones. "
+            "Convert it with to_backend('pandas').",
+            rule="kind of source",
+        )
+    return DaskSource(frame, tuple(str(name) for name in frame.columns))
 
 
 def _polars_source(frame: Any, names: Sequence[str]) -> ArrowSource:

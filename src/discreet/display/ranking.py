@@ -58,7 +58,7 @@ class RankingDisplay:
             label=f"noise, all within, {self.ranking.level:.0%} of the time",
         )
         self.ax_.axvline(0.0, color=INK, lw=0.8)
-        self.ax_.set_xlabel("attribution")
+        self.ax_.set_xlabel("released value")
         self.ax_.legend(fontsize=8, frameon=False, loc="best")
 
     def _draw_places(self, count: int) -> None:

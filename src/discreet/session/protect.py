@@ -9,6 +9,7 @@ from typing import Any
 from discreet.accounting import ACCOUNTANTS, Accountant, budget_amount
 from discreet.certificates import Relation, check_relation
 from discreet.data import PrivateTable
+from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
 from discreet.numerics import check_choice, check_whole
@@ -30,6 +31,7 @@ def protect(
     version: str = "1",
     analyst: str | None = None,
     workers: int | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
     seed: int | None = None,
     heuristics: bool = False,
@@ -38,7 +40,7 @@ def protect(
 
     Args:
       data: a pandas or polars frame, a pyarrow table, a numpy array with the schema's columns, or
-        the path of a CSV or Parquet file (which may be larger than memory).
+        the path of a CSV or Parquet file or a Dask frame (which may be larger than memory).
       schema: the public facts, or the path of their TOML file.
       dataset: the name under which the ledger knows the budget; given, never derived from rows.
       ledger: a SQLite file, a PostgreSQL URL, or ":memory:" for experiments.
@@ -51,6 +53,7 @@ def protect(
         answered from the ledger for free.
       analyst: whose allotment pays, if the data set has allotments.
       workers: threads that work on row blocks; all cores if not given. Never changes a result.
+      cluster: a ``dask.distributed.Client`` whose workers take the row blocks instead.
       progress: show a progress bar; only on a terminal if not given.
       seed: draw noise from a seed instead of the operating system. Only with ":memory:"; every
         release is stamped as a simulation and protects nobody.
@@ -66,6 +69,7 @@ def protect(
     _check_seed(seed, ledger)
     check_whole("workers", workers if workers is not None else 1, 1)
     _check_terms(relation, accountant)
+    helpers = None if cluster is None else Cluster.of(cluster)
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     known = opened.find_account(dataset)
     agreed = relation or (known.terms.relation if known else "replace-one")
@@ -79,6 +83,7 @@ def protect(
         analyst=analyst,
         noise=noise_source(seed),
         workers=workers or os.cpu_count() or 1,
+        cluster=helpers,
         progress=progress,
         heuristics=heuristics,
     )

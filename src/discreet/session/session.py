@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, overload
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
 from discreet.certificates import Guarantee
 from discreet.data import PrivateTable, Summand, add_up
-from discreet.data.engine import Progress
+from discreet.data.cluster import Cluster
+from discreet.data.engine import Progress, by_blocks
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole
@@ -54,6 +55,7 @@ class Session:
         analyst: str | None,
         noise: NoiseSource,
         workers: int,
+        cluster: Cluster | None = None,
         progress: bool | None,
         heuristics: bool = False,
     ) -> None:
@@ -62,6 +64,7 @@ class Session:
         self._account = account
         self._noise = noise
         self._workers = workers
+        self._cluster = cluster
         self._progress = progress
         self._heuristics = heuristics
         self.version = version
@@ -130,7 +133,7 @@ class Session:
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
-        return add_up(self._table, summands, workers=self._workers)
+        return add_up(self._table, summands, workers=self._workers, cluster=self._cluster)
 
     def price(self, plans: Plan | Sequence[Plan], *, queries: int | None = None) -> Price:
         """Return what plans would cost and how large their noise would be; costs nothing.
@@ -192,6 +195,7 @@ class Session:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
         self._check_certified(programs)
+        self._check_cluster(programs)
         orders = [
             Order(self._cost(program), plan.key, {"plan": plan.describe()})
             for plan, program in zip(plans, programs, strict=True)
@@ -218,6 +222,12 @@ class Session:
                 "plan must be certified, got a heuristic one: nothing was proven about its noise. "
                 "The owner may allow it with protect(..., heuristics=True); it stays marked."
             )
+
+    def _check_cluster(self, programs: Sequence[Program]) -> None:
+        """Refuse what the cluster's workers cannot load, while nothing is spent."""
+        asked = [stage.contribution for program in programs for stage in program.stages]
+        if self._cluster is not None:
+            self._cluster.check([contribution for contribution in asked if by_blocks(contribution)])
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
         value = self._finish(plan, program, reservation)
@@ -306,6 +316,7 @@ class _Releaser:
             session._table,
             [Summand(stage.contribution, stage.noise.step) for stage in stages],
             workers=session._workers,
+            cluster=session._cluster,
             progress=self.progress,
         )
         for stage, raw in zip(stages, raw_sums, strict=True):

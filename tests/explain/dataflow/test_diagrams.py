@@ -145,7 +145,13 @@ EXPECTED = {
     "pfi": {("input",), ("base loss", "permuted losses"), ("importances",), ("ranking",)},
     "kernel-shap": {("input",), ("predictions",), ("coalition values",), ("attributions",)},
     "kernel-shap-mean": {("input",), ("mean",), ("coalition values",), ("attributions",)},
-    "shap-dependence": {("input",), ("output",), ("x values", "attributions")},
+    "shap-dependence": {
+        ("input",),
+        ("output",),
+        ("x values", "attributions"),
+        ("x values", "cell sums"),
+        ("cell sums", "cell counts"),
+    },
     "h-statistic": {
         ("input",),
         ("predictions", "single dependence", "other dependence"),

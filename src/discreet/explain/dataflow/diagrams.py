@@ -222,7 +222,7 @@ def _kernel_shap_mean(sizes: _Sizes) -> Dataflow:
 
 
 def _shap_dependence(sizes: _Sizes) -> Dataflow:
-    d, r = sizes.features, sizes.reach
+    d, m, r = sizes.features, sizes.grid, sizes.reach
     return Dataflow(
         "shap-dependence",
         [
@@ -239,14 +239,23 @@ def _shap_dependence(sizes: _Sizes) -> Dataflow:
                 how=_LOCAL,
             ),
             Step(
-                "output",
+                "cell sums",
                 ["x values", "attributions"],
-                subset_curves(sizes.grid, 2 * r, sizes.subsets),
+                Ball(r, "l1").certify(m),
+                kind="sum",
+                width=2 * r / m,
+                given=["background"],
+            ),
+            Step("cell counts", ["x values"], certify_cells(m), kind="sum", width=1 / m),
+            Step(
+                "output",
+                ["cell sums", "cell counts"],
+                subset_curves(m, 2 * r, sizes.subsets),
                 width=2 * r,
                 how=_SUBSETS,
             ),
         ],
-        plans={"shap_dependence": ["output"]},
+        plans={"shap_dependence": ["background", "cell sums", "cell counts"]},
     )
 
 
