@@ -35,6 +35,7 @@ _HOMES = {
     "Release": "discreet.session",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "accumulated_effects": "discreet.explain",
     "any_curve": "discreet.explain",
     "any_ranking": "discreet.explain",
     "background": "discreet.explain",
@@ -43,6 +44,7 @@ _HOMES = {
     "feature_interaction": "discreet.explain",
     "histogram": "discreet.tables",
     "partial_dependence": "discreet.explain",
+    "permutation_importance": "discreet.explain",
     "protect": "discreet.session",
     "report": "discreet.report",
     "samples": "discreet.samples",
@@ -62,12 +64,14 @@ if TYPE_CHECKING:
     from discreet.certificates import Certificate as Certificate
     from discreet.certificates import Guarantee as Guarantee
     from discreet.explain import Background as Background
+    from discreet.explain import accumulated_effects as accumulated_effects
     from discreet.explain import any_curve as any_curve
     from discreet.explain import any_ranking as any_ranking
     from discreet.explain import background as background
     from discreet.explain import dataflow as dataflow
     from discreet.explain import feature_interaction as feature_interaction
     from discreet.explain import partial_dependence as partial_dependence
+    from discreet.explain import permutation_importance as permutation_importance
     from discreet.explain import shap_baseline as shap_baseline
     from discreet.explain import shap_dependence as shap_dependence
     from discreet.explain import shap_importance as shap_importance

@@ -92,6 +92,14 @@ def check_positive(name: str, value: float, hint: str = "") -> None:
         raise ArgumentError(_sentence(name, "a positive finite number", value, hint))
 
 
+def float_of_units(units: int) -> float:
+    """Return the greatest float near ``units`` that is billed as no more than them."""
+    amount = float(from_units(units))
+    while to_units(amount) > units:
+        amount = down(amount, 1)
+    return amount
+
+
 def check_finite(name: str, value: object, hint: str = "") -> None:
     """Raise unless ``value`` is a finite number."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)

@@ -22,7 +22,12 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
-from discreet.cli.questions_explain import ask_feature_interaction, ask_partial_dependence
+from discreet.cli.questions_explain import (
+    ask_accumulated_effects,
+    ask_feature_interaction,
+    ask_partial_dependence,
+    ask_permutation_importance,
+)
 from discreet.cli.questions_shap import (
     ask_background,
     ask_shap_dependence,
@@ -65,6 +70,8 @@ QUESTIONS: dict[str, Callable[..., Plan]] = {
     "background": ask_background,
     "shap-dependence": ask_shap_dependence,
     "feature-interaction": ask_feature_interaction,
+    "accumulated-effects": ask_accumulated_effects,
+    "permutation-importance": ask_permutation_importance,
 }
 
 

@@ -2,14 +2,87 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
-from discreet.explain import feature_interaction, partial_dependence
+from discreet.cli.rows import read_rows
+from discreet.explain import (
+    accumulated_effects,
+    feature_interaction,
+    partial_dependence,
+    permutation_importance,
+)
 from discreet.plans import Plan
+
+
+def ask_accumulated_effects(
+    feature: Annotated[str, typer.Argument(help="The column whose effect is asked for.")],
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    intervals: Annotated[int, typer.Option(help="The most intervals of a number.")] = 20,
+    edges: Annotated[str, typer.Option(help="quantile (bought) or uniform (schema).")] = "quantile",
+    order: Annotated[
+        list[str] | None, typer.Option(help="A category's values in order, one option each.")
+    ] = None,
+    rug: Annotated[bool, typer.Option(help="Release a histogram of the feature too.")] = True,
+    smooth: Annotated[bool, typer.Option(help="Let intervals borrow from their neighbours.")] = False,
+    clip: Annotated[bool, typer.Option(help="Keep every step inside the model's range.")] = True,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """How a model moves with one feature, accumulated over small steps (ALE)."""
+    return accumulated_effects(
+        load_model(model),
+        feature,
+        intervals=intervals,
+        edges=edges,
+        order=order or None,
+        rug=rug,
+        smooth=smooth,
+        clip=clip,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+    )
+
+
+def ask_permutation_importance(
+    model: ModelFile,
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    scoring: Annotated[
+        str, typer.Option(help="auto, squared_error, absolute_error, brier, log_loss or zero_one.")
+    ] = "auto",
+    repeats: Annotated[int, typer.Option(help="Exchanges that are averaged; no price.")] = 5,
+    sampling: Annotated[
+        str, typer.Option(help="permutation, or marginal (the one for add-remove).")
+    ] = "permutation",
+    release: Annotated[str, typer.Option(help="values, or the ranking alone.")] = "values",
+    k: Annotated[int | None, typer.Option(help="How many features a ranking has.")] = None,
+    background: Annotated[
+        Path | None, typer.Option(help="Released background (JSON) or public rows to draw from.")
+    ] = None,
+    clip: Annotated[float | None, typer.Option(help="Cap on one record's loss.")] = None,
+    mechanism: Mechanism = "auto",
+) -> Plan:
+    """How much the loss grows when the values of a feature are exchanged."""
+    return permutation_importance(
+        load_model(model),
+        scoring=scoring,  # type: ignore[arg-type]  # checked by the plan, with a sentence
+        repeats=repeats,
+        sampling=sampling,  # type: ignore[arg-type]
+        release=release,  # type: ignore[arg-type]
+        k=k,
+        background=None if background is None else read_rows(background),
+        clip=clip,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,  # type: ignore[arg-type]
+    )
 
 
 def ask_feature_interaction(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
-from discreet.errors import ArgumentError
+from discreet.cli.rows import read_rows
 from discreet.explain import (
     background,
     shap_dependence,
@@ -19,7 +18,6 @@ from discreet.explain import (
     shap_values,
 )
 from discreet.plans import Plan
-from discreet.session import Release
 
 QueryFile = Annotated[
     Path, typer.Option(help="The rows to explain: a JSON object or list of them, or a CSV file.")
@@ -145,20 +143,3 @@ def ask_background(
         delta=delta,
         mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
     )
-
-
-def read_rows(path: Path) -> Any:
-    """Return rows of a CSV file, of a JSON file, or of a saved release of a background."""
-    import pandas as pd
-
-    try:
-        if path.suffix.lower() == ".csv":
-            return pd.read_csv(path)
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ArgumentError(
-            f"rows must be a CSV or JSON file that can be read, got {path} ({type(error).__name__})."
-        ) from None
-    if isinstance(plain, dict) and "guarantee" in plain:
-        return Release.load(path).value
-    return plain

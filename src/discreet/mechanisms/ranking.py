@@ -32,7 +32,7 @@ from discreet.numerics import (
     check_positive,
     check_probability,
     check_whole,
-    from_units,
+    float_of_units,
     to_budget_units,
 )
 from discreet.randomness import IntArray, NoiseSource
@@ -179,7 +179,7 @@ def pick_share(kind: str, epsilon: float, delta: float, picks: int) -> tuple[flo
     Guarantees:
       - picks * share <= epsilon, or the sum of rhos converts to (epsilon, delta). [top-k]
     """
-    pure = float(from_units(to_budget_units(epsilon) // picks))
+    pure = float_of_units(to_budget_units(epsilon) // picks)
     check_positive("epsilon of one pick", pure, "Ask for a larger epsilon or for fewer picks.")
     if delta == 0 or picks == 1:
         return pure, 0.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
 from discreet.errors import ArgumentError
-from discreet.numerics import check_positive, check_whole, from_units, to_budget_units, up
+from discreet.numerics import check_positive, check_whole, float_of_units, to_budget_units, up
 from discreet.randomness import IntArray, NoiseSource, SelectionLaw
 
 FloatArray = NDArray[np.float64]
@@ -189,7 +189,7 @@ class TopK:
     @property
     def _share(self) -> float:
         """Epsilon of one step: whole units, so that k of them are never billed above epsilon."""
-        return float(from_units(to_budget_units(self.epsilon) // self.k))
+        return float_of_units(to_budget_units(self.epsilon) // self.k)
 
     @property
     def step(self) -> ExponentialMechanism | PermuteAndFlip:

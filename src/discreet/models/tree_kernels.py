@@ -29,7 +29,7 @@ _ROUND = 12
 
 
 @intrinsic
-def _lowest_bit(typing_context: Any, bits: Any) -> Any:
+def lowest_bit(typing_context: Any, bits: Any) -> Any:
     """Return the place of the lowest bit that is set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -70,7 +70,7 @@ def add_by_masks(
                         bits[i] &= full if column[i] <= limit else rest
             leaves = value[first_leaf[tree] : first_leaf[tree + 1]]
             for i in range(rows):
-                totals[start + i] += leaves[_lowest_bit(bits[i])]
+                totals[start + i] += leaves[lowest_bit(bits[i])]
 
 
 @njit(cache=True, nogil=True)

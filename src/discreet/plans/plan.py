@@ -18,7 +18,7 @@ from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
 from discreet.errors import AccessDenied, ArgumentError
-from discreet.numerics import check_positive, check_probability, down, from_units, to_units
+from discreet.numerics import check_positive, check_probability, float_of_units, to_units
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
@@ -257,12 +257,4 @@ def share_out(amount: float, weights: tuple[float, ...]) -> list[float]:
     units = to_units(amount)
     parts = [int(units * weight / sum(weights)) for weight in weights[1:]]
     parts.insert(0, units - sum(parts))
-    return [_billed_as(part) for part in parts]
-
-
-def _billed_as(units: int) -> float:
-    """Return the greatest float near ``units`` that is billed as no more than them."""
-    amount = float(from_units(units))
-    while to_units(amount) > units:
-        amount = down(amount, 1)
-    return amount
+    return [float_of_units(part) for part in parts]

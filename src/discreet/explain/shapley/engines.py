@@ -259,7 +259,7 @@ def choose_engine(
             if leaves is not None and _inside(leaves, model.bounds):
                 return TreeEngine(model, leaves, model.trees)
     masks = sample_masks(len(model.columns), _masks(coalitions, len(model.columns)), seed=seed)
-    return KernelEngine(model, model.bounds, _recognised(model, schema), masks)
+    return KernelEngine(model, model.bounds, recognised_form(model, schema), masks)
 
 
 def _masks(coalitions: int | None, features: int) -> int:
@@ -269,7 +269,7 @@ def _masks(coalitions: int | None, features: int) -> int:
     return 2**_ALL_UP_TO if features <= _ALL_UP_TO else _PER_FEATURE * features
 
 
-def _recognised(model: BoundModel, schema: Schema) -> Predictor:
+def recognised_form(model: BoundModel, schema: Schema) -> Predictor:
     """Return the model's own form if it is a network that agrees with it on public rows."""
     estimator, output, place = model.call.model, model.call.output, model.call.class_index
     named = hasattr(estimator, "feature_names_in_")

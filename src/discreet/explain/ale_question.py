@@ -1,0 +1,107 @@
+"""One question for accumulated effects: the points, who answers for which step, and the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet.data import VectorContribution
+from discreet.errors import ArgumentError
+from discreet.explain.ale_curve import Layout
+from discreet.explain.ale_steps import category_effects, count_weight, interval_effects, reach
+from discreet.mechanisms import Noise, NoiseName
+from discreet.models import BoundModel
+from discreet.parts import sum_stage
+from discreet.plans import Setting, Stage
+from discreet.schema import Category, Column, FloatArray
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the model; ``points`` is None as long as the edges are not known."""
+
+    feature: str
+    setting: Setting
+    model: BoundModel
+    points: FloatArray | None
+    intervals: int
+
+    @property
+    def column(self) -> Column:
+        """The public facts about the feature."""
+        return self.setting.schema[self.feature]
+
+    @property
+    def categories(self) -> int:
+        """The number of categories, zero for a number."""
+        return len(self.column) if isinstance(self.column, Category) else 0
+
+    @property
+    def steps(self) -> int:
+        """The greatest possible number of steps."""
+        return self.intervals if self.points is None else len(self.points) - 1
+
+    @property
+    def reach(self) -> float:
+        """How far the model can move over a step."""
+        return reach(self.model)
+
+    def weight(self, kind: str) -> float:
+        """Return what a record counts for under this law of noise."""
+        return count_weight(kind, self.setting.relation, self.reach, self.categories)
+
+    def contribution(self, points: FloatArray, kind: str) -> VectorContribution:
+        """Return what one record adds, given the points."""
+        weight = self.weight(kind)
+        if self.categories:
+            return category_effects(self.model, self.feature, points.astype(np.int64), weight)
+        return interval_effects(self.model, self.feature, points, self.steps, weight)
+
+    def layout(self, points: FloatArray) -> Layout:
+        """Return how steps, cells and points belong together."""
+        return Layout.of_categories(len(points)) if self.categories else Layout.of_intervals(points)
+
+    def cell_names(self, points: FloatArray) -> tuple[str, ...]:
+        """Return the names of categories or intervals."""
+        if isinstance(self.column, Category):
+            return tuple(self.column.labels[int(code)] for code in points)
+        names = [f"({a:.12g}, {b:.12g}]" for a, b in pairwise(points.tolist())]
+        return (f"[{names[0][1:]}", *names[1:])
+
+    def stage(self, epsilon: float, delta: float, mechanism: NoiseName) -> Stage[Noise]:
+        """Return the joint stage of moves and counts, with the less noisy of the laws allowed.
+
+        Edges that are still unknown are stood in for by even ones; no bound depends on them.
+        """
+        points = self.column.grid(self.intervals + 1) if self.points is None else self.points
+        kinds: list[NoiseName] = [mechanism]
+        if mechanism == "auto":
+            kinds = ["laplace", "gaussian"] if delta > 0 else ["laplace"]
+        found: list[Stage[Noise]] = []
+        for kind in kinds:
+            contribution = self.contribution(points, kind)
+            terms = {"epsilon": epsilon, "delta": delta}
+            try:
+                stage = sum_stage(
+                    "effects", contribution, self.setting, statement="ale", mechanism=kind, **terms
+                )
+            except ArgumentError:  # a delta too small for Gaussian noise, where the choice is ours
+                if not found:
+                    raise
+            else:
+                found.append(stage)
+        return min(found, key=lambda stage: stage.noise.std)
+
+
+def ordered_codes(column: Category, order: tuple[Any, ...] | None) -> list[int]:
+    """Return the codes of a category's values in their order."""
+    if len(column) < 2:
+        raise ArgumentError("feature must have at least two values, got a category with one.")
+    if order is None:
+        return list(range(len(column)))
+    if len(order) != len(column) or any(value not in order for value in column.values):
+        raise ArgumentError(f"order must hold each of {column.values!r} once, got {order!r}.")
+    return [column.values.index(value) for value in order]
