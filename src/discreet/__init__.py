@@ -23,6 +23,7 @@ _HOMES = {
     "Background": "discreet.explain",
     "Category": "discreet.schema",
     "Certificate": "discreet.certificates",
+    "Choice": "discreet.select",
     "Curve": "discreet.plans",
     "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.certificates",
@@ -35,15 +36,18 @@ _HOMES = {
     "Release": "discreet.session",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "Surface": "discreet.plans",
     "accumulated_effects": "discreet.explain",
     "any_curve": "discreet.explain",
     "any_ranking": "discreet.explain",
     "background": "discreet.explain",
+    "choose": "discreet.select",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
     "feature_interaction": "discreet.explain",
     "histogram": "discreet.tables",
     "partial_dependence": "discreet.explain",
+    "percentile": "discreet.select",
     "permutation_importance": "discreet.explain",
     "protect": "discreet.session",
     "report": "discreet.report",
@@ -85,10 +89,14 @@ if TYPE_CHECKING:
     from discreet.plans import Histogram as Histogram
     from discreet.plans import Plan as Plan
     from discreet.plans import Ranking as Ranking
+    from discreet.plans import Surface as Surface
     from discreet.report import report as report
     from discreet.schema import Category as Category
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
+    from discreet.select import Choice as Choice
+    from discreet.select import choose as choose
+    from discreet.select import percentile as percentile
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect

@@ -188,6 +188,6 @@ def test_demo_leaves_a_page(tmp_path: Path) -> None:
     told = answer("demo", "--out", "out", cwd=tmp_path)
     assert told["verified"] and told["refusal"].startswith("This plan costs epsilon=2.5")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count("data:image/png;base64,") == len(told["releases"]) == 10
+    assert page.count("data:image/png;base64,") == len(told["releases"]) == 12
     again = answer("demo", "--out", "out", cwd=tmp_path)
     assert again["remaining"] == told["remaining"], "the same demo again is free"

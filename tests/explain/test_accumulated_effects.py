@@ -100,7 +100,7 @@ def test_equals_a_plain_computation_below_the_noise(
     loans: pd.DataFrame, kind: str, relation: str, edges: str, feature: str
 ) -> None:
     model = MODELS[kind].fit(loans[NUMBERS].astype(float), loans["defaulted"])
-    plan = accumulated_effects(model, feature, edges=edges, epsilon=2e4)
+    plan = accumulated_effects(model, feature, edges=edges, limit=None, epsilon=2e4)
     curve = released(loans, numbers_schema(), plan, relation=relation)
     plain = plain_intervals(
         lambda rows: model.predict_proba(rows)[:, 1],
@@ -433,3 +433,24 @@ def test_result_is_drawn_with_band_and_rug() -> None:
         assert display.ax_.get_ylabel() == "accumulated effect on value"
         assert display.rug_ax_ is not None
     plt.close("all")
+
+
+def test_a_limit_from_public_rows_lowers_the_noise_and_hardly_moves_the_curve(loans: Any) -> None:
+    forest = MODELS["forest"].fit(loans[NUMBERS].astype(float), loans["defaulted"])
+    curves = {}
+    for limit in ("auto", None):
+        plan = accumulated_effects(
+            forest, "credit_score", intervals=8, edges="uniform", limit=limit, epsilon=2e4
+        )
+        curves[limit] = released(loans, numbers_schema(), plan)
+    exact = np.array(curves[None].y)
+    assert np.abs(np.array(curves["auto"].y) - exact).max() < 0.1 * np.ptp(exact)
+    setting = Setting(numbers_schema(), "replace-one", 1_000)
+    stds = [
+        accumulated_effects(forest, "credit_score", edges="uniform", limit=limit, epsilon=1.0)
+        .prepare(setting)
+        .stages[0]
+        .noise.std
+        for limit in ("auto", 0.05, None)
+    ]
+    assert stds[1] < stds[0] < 0.8 * stds[2]

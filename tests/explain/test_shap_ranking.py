@@ -84,7 +84,7 @@ def test_a_threshold_gives_a_stable_support_or_nothing(frame, model) -> None:
     assert clear.stable and set(clear.names) <= {"f0", "f1", "f2"} and clear.names[0] == "f0"
     assert clear.half_width > 0 and len(clear.values[0]) == len(clear.names)
     none = session.release(
-        dc.shap_ranking(model, QUERY, threshold=0.9, clip=0.5, epsilon=200, delta=1e-6)
+        dc.shap_ranking(model, QUERY, threshold=0.45, clip=0.5, epsilon=200, delta=1e-6)
     ).value
     assert none.stable and none.names == () and len(none.to_frame()) == 0
     unsure = session.release(
@@ -101,7 +101,7 @@ def test_rankings_are_saved_tabled_and_drawn(frame, model) -> None:
         {"k": 3, "mechanism": "laplace"},
         {"k": 2, "magnitudes": True},
         {"k": 2},
-        {"threshold": 0.9, "clip": 0.5, "delta": 1e-6},
+        {"threshold": 0.45, "clip": 0.5, "delta": 1e-6},
         {"threshold": 0.05, "delta": 1e-6, "epsilon": 0.01},
     ):
         release = session.release(dc.shap_ranking(model, QUERY, **{"epsilon": 100.0, **options}))

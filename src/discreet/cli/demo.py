@@ -10,8 +10,15 @@ import typer
 
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
+from discreet.explain import (
+    accumulated_effects,
+    partial_dependence,
+    permutation_importance,
+    shap_importance,
+    shap_ranking,
+    shap_values,
+)
 from discreet.explain import background as background_plan
-from discreet.explain import partial_dependence, shap_importance, shap_ranking, shap_values
 from discreet.plans import Attribution, Curve, Histogram, Plan, Ranking, Release
 from discreet.report import report
 from discreet.samples import loan_schema, loans
@@ -69,7 +76,7 @@ def demo_command(
 
 
 def explain_forest(session: Session, forest: Any) -> list[Release]:
-    """Explain a forest on one applicant and on all: 0.8 of the budget of 3."""
+    """Explain a forest on one applicant and on all: 1.2 of the budget of 3."""
     applicant = {name: APPLICANT[name] for name in NUMBERS}
     background = session.release(background_plan(epsilon=0.2))
     return [
@@ -77,6 +84,8 @@ def explain_forest(session: Session, forest: Any) -> list[Release]:
         session.release(shap_values(forest, applicant, epsilon=0.2, delta=1e-7)),
         background,
         session.release(shap_importance(forest, background=background, epsilon=0.2)),
+        session.release(accumulated_effects(forest, "credit_score", intervals=10, epsilon=0.3)),
+        session.release(permutation_importance(forest, release="ranking", k=3, epsilon=0.1)),
     ]
 
 
@@ -118,9 +127,9 @@ def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
     """Draw the exact curve; only example records may be shown so."""
     from threadpoolctl import threadpool_limits
 
-    if not isinstance(release.value, Curve):
-        return
     curve = release.value
+    if not isinstance(curve, Curve) or release.plan["kind"] != "partial_dependence":
+        return
     features = frame.drop(columns="defaulted")
     points = curve.x if curve.labels is None else curve.labels
     with threadpool_limits(1):  # boosted trees spin on idle threads
@@ -187,6 +196,6 @@ def _typical_noise(release: Release) -> str:
     value = release.value
     if isinstance(value, Curve):
         return f"± {float(np.median(np.subtract(value.high, value.low) / 2)):.3g}"
-    if isinstance(value, Histogram | Attribution):
+    if isinstance(value, Histogram | Attribution) and value.half_width is not None:
         return f"± {value.half_width:.3g}"
     return "by choice" if isinstance(value, Ranking) else "in its rows"

@@ -113,21 +113,31 @@ def ask_feature_interaction(
 
 
 def ask_partial_dependence(
-    feature: Annotated[str, typer.Argument(help="The column to vary.")],
+    features: Annotated[list[str], typer.Argument(help="The column to vary, or two of them.")],
     model: ModelFile,
     epsilon: Epsilon,
     delta: Delta = 0.0,
-    resolution: Annotated[int, typer.Option(help="Grid points.")] = 20,
-    rug: Annotated[bool, typer.Option(help="Release a histogram of the feature too.")] = True,
+    resolution: Annotated[
+        int | None, typer.Option(help="Grid points per feature: 20, or 10 of two features.")
+    ] = None,
+    grid: Annotated[str, typer.Option(help="uniform, or quantile (bought).")] = "uniform",
+    curve: Annotated[
+        str, typer.Option(help="whole, centred (level and shape apart) or auto.")
+    ] = "whole",
+    rug: Annotated[
+        bool | None, typer.Option(help="Release a histogram of a single feature too.")
+    ] = None,
     clip: Annotated[bool, typer.Option(help="Keep the curve inside the model's bounds.")] = True,
     smooth: Annotated[bool, typer.Option(help="Remove bends that noise explains.")] = False,
     mechanism: Mechanism = "auto",
 ) -> Plan:
-    """How a model's mean prediction moves with one feature."""
+    """How a model's mean prediction moves with one feature, or with two."""
     return partial_dependence(
         load_model(model),
-        feature,
+        features[0] if len(features) == 1 else tuple(features),
         resolution=resolution,
+        grid=grid,
+        curve=curve,
         rug=rug,
         clip=clip,
         smooth=smooth,

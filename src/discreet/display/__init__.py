@@ -5,6 +5,7 @@ from discreet.display.background import BackgroundDisplay
 from discreet.display.curve import CurveDisplay
 from discreet.display.histogram import HistogramDisplay
 from discreet.display.ranking import RankingDisplay
+from discreet.display.surface import SurfaceDisplay
 
 __all__ = [
     "AttributionDisplay",
@@ -12,5 +13,6 @@ __all__ = [
     "CurveDisplay",
     "HistogramDisplay",
     "RankingDisplay",
+    "SurfaceDisplay",
     "WaterfallDisplay",
 ]

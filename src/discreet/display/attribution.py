@@ -36,25 +36,22 @@ class AttributionDisplay:
         self.figure_ = self.ax_.figure
         colours = [LINE if value >= 0 else LOSS for value in values[order]]
         self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
-        self.ax_.errorbar(
-            values[order],
-            places,
-            xerr=found.half_width,
-            fmt="none",
-            ecolor=INK,
-            lw=1,
-            capsize=2,
-            label=f"noise, all within, {found.level:.0%} of the time" if found.half_width else None,
-        )
+        if found.half_width is not None:
+            self._draw_bands(values[order], places, found.half_width)
         self.ax_.set_yticks(places, [name_with_value(found, i, self.query) for i in order])
         self.ax_.invert_yaxis()
         self.ax_.axvline(0.0, color=INK, lw=0.8)
         self.ax_.set_xlabel(found.quantity)
         write_title(self.ax_, title)
         tidy(self.ax_)
-        if found.half_width:
-            self.ax_.legend(fontsize=8, frameon=False, loc="best")
         return self
+
+    def _draw_bands(self, values: Any, places: Any, width: float) -> None:
+        label = f"noise, all within, {self.attribution.level:.0%} of the time"
+        self.ax_.errorbar(
+            values, places, xerr=width, fmt="none", ecolor=INK, lw=1, capsize=2, label=label
+        )
+        self.ax_.legend(fontsize=8, frameon=False, loc="best")
 
 
 class WaterfallDisplay:
@@ -63,7 +60,8 @@ class WaterfallDisplay:
     def __init__(self, attribution: Attribution, *, query: int = 0) -> None:
         if attribution.base_values is None or attribution.predictions is None:
             raise ArgumentError(
-                "A waterfall must have a prediction to lead to, got importances. Use plot()."
+                "A waterfall must have a prediction to lead to, got importances or a sealed query. "
+                "Use plot()."
             )
         _check_query(query, len(attribution.values))
         self.attribution, self.query = attribution, query
@@ -82,8 +80,10 @@ class WaterfallDisplay:
         self.figure_ = self.ax_.figure
         colours = [LINE if step >= 0 else LOSS for step in steps]
         self.ax_.barh(places, steps, left=starts, color=colours, alpha=0.8, height=0.7)
-        bands = np.minimum(found.half_width, 1e300)
-        self.ax_.errorbar(ends, places, xerr=bands, fmt="none", ecolor=INK, lw=0.8, capsize=2)
+        if found.half_width is not None:
+            self.ax_.errorbar(
+                ends, places, xerr=found.half_width, fmt="none", ecolor=INK, lw=0.8, capsize=2
+            )
         self.ax_.plot(np.repeat(ends, 2)[:-1], np.repeat(places, 2)[1:], color=INK, lw=0.6, ls=":")
         self.ax_.axvline(found.base_values[self.query], color=INK, lw=0.8, ls="--")
         self.ax_.axvline(found.predictions[self.query], color=INK, lw=0.8)

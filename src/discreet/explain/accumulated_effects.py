@@ -21,10 +21,11 @@ import numpy as np
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import NoisySteps, accumulate, even_error
 from discreet.explain.ale_question import Question, ordered_codes
+from discreet.explain.shap_clipping import Clip
 from discreet.mechanisms import Noise, NoiseName
 from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_whole
+from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import NoisyMean, build_histogram, count_stage, partition
 from discreet.parts.quantiles import quantile_stage
 from discreet.plans import (
@@ -60,6 +61,7 @@ class AccumulatedEffectsPlan(Plan):
         rug: bool,
         smooth: bool,
         clip: bool,
+        limit: Clip,
         epsilon: float,
         delta: float,
         mechanism: NoiseName,
@@ -70,7 +72,10 @@ class AccumulatedEffectsPlan(Plan):
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
         self.model, self.feature, self.intervals, self.edges = model, feature, intervals, edges
         self.order = None if order is None else tuple(_plain(value) for value in order)
+        if limit is not None and limit != "auto":
+            check_positive("limit", limit, "Or use limit='auto', or limit=None for the whole range.")
         self.rug, self.smooth, self.clip, self.mechanism = rug, smooth, clip, mechanism
+        self.limit: Clip = limit
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
@@ -83,6 +88,7 @@ class AccumulatedEffectsPlan(Plan):
             "rug": self.rug,
             "smooth": self.smooth,
             "clip": self.clip,
+            "limit": self.limit,
             "mechanism": self.mechanism,
         }
 
@@ -138,8 +144,10 @@ class AccumulatedEffectsPlan(Plan):
                 delta=delta["rug"],
                 mechanism=self.mechanism,
             )
-        effects = question.stage(epsilon["effects"], delta["effects"], self.mechanism)
-        return _EffectsRelease(self, question, effects, edges, rug)
+        promise = (epsilon["effects"], delta["effects"], self.mechanism)
+        if not buys or self.limit != "auto":  # else the limit waits for the edges
+            question = question.limited(self.limit)
+        return _EffectsRelease(self, question, question.stage(*promise), promise, edges, rug)
 
 
 @dataclass(frozen=True)
@@ -149,6 +157,7 @@ class _EffectsRelease:
     plan: AccumulatedEffectsPlan
     question: Question
     effects: Stage[Noise]
+    promise: tuple[float, float, NoiseName]
     edges: Stage[QuantileNoise] | None
     rug: Stage[Noise] | None
 
@@ -165,37 +174,26 @@ class _EffectsRelease:
 
     def finish(self, releaser: Releaser) -> Curve:
         """Ask for edges and rug, then for the effects between these edges; divide and accumulate."""
-        points, stage, counts = self.question.points, self.effects, None
         early: list[Stage[Perturbation]] = [s for s in (self.edges, self.rug) if s is not None]
         answers = releaser.answer(*early) if early else []
+        question, stage, points, counts = self.question, self.effects, self.question.points, None
         if points is None:
-            ends = self.question.column.grid(2)
+            ends = question.column.grid(2)
             points = np.unique(np.concatenate([ends, answers[0]]))
-            # Only what is summed depends on the edges; its bounds and its noise do not.
-            contribution = self.question.contribution(points, stage.noise.name)
-            stage = replace(stage, contribution=contribution)
+            # The edges are public now: moves between them are clipped where public rows say, and the
+            # stage keeps its promise with less noise.
+            question = replace(question, points=points).limited(self.plan.limit)
+            stage = question.stage(*self.promise)
             counts = answers[1] if self.rug is not None else None
-        noisy = self._steps(releaser.answer(stage)[0], len(points))
+        noisy = _steps(question, stage.noise, releaser.answer(stage)[0])
         curve = accumulate(
             noisy,
-            self.question.layout(points),
+            question.layout(points),
             level=_LEVEL,
-            smooth=self.plan.smooth and not self.question.categories,
+            smooth=self.plan.smooth and not question.categories,
             clip=self.plan.clip,
         )
         return self._curve(points, curve, self._histogram(points, noisy, counts))
-
-    def _steps(self, answer: FloatArray, points: int) -> NoisySteps:
-        """Take the vector apart; intervals that edges left out have no coordinates here."""
-        sums, counts = answer[: self.question.steps], answer[self.question.steps :]
-        weight = self.question.weight(self.effects.noise.name)
-        return NoisySteps(
-            sums=sums[: points - 1],
-            counts=counts[: points if self.question.categories else points - 1] / weight,
-            noise=self.effects.noise,
-            weight=weight,
-            reach=self.question.reach,
-        )
 
     def _histogram(
         self, points: FloatArray, noisy: NoisySteps, counts: FloatArray | None
@@ -237,6 +235,18 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
+    """Take the vector apart: sums of moves, and weighted counts."""
+    weight = question.weight(noise.name)
+    return NoisySteps(
+        sums=answer[: question.steps],
+        counts=answer[question.steps :] / weight,
+        noise=noise,
+        weight=weight,
+        reach=question.reach,
+    )
+
+
 def accumulated_effects(
     model: Any,
     feature: str,
@@ -247,6 +257,7 @@ def accumulated_effects(
     rug: bool = True,
     smooth: bool = False,
     clip: bool = True,
+    limit: Clip = "auto",
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
@@ -267,17 +278,20 @@ def accumulated_effects(
       rug: show a private histogram of the feature, for a tenth of epsilon beside quantile edges; in
         all other cases the counts of the intervals or categories serve, at no cost.
       smooth: let intervals borrow from their neighbours what noise hides (free; numbers).
-      clip: keep every step inside the model's range (free).
+      clip: keep every step inside what one record may move by (free).
+      limit: bound on how far one record's prediction may move over a step: less noise for a bias where
+        records exceed it. ``auto`` takes what is best on rows drawn from the schema, None the range.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta edges are cheaper, and Gaussian noise is allowed.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise on the effects.
 
     Steps with few records are shrunk to zero (or, smoothed, to their neighbours) by what is known of
-    the noise; the band of a step that the noise hides spans all the model could do there.
+    the noise; the band of a step that the noise hides spans all that ``limit`` lets it be.
 
     Guarantees:
-      - A record adds one move within the output's range and one count, so both are released as one
-        vector: L1 2 (r + w), L2 2 r for a count's weight w up to r under replace-one. [ale]
+      - A record adds one move within r (``limit``, or the output's range) and one count, so both are
+        released as one vector: L1 2 (r + w), L2 2 r for a count's weight w up to r under
+        replace-one. [ale]
       - Edges are differentially private, and no bound depends on them. [quantiles] [ale]
     """
     if not isinstance(feature, str):
@@ -293,6 +307,7 @@ def accumulated_effects(
         rug,
         smooth,
         clip,
+        limit,
         epsilon,
         delta,
         mechanism,

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from discreet.data import VectorContribution
+from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import Layout
 from discreet.explain.ale_steps import category_effects, count_weight, interval_effects, reach
+from discreet.explain.shap_clipping import Clip, public_rows
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel
 from discreet.parts import sum_stage
 from discreet.plans import Setting, Stage
 from discreet.schema import Category, Column, FloatArray
 
+_ROOM, _LEAST = 1.25, 0.05
+
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the model; ``points`` is None as long as the edges are not known."""
+    """What is asked of the model; ``points`` is None as long as the edges are not known.
+
+    ``limit`` is what one record's move over a step is clipped to; the output's range if None.
+    """
 
     feature: str
     setting: Setting
     model: BoundModel
     points: FloatArray | None
     intervals: int
+    limit: float | None = None
 
     @property
     def column(self) -> Column:
@@ -46,8 +54,8 @@ class Question:
 
     @property
     def reach(self) -> float:
-        """How far the model can move over a step."""
-        return reach(self.model)
+        """How far a record's answer may move over a step."""
+        return reach(self.model) if self.limit is None else self.limit
 
     def weight(self, kind: str) -> float:
         """Return what a record counts for under this law of noise."""
@@ -57,8 +65,31 @@ class Question:
         """Return what one record adds, given the points."""
         weight = self.weight(kind)
         if self.categories:
-            return category_effects(self.model, self.feature, points.astype(np.int64), weight)
-        return interval_effects(self.model, self.feature, points, self.steps, weight)
+            codes = points.astype(np.int64)
+            return category_effects(self.model, self.feature, codes, weight, self.limit)
+        return interval_effects(self.model, self.feature, points, self.steps, weight, self.limit)
+
+    def limited(self, limit: Clip) -> Question:
+        """Return the question with moves clipped: to a number, or to what public rows show.
+
+        ``auto`` is a quarter above the longest move of rows drawn from the schema, over these very
+        points; a twentieth of the range at the least, in case private rows move where those do not.
+        """
+        if limit is None:
+            return self
+        whole = reach(self.model)
+        if limit != "auto":
+            return replace(self, limit=min(limit, whole))
+        columns = self.model.columns
+        block = Block(0, columns, public_rows(self.setting.schema, columns))
+        moves = self.contribution(self._stand_in, "laplace").compute(block)[:, : self.steps]
+        longest = float(np.abs(np.nan_to_num(moves)).max())
+        return replace(self, limit=min(whole, max(_ROOM * longest, _LEAST * whole)))
+
+    @property
+    def _stand_in(self) -> FloatArray:
+        """Points, or even ones as long as the edges are not known."""
+        return self.column.grid(self.intervals + 1) if self.points is None else self.points
 
     def layout(self, points: FloatArray) -> Layout:
         """Return how steps, cells and points belong together."""
@@ -76,7 +107,7 @@ class Question:
 
         Edges that are still unknown are stood in for by even ones; no bound depends on them.
         """
-        points = self.column.grid(self.intervals + 1) if self.points is None else self.points
+        points = self._stand_in
         kinds: list[NoiseName] = [mechanism]
         if mechanism == "auto":
             kinds = ["laplace", "gaussian"] if delta > 0 else ["laplace"]

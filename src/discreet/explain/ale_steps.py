@@ -45,12 +45,18 @@ def count_weight(kind: str, relation: Relation, reach: float, categories: int) -
 
 
 def interval_effects(
-    model: BoundModel, feature: str, edges: FloatArray, size: int, weight: float
+    model: BoundModel,
+    feature: str,
+    edges: FloatArray,
+    size: int,
+    weight: float,
+    limit: float | None = None,
 ) -> VectorContribution:
     """Return what one record adds: f(right edge) - f(left edge) and a count, in its interval's place.
 
     Moves stand in the first ``size`` coordinates, weighted counts in the others; there may be fewer
-    intervals than ``size``. The first interval holds its left edge, every one its right edge.
+    intervals than ``size``. The first interval holds its left edge, every one its right edge. Moves are
+    clipped to ``limit``, the range of the output if it is left out.
 
     Guarantees:
       - The certificate holds whatever the edges are. [ale]
@@ -64,17 +70,22 @@ def interval_effects(
         vectors[rows, size + cell] = weight
         return vectors
 
-    proven = certify_intervals(size, reach(model), weight)
-    return _contribution(model, compute, proven)
+    most = reach(model) if limit is None else limit
+    return _contribution(model, compute, certify_intervals(size, most, weight), most)
 
 
 def category_effects(
-    model: BoundModel, feature: str, codes: NDArray[np.int64], weight: float
+    model: BoundModel,
+    feature: str,
+    codes: NDArray[np.int64],
+    weight: float,
+    limit: float | None = None,
 ) -> VectorContribution:
     """Return what one record adds: how the model moves from the category before it, and to the next.
 
     The step between two neighbours is answered by the records of both, as in Apley's ALEPlot.
-    ``codes`` are all categories in their order; steps come first, then a weighted count of each.
+    ``codes`` are all categories in their order; steps come first, then a weighted count of each. Moves
+    are clipped to ``limit``, the range of the output if it is left out.
 
     Guarantees:
       - The certificate holds for every order. [ale]
@@ -94,7 +105,8 @@ def category_effects(
         vectors[np.arange(len(block)), last + cell] = weight
         return vectors
 
-    return _contribution(model, compute, certify_categories(len(codes), reach(model), weight))
+    most = reach(model) if limit is None else limit
+    return _contribution(model, compute, certify_categories(len(codes), most, weight), most)
 
 
 def certify_intervals(size: int, reach: float, weight: float) -> Certificate:
@@ -147,7 +159,7 @@ def certify_categories(count: int, reach: float, weight: float) -> Certificate:
 
 
 def _contribution(
-    model: BoundModel, compute: Callable[[Block], FloatArray], proven: Certificate
+    model: BoundModel, compute: Callable[[Block], FloatArray], proven: Certificate, limit: float
 ) -> VectorContribution:
     # A move is a difference of two answers, so what one answer may move by counts twice.
     if model.foreign and model.grain == 0:
@@ -155,7 +167,7 @@ def _contribution(
     return VectorContribution(
         columns=model.columns,
         size=proven.size,
-        region=Box(-reach(model), reach(model)),
+        region=Box(-limit, limit),
         fill=0.0,
         compute=compute,
         foreign=model.foreign,

@@ -130,9 +130,9 @@ class Background(Result):
             base_values=(base,) * len(queries),
             predictions=tuple(engine.predict(encoded).tolist()),
             data=queries.shown(bound.columns),
-            half_width=0.0,
+            half_width=None,
             level=1.0,
-            noise_std=0.0,
+            noise_std=None,
             quantity=f"SHAP value against the released background ({self.kind})",
         )
 

@@ -12,6 +12,8 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,13 +24,15 @@ from discreet.schema import Category, FloatArray, Number, Schema
 
 MOST_QUERIES = 1_000
 Named = dict[str, Any]
-Row = Named | tuple[float, ...]
+Row = Named | tuple[Any, ...]
 
 
 class Queries:
     """Rows to explain, as given: plain values by name, or numbers in the model's order."""
 
     def __init__(self, rows: Sequence[Row], most: int = MOST_QUERIES) -> None:
+        if not rows:
+            raise ArgumentError("x must have at least one row, got none.")
         check_whole("the number of rows", len(rows), 1, most, "Ask for several plans instead.")
         self._rows = list(rows)
 
@@ -128,20 +132,20 @@ def read_queries(x: Any, most: int = MOST_QUERIES) -> Queries:
     if isinstance(x, Sequence) and x and all(isinstance(row, Mapping) for row in x):
         return Queries([_plain_row(row) for row in x], most)
     try:
-        array = np.atleast_2d(np.asarray(x, dtype=np.float64))
+        array = np.atleast_2d(np.asarray([] if x is None else x, dtype=np.float64))
     except (TypeError, ValueError):
         array = np.empty((0, 0, 0))
-    if array.ndim != 2:
+    if x is None or array.ndim != 2:
         raise ArgumentError(
             "x must be a mapping, a data frame or numbers in the order of the model's columns, "
             f"got {type(x).__name__}."
         )
-    return Queries([tuple(row) for row in array.tolist()], most)
+    return Queries([tuple(map(_plain_value, row)) for row in array.tolist()], most)
 
 
-def _from_code(column: Number | Category, value: float) -> Any:
+def _from_code(column: Number | Category, value: float | None) -> Any:
     """Return the value behind a number of an array, in which categories are codes."""
-    if isinstance(column, Category) and value in range(len(column)):
+    if isinstance(column, Category) and value is not None and value in range(len(column)):
         return column.values[int(value)]
     return value
 
@@ -151,13 +155,16 @@ def _plain_row(row: Mapping[Any, Any]) -> Named:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value JSON can hold; NaN of any kind is None."""
+    """Return a value JSON can hold; what is missing, of any kind, is None."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool | int | str) or plain is None:
         return plain
-    if isinstance(plain, float):
-        return None if math.isnan(plain) else plain
-    return None if plain != plain else str(plain)
+    if isinstance(plain, Real | Decimal):
+        number = float(plain)
+        if math.isinf(number):
+            raise ArgumentError("x must hold finite numbers, got an infinite one. Clip it.")
+        return None if math.isnan(number) else number
+    return None if type(plain).__name__ in ("NAType", "NaTType") else str(plain)
 
 
 def _check_values(name: str, column: Number | Category, given: Any) -> None:

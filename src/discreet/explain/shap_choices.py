@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.certificates import Box
 from discreet.explain.shap_parts import LEVEL, Explained
 from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
+from discreet.parts import NoisyMean, noisy_mean
 from discreet.plans import Perturbation, Ranking, Releaser, Stage
 from discreet.schema import FloatArray
 
@@ -33,13 +35,13 @@ class RankingRelease:
         answers = releaser.answer(*first)
         rows = self._rows(answers)
         picks = answers[0][:, :, 0].astype(int)
-        values = self._values(releaser, picks, rows)
+        values = self._values(releaser, picks, answers)
         return Ranking(
             features=self.explained.features,
             order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
             gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.kind == "laplace" else None,
-            values=values,
-            half_width=None if self.values is None else _band(self.values.noise, rows),
+            values=None if values is None else _nested(values.values, picks.shape),
+            half_width=None if values is None else values.half_width,
             level=LEVEL,
             expected_loss=None if self._unknown_size else self.ranking.noise.std / rows,
             mechanism=self.ranking.noise.name,
@@ -54,15 +56,22 @@ class RankingRelease:
             return float(self.explained.rows)
         return 1.0 if self.size is None else max(float(answers[1][0]), 1.0)
 
-    def _values(
-        self, releaser: Releaser, picks: Any, rows: float
-    ) -> tuple[tuple[float, ...], ...] | None:
+    def _values(self, releaser: Releaser, picks: Any, answers: list[FloatArray]) -> NoisyMean | None:
         if self.values is None:
             return None
         places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
         noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
         (noisy,) = releaser.answer(replace(self.values, noise=noise))
-        return tuple(map(tuple, (noisy / rows).reshape(picks.shape).tolist()))
+        reach = self.explained.contribution.region.magnitude
+        return noisy_mean(
+            noisy,
+            noise.noise,
+            rows=self.explained.rows,
+            noisy_size=None if self.size is None else float(answers[1][0]),
+            size_noise=None if self.size is None else self.size.noise,
+            region=Box(-reach, reach),
+            level=1 - (1 - LEVEL) / len(noisy),
+        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,10 @@ def picked_stage(
 def _band(noise: PickedNoise, rows: float) -> float:
     """Return what noise on all picked values stays within at once."""
     return noise.noise.half_width(1 - (1 - LEVEL) / len(noise.places)) / rows
+
+
+def _nested(values: FloatArray, shape: tuple[int, ...]) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, values.reshape(shape).tolist()))
 
 
 def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:

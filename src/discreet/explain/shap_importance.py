@@ -21,10 +21,11 @@ from discreet.explain.shap_clipping import (
     choose_clip,
     clip_vectors,
     clipped,
+    mixed_rows,
     public_rows,
 )
 from discreet.explain.shap_parts import LEVEL, read_background
-from discreet.explain.shapley.engines import Engine, choose_engine
+from discreet.explain.shapley.engines import Engine, KernelEngine, choose_engine
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
@@ -123,11 +124,11 @@ class ShapImportancePlan(Plan):
             return noise.std
 
         rows = public_rows(setting.schema, engine.model.columns)
+        rows = np.concatenate([rows, mixed_rows(rows, background)])
         return choose_clip(
             np.abs(engine.against(background)(rows)),
             engine.certify_rows(background),
             "l2",
-            rows=setting.rows,
             noise_of=noise_of,
         )
 
@@ -189,7 +190,8 @@ def importance_contribution(
         region=Box(0.0, proven.sensitivity("linf", "add-remove")),
         fill=0.0,
         compute=compute,
-        foreign=engine.foreign,
+        # A matrix product over many rows may round a row with the rows beside it: the lattice pays.
+        foreign=engine.foreign or isinstance(engine, KernelEngine),
         grain=engine.grain,
         proven=proven,
     )

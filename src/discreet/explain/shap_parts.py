@@ -7,6 +7,7 @@ which may move by a radius; no row of the table is read, its budget pays.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box, Certificate
+from discreet.certificates import Box, Certificate, Relation
 from discreet.data import SealedContribution, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError, ModelError
@@ -28,6 +29,7 @@ from discreet.explain.shap_clipping import (
     clip_vectors,
     clipped,
     common_clip,
+    mixed_rows,
     public_rows,
 )
 from discreet.explain.shapley.engines import (
@@ -40,8 +42,8 @@ from discreet.explain.shapley.engines import (
 from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
 from discreet.models import BoundModel, Model
 from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Setting
-from discreet.schema import FloatArray, Number, Schema
+from discreet.plans import Release, Result, Setting
+from discreet.schema import Column, FloatArray, Number, Schema
 
 Protects = Literal["background", "query"]
 
@@ -109,7 +111,9 @@ class Question:
         """Return the arguments as plain data; a sealed query leaves a token that says nothing."""
         plain: dict[str, Any] = {"model": self.model.describe(), "protects": self.protects}
         if isinstance(self.queries, SealedQueries):
+            assert self.background is not None
             plain |= {"x": self.token, "radius": _plain_radius(self.radius)}
+            plain["background"] = f"rows {self.background.digest[:16]}"
         else:
             plain["x"] = self.queries.to_json()
         return plain | {"coalitions": self.coalitions, "seed": self.seed}
@@ -186,6 +190,7 @@ class Question:
             base_values=np.full(count, base),
             rows=1,
             protects=f"one value of the query, moved by at most {radius}",
+            relation="replace-one",
         )
 
 
@@ -204,6 +209,12 @@ class Explained:
     base_values: FloatArray | None
     rows: int | None
     protects: str
+    relation: Relation | None = None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the query is what is protected."""
+        return isinstance(self.contribution, SealedContribution)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -285,13 +296,13 @@ def _clips(
         return [clip] * len(queries)
     assert noise_of is not None
     tried = queries[:: -(-len(queries) // _TRIED)]
-    vectors = engine.of_queries(tried)(public_rows(setting.schema, engine.model.columns))
+    public = public_rows(setting.schema, engine.model.columns)
+    vectors = engine.of_queries(tried)(public)
     found = [
         choose_clip(
-            vectors[:, place],
+            np.concatenate([vectors[:, place], _near(engine, query, public)]),
             engine.certify(query, centred=centred),
             norm,
-            rows=setting.rows,
             noise_of=noise_of,
         )
         for place, query in enumerate(tried)
@@ -299,10 +310,16 @@ def _clips(
     return found if len(tried) == len(queries) else [common_clip(found)] * len(queries)
 
 
+def _near(engine: Engine, query: FloatArray, public: FloatArray) -> FloatArray:
+    """Return the vectors of rows that share values with the query."""
+    mixed = mixed_rows(public, query[None, :])
+    return np.asarray(engine.of_queries(query[None, :])(mixed)[:, 0])
+
+
 def read_background(rows: Any) -> Queries:
     """Return public rows to explain against: a frame, an array, or a released background."""
-    value = getattr(rows, "value", rows)  # a release holds its background
-    return read_queries(getattr(value, "rows", value), most=MOST_BACKGROUND)
+    value = rows.value if isinstance(rows, Release) else rows
+    return read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
 
 
 def _certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
@@ -328,16 +345,29 @@ def _sealed_reach(engine: Engine, background: FloatArray) -> float:
 
 
 def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:
-    """Return how far each value of the query may move; its whole range if nothing is said."""
-    widths = []
-    for name in columns:
-        column = schema[name]
-        whole = column.high - column.low if isinstance(column, Number) else len(column) - 1.0
-        given = radius.get(name) if isinstance(radius, Mapping) else radius
-        if given is not None:
-            check_positive("radius", given, "It is in the units of the column.")
-        widths.append(max(whole if given is None else min(float(given), whole), 1e-12))
-    return np.array(widths)
+    """Return how far each encoded value of the query may move; its whole range if nothing is said.
+
+    A category may become any other. A value on a ladder is rounded to a rung after it moved, so that
+    it may move by one rung more than fits into the radius.
+    """
+    if isinstance(radius, Mapping) and (strange := [n for n in radius if n not in columns]):
+        raise ArgumentError(
+            f"radius must name columns the model uses ({', '.join(columns)}), got {strange[0]!r}."
+        )
+    return np.array([_width(name, schema[name], radius) for name in columns])
+
+
+def _width(name: str, column: Column, radius: Any) -> float:
+    given = radius.get(name) if isinstance(radius, Mapping) else radius
+    if given is not None:
+        check_positive("radius", given, "It is in the units of the column.")
+    if not isinstance(column, Number):
+        return max(len(column) - 1.0, 1e-12)
+    whole = column.high - column.low
+    if given is None:
+        return whole
+    rungs = 0.0 if column.step is None else column.step * (math.floor(given / column.step) + 1)
+    return min(max(float(given), rungs), whole)
 
 
 def _shown(radius: Any) -> str:

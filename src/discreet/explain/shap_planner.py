@@ -1,7 +1,8 @@
 """Which way is best for many queries: one by one, in one batch, or from a background paid once.
 
-All errors follow from public facts: the calibrated noise, and for the background a simulation on rows
-drawn from the schema with the noise the release would have.
+All errors follow from public facts: the calibrated noise, and for backgrounds a simulation on a table
+drawn from the schema with noise as large as the release would have. Losses of choices by a mechanism
+are worst cases, those of a background are simulated means: a background has to win clearly.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.explain.background import background
+from discreet.data import PrivateTable, Summand, add_up
+from discreet.explain.background import Background, background
 from discreet.explain.shapley.engines import Engine
 from discreet.mechanisms.ranking import pick_share, worst_loss
-from discreet.models.output_bounds import Ranges
-from discreet.plans import Setting, Way
-from discreet.randomness import public_generator
+from discreet.plans import Perturbation, Setting, Stage, Way
+from discreet.randomness import IntArray, SimulatedNoise
+from discreet.schema import FloatArray
 
 NoiseOf = Callable[[float, float, int], float]
 
-_BACKGROUND = "background(kind='mean') once, then free (value function: f at the mean)"
-_SIMULATED_ROWS = 400
+_SIMULATED_ROWS = 2_000
 _SIMULATED_QUERIES = 8
-_SIMULATIONS = 6
+_SIMULATIONS = 3
 _PUBLIC_SEED = 20_260_415
 
 
@@ -42,7 +43,7 @@ def ways_to_rank(
 
     ``moved`` is how far a record moves a coordinate of the sum.
     """
-    measure = "attribution lost by a wrong choice"
+    measure = "attribution lost by a wrong choice" + _unit(setting)
     rows = setting.rows or 1
     candidates, picks = engine.features, queries * k
 
@@ -57,9 +58,7 @@ def ways_to_rank(
         for kind in ("exponential", "permute-and-flip"):
             share = pick_share(kind, epsilon, delta, picks)[0]
             ways.append(Way(f"{kind}, accountant zcdp or one batch", loss(kind, share), measure))
-    if setting.rows is not None:
-        error = simulate_background(engine, setting, epsilon, delta)[1]
-        ways.append(Way(_BACKGROUND, error, measure))
+    ways += background_ways(engine, setting, epsilon, delta, measure, ranked=True)
     return _recommended(ways)
 
 
@@ -70,42 +69,84 @@ def ways_to_measure(
 
     ``noise_std(epsilon, delta, queries)`` returns the noise on a value of that many queries at once.
     """
-    measure = "noise on an attribution"
+    measure = "error of an attribution" + _unit(setting)
     ways = [
         Way("one by one, accountant basic", noise_std(epsilon / queries, delta / queries, 1), measure),
         Way("one batch", noise_std(epsilon, delta, queries), measure),
     ]
-    if setting.rows is not None:
-        error = simulate_background(engine, setting, epsilon, delta)[0]
-        ways.append(Way(_BACKGROUND, error, measure))
+    ways += background_ways(engine, setting, epsilon, delta, measure, ranked=False)
     return _recommended(ways)
 
 
-def simulate_background(
-    engine: Engine, setting: Setting, epsilon: float, delta: float
-) -> tuple[float, float]:
-    """Return root mean square error and mean loss of a top-1 choice with a noisy mean background.
+def background_ways(
+    engine: Engine, setting: Setting, epsilon: float, delta: float, measure: str, *, ranked: bool
+) -> list[Way]:
+    """Return both kinds of background, released once, as ways; none if the rows' number is private."""
+    if setting.rows is None:
+        return []
+    ways = []
+    for kind in ("sample", "mean"):
+        rms, lost = simulate_background(kind, engine, setting, epsilon, delta)
+        name = f"background(kind={kind!r}) once, then free (simulated)"
+        ways.append(Way(name, lost if ranked else rms, measure))
+    return ways
 
-    The table is public: rows drawn from the schema. Only the noise's size depends on the real one, and
-    only through its public number of rows.
+
+def simulate_background(
+    kind: str, engine: Engine, setting: Setting, epsilon: float, delta: float
+) -> tuple[float, float]:
+    """Return root mean square error and mean loss of a top-1 choice, explained with a background.
+
+    The truth are interventional values on a public table: rows drawn from the schema. It has fewer
+    rows than the real one and, to make up for it, more epsilon: the noise on a share is the same.
     """
     assert setting.rows is not None
-    plan = background(kind="mean", epsilon=epsilon, delta=delta)
-    noise = plan.prepare(setting).stages[0].noise.std / setting.rows
-    draw = public_generator(_PUBLIC_SEED)
-    columns = engine.model.columns
-    drawn = setting.schema.draw(_SIMULATED_ROWS + _SIMULATED_QUERIES)
-    rows = drawn[:, [setting.schema.position(name) for name in columns]]
-    queries, mean = rows[_SIMULATED_ROWS:], rows[:_SIMULATED_ROWS].mean(axis=0, keepdims=True)
-    ends = Ranges.of(setting.schema, columns)
-    scales = noise * (ends.high - ends.low) / 2
-    exact = engine.against(mean)(queries)
-    shifted = [mean + draw.normal(size=mean.shape) * scales for _ in range(_SIMULATIONS)]
-    noisy = [engine.against(np.clip(row, ends.low, ends.high))(queries) for row in shifted]
+    schema, columns = setting.schema, engine.model.columns
+    rows = min(setting.rows, _SIMULATED_ROWS)
+    drawn = schema.draw(rows + _SIMULATED_QUERIES)
+    places = [schema.position(name) for name in columns]
+    table, queries = drawn[:rows], drawn[rows:][:, places]
+    exact = engine.against(np.ascontiguousarray(table[:, places]))(queries)
+    plan = background(kind, epsilon=epsilon * setting.rows / rows, delta=delta)
+    program = plan.prepare(Setting(schema, "replace-one", rows))
+    import pandas as pd
+
+    decoded = {name: schema[name].decode(table[:, i]) for i, name in enumerate(schema)}
+    releaser = _PublicReleaser(PrivateTable(pd.DataFrame(decoded), schema))
+    noisy = []
+    for _ in range(_SIMULATIONS):
+        found = program.finish(releaser)
+        assert isinstance(found, Background)
+        own = [found.columns.index(name) for name in columns]
+        noisy.append(engine.against(found.encoded(schema)[:, own])(queries))
     rms = math.sqrt(float(np.mean([(values - exact) ** 2 for values in noisy])))
     best, place = np.abs(exact).max(axis=1), np.arange(len(exact))
     lost = [best - np.abs(exact)[place, np.argmax(np.abs(v), axis=1)] for v in noisy]
     return rms, float(np.mean(lost))
+
+
+class _PublicReleaser:
+    """Answers about public rows with seeded noise, adding them up once."""
+
+    def __init__(self, table: PrivateTable) -> None:
+        self._table, self._noise = table, SimulatedNoise(_PUBLIC_SEED)
+        self._sums: dict[tuple[int, float], IntArray] = {}
+
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
+        """Return the noisy answers of the stages."""
+        for stage in stages:
+            place = (id(stage.contribution), stage.noise.step)
+            if place not in self._sums:
+                summand = Summand(stage.contribution, stage.noise.step)
+                (self._sums[place],) = add_up(self._table, [summand])
+        return [
+            stage.noise.release(self._sums[id(stage.contribution), stage.noise.step], self._noise)
+            for stage in stages
+        ]
+
+
+def _unit(setting: Setting) -> str:
+    return "" if setting.rows is not None else " times the number of records"
 
 
 def _recommended(ways: Sequence[Way]) -> tuple[Way, ...]:

@@ -100,11 +100,13 @@ class ShapRankingPlan(Plan):
         )
         unit = "attribution" + (" times number of records" if explained.rows is None else "")
         errors = {f"{unit} lost by a wrong choice": noise.std / explained.setting_rows}
-        return Program(release.stages, release.finish, errors, explained.protects)
+        return Program(release.stages, release.finish, errors, explained.protects, explained.relation)
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to rank for many queries with this plan's budget."""
         explained = self._explain(setting, self.question)
+        if explained.sealed:
+            return ()
         return ways_to_rank(
             explained.engine,
             setting,
@@ -117,6 +119,8 @@ class ShapRankingPlan(Plan):
 
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
         """Return gaps and the chance of a right answer, for the curator alone."""
+        if self.threshold is not None:
+            raise ArgumentError("plan must have k instead of a threshold to be diagnosed.")
 
         def ranked(seed: int) -> Ranked:
             question = replace(self.question, seed=seed)
@@ -140,7 +144,9 @@ class ShapRankingPlan(Plan):
             )
             return noise.std
 
-        return question.prepare(setting, centred=False, clip=self.clip, norm="linf", noise_of=noise_of)
+        # A threshold speaks of whole attributions, not of clipped ones.
+        clip = None if self.threshold is not None and self.clip == "auto" else self.clip
+        return question.prepare(setting, centred=False, clip=clip, norm="linf", noise_of=noise_of)
 
     def _shares(self, explained: Explained) -> dict[str, float]:
         """Split epsilon between the choices, the values of what is chosen, and a private size."""
@@ -167,6 +173,12 @@ class ShapRankingPlan(Plan):
                 "threshold must be left out under add-remove, where the number of records it is "
                 f"multiplied by is private, got {threshold!r}. Use k."
             )
+        reach = explained.contribution.region.magnitude
+        if threshold >= reach:
+            raise ArgumentError(
+                f"threshold must be below what an attribution can be here, {reach:.4g}, "
+                f"got {threshold!r}. Lower it, or raise clip."
+            )
         tested, measured = share_out(self.epsilon, (1.0, 1.0))
         certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
         linf = certificate.sensitivity("linf", terms["relation"])
@@ -178,7 +190,9 @@ class ShapRankingPlan(Plan):
         assert values is not None
         release = SupportRelease(explained, Stage("support", explained.contribution, test), values)
         errors = {"distance from the threshold that passes": test.std / explained.rows}
-        return Program((release.support, values), release.finish, errors, explained.protects)
+        return Program(
+            (release.support, values), release.finish, errors, explained.protects, explained.relation
+        )
 
 
 def _check_threshold(threshold: float, delta: float, question: Question) -> None:
@@ -220,7 +234,8 @@ def shap_ranking(
       k: how many features, best first.
       magnitudes: release noisy attributions of the chosen features too, for half of epsilon.
       threshold: instead of k: all features whose absolute attribution exceeds this public number, with
-        noisy values, if that set is stable (else nothing); needs a delta.
+        noisy values, if that set is stable (else nothing); needs a delta. ``clip="auto"`` then means
+        no clip.
       clip: bound on one record's attribution of one feature, in the unit of the output: better choices
         for a bias where records exceed it; ``auto`` and None as for ``shap_values``.
       coalitions: see ``shap_values``.

@@ -84,11 +84,13 @@ class ShapValuesPlan(Plan):
         stages = (values,) if size is None else (values, size)
         error = "attribution times number of records" if private_size else "attribution"
         errors = {error: values.noise.std / explained.setting_rows}
-        return Program(stages, release.finish, errors, explained.protects)
+        return Program(stages, release.finish, errors, explained.protects, explained.relation)
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to explain many queries with this plan's budget."""
         explained = self._explain(setting)
+        if explained.sealed:
+            return ()
         one = explained.contribution.certificate.restrict(len(explained.features))
 
         def noise_std(epsilon: float, delta: float, count: int) -> float:

@@ -1,5 +1,7 @@
 """Noise and selection: a certificate in, a value out, an event for the accountant."""
 
+from discreet.mechanisms.dampening import LocalDampening
+from discreet.mechanisms.inverse_sensitivity import InverseSensitivity
 from discreet.mechanisms.noise import (
     GaussianNoise,
     LaplaceNoise,
@@ -18,6 +20,8 @@ from discreet.mechanisms.selection import (
     PermuteAndFlip,
     TopK,
 )
+from discreet.mechanisms.smooth_joint import JointSmoothMax
+from discreet.mechanisms.smooth_max import SmoothNoisyMax
 from discreet.mechanisms.support import SupportTest
 
 __all__ = [
@@ -25,7 +29,10 @@ __all__ = [
     "ExponentialMechanism",
     "GapChoice",
     "GaussianNoise",
+    "InverseSensitivity",
+    "JointSmoothMax",
     "LaplaceNoise",
+    "LocalDampening",
     "Noise",
     "NoiseName",
     "NoisyMax",
@@ -33,6 +40,7 @@ __all__ = [
     "PickedNoise",
     "RankingName",
     "RankingNoise",
+    "SmoothNoisyMax",
     "SupportTest",
     "TopK",
     "count_noise",

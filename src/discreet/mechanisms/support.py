@@ -85,7 +85,7 @@ class SupportTest:
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return one for every coordinate above and zero for the others, or all NaN."""
-        noise = int(source.laplace(1.0 / self.epsilon, 1)[0])
+        noise = int(source.laplace(up(1.0 / self.epsilon), 1)[0])
         if self.distance(raw_steps) + noise <= self.limit:
             return np.full(len(raw_steps), np.nan)
         return (np.abs(raw_steps) > self.threshold).astype(np.float64)

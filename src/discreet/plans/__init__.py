@@ -14,7 +14,7 @@ from discreet.plans.plan import (
     share_out,
 )
 from discreet.plans.release import Release
-from discreet.plans.results import Curve, Histogram, Result
+from discreet.plans.results import Curve, Histogram, Result, Surface
 
 __all__ = [
     "Attribution",
@@ -31,6 +31,7 @@ __all__ = [
     "Result",
     "Setting",
     "Stage",
+    "Surface",
     "Way",
     "share_out",
 ]

@@ -26,8 +26,9 @@ class Attribution(Result):
         sum; None for importances.
       predictions: f(x) of every query; None if there is no query.
       data: the queries as they were given, None if they are protected or there are none.
-      half_width: how far noise may be from each value; every one of them is within its own at once
-        with probability ``level``.
+      half_width: how far noise may be from each value, all of them at once with probability
+        ``level``; it speaks of noise alone, not of what a clip or a noisy background does. None if
+        no noise was added to the values themselves.
       level: see ``half_width``.
       noise_std: standard deviation of the noise on one value.
       quantity: what a value measures.
@@ -38,9 +39,9 @@ class Attribution(Result):
     base_values: tuple[float, ...] | None
     predictions: tuple[float, ...] | None
     data: tuple[tuple[Any, ...], ...] | None
-    half_width: float
+    half_width: float | None
     level: float
-    noise_std: float
+    noise_std: float | None
     quantity: str
 
     def to_array(self) -> FloatArray:
@@ -59,8 +60,9 @@ class Attribution(Result):
                 frame.insert(0, "query", number)
             frames.append(frame)
         frame = pd.concat(frames, ignore_index=True)
-        frame["low"] = frame["value"] - self.half_width
-        frame["high"] = frame["value"] + self.half_width
+        if self.half_width is not None:
+            frame["low"] = frame["value"] - self.half_width
+            frame["high"] = frame["value"] + self.half_width
         return frame
 
     def ranking(self, k: int = 1, query: int = 0) -> tuple[str, ...]:
@@ -83,16 +85,24 @@ class Attribution(Result):
             raise ArgumentError(
                 "to_shap must find the package shap, got none. Install discreet[shap]."
             ) from None
-        values = self.to_array()
+        values, width = self.to_array(), self.half_width
         one = len(values) == 1
         return shap.Explanation(
             values=values[0] if one else values,
             base_values=_shaped(self.base_values, one),
-            data=None if self.data is None else np.array(self.data[0] if one else self.data, object),
+            data=self._data(one),
             feature_names=list(self.features),
-            lower_bounds=(values - self.half_width)[0] if one else values - self.half_width,
-            upper_bounds=(values + self.half_width)[0] if one else values + self.half_width,
+            lower_bounds=None if width is None else (values[0] if one else values) - width,
+            upper_bounds=None if width is None else (values[0] if one else values) + width,
         )
+
+    def _data(self, one: bool) -> Any:
+        """Return the queries as floats if they all are numbers, as shap's plots like them."""
+        if self.data is None:
+            return None
+        numbers = all(isinstance(v, int | float) or v is None for row in self.data for v in row)
+        found = np.array(self.data, dtype=np.float64 if numbers else object)
+        return found[0] if one else found
 
     def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0, top: int = 15) -> Any:
         """Draw one query's bars with noise bands, the largest ``top`` features first."""

@@ -132,13 +132,15 @@ class Program:
     ``stages`` are all events that may happen, so that the plan can be priced before a row is read;
     ``finish`` asks the releaser for them, later ones adaptively if it likes, and builds the result.
     ``expected_error`` names, in the result's own unit, how far noise moves it (one standard
-    deviation). ``protects`` says whose data the guarantee speaks of.
+    deviation). ``protects`` says whose data the guarantee
+    speaks of, and ``relation`` how its neighbours differ, if not as the table's.
     """
 
     stages: tuple[Stage[Perturbation], ...]
     finish: Callable[[Releaser], Result]
     expected_error: Mapping[str, float]
     protects: str = "one record of the table"
+    relation: Relation | None = None
 
     def cost(self, accountant: Accountant) -> Amount:
         """Return what the whole program takes from a budget."""

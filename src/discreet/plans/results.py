@@ -157,6 +157,58 @@ class Curve(Result):
         return cls(**built, rug=None if rug is None else Histogram(**_each_tuples(rug)))
 
 
+@dataclass(frozen=True)
+class Surface(Result):
+    """A noisy surface over the values of two features.
+
+    Attributes:
+      features: the columns on the horizontal and on the vertical axis.
+      x: grid points of the first feature; for a category its codes.
+      y: grid points of the second feature.
+      labels: names of the grid points of either feature if it is a category, else None.
+      values: noisy values after free post-processing, one row per point of ``x``.
+      low: lower end of the noise band of each value.
+      high: upper end of the noise band.
+      level: every exact value is inside its band with this probability.
+      noise_std: standard deviation of the noise on a value.
+      quantity: what ``values`` measure.
+    """
+
+    features: tuple[str, str]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    labels: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
+    values: tuple[tuple[float, ...], ...]
+    low: tuple[tuple[float, ...], ...]
+    high: tuple[tuple[float, ...], ...]
+    level: float
+    noise_std: float
+    quantity: str
+
+    def to_array(self) -> FloatArray:
+        """Return the values, one row per point of ``x`` and one column per point of ``y``."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell: its point on both axes, the noisy value and the band."""
+        import pandas as pd
+
+        points = [
+            own if names is None else names
+            for own, names in zip((self.x, self.y), self.labels, strict=True)
+        ]
+        frame = pd.MultiIndex.from_product(points, names=self.features).to_frame(index=False)
+        for name, matrix in (("value", self.values), ("low", self.low), ("high", self.high)):
+            frame[name] = np.ravel(matrix)
+        return frame
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw a heat map; the colour bar states the noise."""
+        from discreet.display import SurfaceDisplay
+
+        return SurfaceDisplay(self).plot(ax, title=title)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(entry) for name, entry in value.items()}

@@ -5,6 +5,7 @@ Families with results of their own are imported here, so that ``Release.load`` k
 
 from discreet.explain import Background as _Background  # noqa: F401
 from discreet.plans import Release
+from discreet.select import Choice as _Choice  # noqa: F401
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.protect import protect
 from discreet.session.session import Session

@@ -128,8 +128,9 @@ class Session:
             raise AccessDenied(
                 "diagnose must be called by the owner, got an analyst's session. Its facts are exact."
             )
-        (asked,) = _as_list(plan)
-        return asked.diagnose(self._setting, self._exact_sums)
+        if not isinstance(plan, Plan):
+            raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
+        return plan.diagnose(self._setting, self._exact_sums)
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
@@ -261,7 +262,7 @@ class Session:
         return Guarantee(
             epsilon=plan.epsilon,
             delta=sum(stage.noise.delta for stage in program.stages),
-            relation=self._setting.relation,
+            relation=program.relation or self._setting.relation,
             statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
             assumptions=tuple(dict.fromkeys(a for c in certificates for a in c.assumptions)),
             certified=all(c.certified for c in certificates) and not self.simulation,

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.certificates import Box, Certificate
+from discreet.errors import ArgumentError
 from discreet.explain.shapley.bounds import bound_exact, bound_masks, centre, rounding_error
 from discreet.explain.shapley.coalitions import MaskSet, sample_masks
 from discreet.explain.shapley.importance_bounds import bound_rows_exact, bound_rows_masks
@@ -258,7 +259,13 @@ def choose_engine(
             leaves = bound_trees(model.trees)
             if leaves is not None and _inside(leaves, model.bounds):
                 return TreeEngine(model, leaves, model.trees)
-    masks = sample_masks(len(model.columns), _masks(coalitions, len(model.columns)), seed=seed)
+    features = len(model.columns)
+    if coalitions is not None and coalitions < min(2 * features, 2**features - 2):
+        raise ArgumentError(
+            f"coalitions must be at least {2 * features} for {features} features, got {coalitions}: "
+            "fewer leave the regression without a unique solution. Ask for more."
+        )
+    masks = sample_masks(features, _masks(coalitions, features), seed=seed)
     return KernelEngine(model, model.bounds, recognised_form(model, schema), masks)
 
 

@@ -1,0 +1,109 @@
+"""What one record adds to partial dependence: the model's answers with features set to grid points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.certificates import Box
+from discreet.data import VectorContribution
+from discreet.data.blocks import Block
+from discreet.explain.pdp_grids import cells_of
+from discreet.explain.pdp_trees import TreeGrid
+from discreet.models import BoundModel, LinearForm
+from discreet.schema import FloatArray
+
+Curves = Callable[[Block], FloatArray]
+
+_CALL_ROWS = 2**15
+"""A model is called with at most about this many rows at once."""
+
+
+def curve_contribution(
+    model: BoundModel, feature: str | tuple[str, ...], *grids: FloatArray
+) -> VectorContribution:
+    """Return what one record adds: its curve of predictions, measured from the middle of the bounds.
+
+    For two features it is a surface, flat, the second feature fastest.
+
+    Guarantees:
+      - Every coordinate lies within half the output's range of zero. [pdp]
+    """
+    half = (model.bounds.high - model.bounds.low) / 2
+    features = (feature,) if isinstance(feature, str) else feature
+    return VectorContribution(
+        columns=model.columns,
+        size=int(np.prod([len(grid) for grid in grids])),
+        region=Box(-half, half),
+        fill=0.0,
+        compute=record_curves(model, features, grids),
+        foreign=model.foreign,
+        grain=model.grain,
+    )
+
+
+def record_curves(
+    model: BoundModel, features: tuple[str, ...], grids: tuple[FloatArray, ...]
+) -> Curves:
+    """Return how curves are computed: fused for linear models and trees, else by calls of the model.
+
+    Answers are not clipped, and NaN where the model fails.
+    """
+    places = [model.columns.index(name) for name in features]
+    if model.linear is not None:
+        return _of_linear(model.linear, places, grids, model.fill)
+    if model.trees is not None:
+        return _of_trees(TreeGrid.of(model.trees, places, grids), model.fill)
+    return _of_calls(model, places, cells_of(grids))
+
+
+def _of_linear(
+    form: LinearForm, places: list[int], grids: tuple[FloatArray, ...], fill: float
+) -> Curves:
+    weights = form.weights[places]
+    shifts = (cells_of(grids) * weights).sum(axis=1)
+
+    def compute(block: Block) -> FloatArray:
+        rest = form.scores(block.values)
+        for place, weight in zip(places, weights, strict=True):
+            rest -= weight * block.values[:, place]
+        vectors = form.shifted(rest, shifts)
+        vectors -= fill
+        return vectors
+
+    return compute
+
+
+def _of_trees(grid: TreeGrid, fill: float) -> Curves:
+    def compute(block: Block) -> FloatArray:
+        vectors = grid.predict(block.values)
+        vectors -= fill
+        return vectors
+
+    return compute
+
+
+def _of_calls(model: BoundModel, places: list[int], cells: FloatArray) -> Curves:
+    def compute(block: Block) -> FloatArray:
+        vectors = np.empty((len(block), len(cells)), order="F")
+        points = max(1, min(len(cells), _CALL_ROWS // len(block)))
+        rows = _stacked(block.values, points)
+        for start in range(0, len(cells), points):
+            values = cells[start : start + points]
+            part = rows[: len(values) * len(block)]
+            for place, column in zip(places, values.T, strict=True):
+                part[:, place] = np.repeat(column, len(block))
+            answers = model.answer(part).reshape(len(values), len(block))
+            np.subtract(answers.T, model.fill, out=vectors[:, start : start + points])
+        return vectors
+
+    return compute
+
+
+def _stacked(values: FloatArray, times: int) -> FloatArray:
+    """Return the rows written below each other ``times`` times, column by column in memory."""
+    rows = np.empty((times * len(values), values.shape[1]), order="F")
+    for column in range(values.shape[1]):
+        rows[:, column] = np.tile(values[:, column], times)
+    return rows

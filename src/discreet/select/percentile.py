@@ -1,0 +1,221 @@
+"""Private percentiles: a value of a public grid, chosen by how many edits it is away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.certificates import Bounds, Certificate
+from discreet.data import ROWS_CAP, CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.mechanisms.dampening import PARTS, LocalDampening
+from discreet.numerics import check_choice, check_finite, up
+from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray, Number
+from discreet.select.choose import build_choice
+from discreet.select.chooser import CHOICES, ChoiceName, ChoiceNoise, Chooser, decide
+from discreet.select.order_statistics import (
+    PercentileDistances,
+    Standing,
+    nearest,
+    read_percentile,
+    value_sensitivities,
+)
+from discreet.select.results import Choice
+
+GRID = 1_024
+"""How many candidates a column's range has if none are given."""
+
+_MOST_CANDIDATES = 2**20
+_UNIT = "records from the percentile"
+_BY_OTHER_SCORES = ("inverse-sensitivity", "local-dampening")
+
+PercentileName = ChoiceName | Literal["inverse-sensitivity", "local-dampening"]
+PERCENTILE_CHOICES = (*CHOICES, *_BY_OTHER_SCORES)
+
+
+@dataclass(frozen=True)
+class PercentileChoice(ChoiceNoise):
+    """A choice by counts on the grid; ``release`` returns the index and the noisy lead, if any.
+
+    Guarantees:
+      - One edit moves every score by at most one, of any kind. [percentile-distance]
+        [signed-distance] [inverse-sensitivity] [dampening] [value-sensitivity]
+    """
+
+    measure: PercentileDistances
+    asked: str
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.asked if self.asked in _BY_OTHER_SCORES else self.chooser.kind
+
+    def standing(self, raw_counts: IntArray) -> Standing:
+        """Return what the choice looks at."""
+        standing = self.measure.standing(raw_counts)
+        if self.asked == "inverse-sensitivity":
+            return replace(standing, scores=-self.measure.distances(raw_counts))
+        if self.asked == "local-dampening":
+            size = len(raw_counts)
+            off = np.abs(np.arange(size) - standing.winner)
+            dampening = LocalDampening(self.epsilon, size - 1)
+            admissible = value_sensitivities(raw_counts, self.measure, size)
+            return replace(standing, scores=dampening.scores(-off, admissible))
+        return standing
+
+    def law(self, counts: IntArray) -> FloatArray:
+        """Return the exact law of the chosen candidate."""
+        return self.chooser.law(self.standing(counts))
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the index and the lead."""
+        return self.chooser.draw(self.standing(raw_counts), source)
+
+
+def decide_percentile(
+    asked: str, size: int, epsilon: float, delta: float, rows: float
+) -> tuple[Chooser, dict[str, float]]:
+    """Return the mechanism and the worst expected errors, in records from the percentile."""
+    if asked not in _BY_OTHER_SCORES:
+        return decide(asked, size, epsilon, delta, 1, rows)
+    chooser, errors = decide("exponential", size, epsilon, delta, 1, rows)
+    if asked == "inverse-sensitivity":
+        return chooser, {asked: errors["exponential"], **errors}
+    # Dampened values say nothing of the number of records in between.
+    return replace(chooser, sensitivity=PARTS), {asked: rows, **errors}
+
+
+def certify_distances(candidates: int) -> Certificate:
+    """Return the certificate of the signed distances of all candidates."""
+    bound = Bounds(float(candidates), up(math.sqrt(candidates), 1), 1.0)
+    return Certificate(
+        ("percentile-distance", "signed-distance"),
+        candidates,
+        {"replace-one": bound, "add-remove": bound},
+    )
+
+
+class PercentilePlan(Plan):
+    """See ``percentile``."""
+
+    kind = "percentile"
+
+    def __init__(
+        self,
+        column: str,
+        p: float,
+        candidates: tuple[float, ...] | None,
+        epsilon: float,
+        delta: float,
+        mechanism: PercentileName,
+    ) -> None:
+        super().__init__(epsilon, delta)
+        check_choice("mechanism", mechanism, PERCENTILE_CHOICES)
+        if not isinstance(column, str):
+            raise ArgumentError(f"column must be the name of one column, got {column!r}.")
+        self.column, self.p, self.share = column, float(p), read_percentile(p)
+        self.candidates, self.mechanism = candidates, mechanism
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the question as plain data."""
+        return {
+            "column": self.column,
+            "p": self.p,
+            "candidates": None if self.candidates is None else list(self.candidates),
+            "mechanism": self.mechanism,
+        }
+
+    def grid(self, setting: Setting) -> FloatArray:
+        """Return the public candidates."""
+        column = setting.schema[self.column]
+        if not isinstance(column, Number):
+            raise ArgumentError(f"column must be numeric, got {self.column!r}. Use choose.")
+        if self.candidates is None:
+            return column.grid(GRID)
+        if self.candidates[0] < column.low or self.candidates[-1] > column.high:
+            raise ArgumentError(
+                f"candidates must lie between {column.low:g} and {column.high:g}, the bounds of "
+                f"{self.column!r}, got {self.candidates[0]:g} to {self.candidates[-1]:g}."
+            )
+        return np.array(self.candidates)
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the candidates and pick a mechanism."""
+        grid = self.grid(setting)
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return nearest(grid, block[self.column])
+
+        contribution = CellContribution((self.column,), len(grid), index)
+        most = float(setting.rows or ROWS_CAP)
+        chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
+        noise = PercentileChoice(
+            certify_distances(len(grid)),
+            chooser,
+            1.0,
+            errors,
+            PercentileDistances(self.share, setting.relation),
+            self.mechanism,
+        )
+        stage = Stage("percentile", contribution, noise)
+
+        def finish(releaser: Releaser) -> Choice:
+            (drawn,) = releaser.answer(stage)
+            return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
+
+        return Program((stage,), finish, {_UNIT: noise.std})
+
+
+def percentile(
+    column: str,
+    p: float,
+    *,
+    candidates: Sequence[float] | None = None,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: PercentileName = "auto",
+) -> PercentilePlan:
+    """Plan the value below or at which ``p`` percent of the records lie.
+
+    Args:
+      column: a numeric column.
+      p: above 0 and at most 100; the rank is ceil(p n / 100).
+      candidates: public values to choose from; every record counts at the nearest. Left out: the
+        column's ladder, or 1,024 points across its range.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
+      mechanism: ``exponential`` (on these scores: shifted local dampening), ``permute-and-flip``,
+        ``laplace``, ``stability``, ``smooth-...``, or ``auto``; see ``choose``. Besides,
+        ``inverse-sensitivity``, which leaves out how safe the answer is, and ``local-dampening`` of the
+        distance in value.
+
+    Guarantees:
+      - Scores are exact distances in edits; they move by at most one per edit. [percentile-distance]
+        [signed-distance]
+      - Every mechanism keeps (epsilon, delta). [exponential] [permute-and-flip] [free-gap] [snm-exact]
+
+    >>> percentile("age", 50, epsilon=0.5)
+    percentile(column='age', p=50.0, candidates=None, mechanism='auto', epsilon=0.5)
+    """
+    return PercentilePlan(column, p, _listed(candidates), epsilon, delta, mechanism)
+
+
+def _listed(candidates: Sequence[float] | None) -> tuple[float, ...] | None:
+    if candidates is None:
+        return None
+    for entry in candidates:
+        check_finite("A candidate", entry)
+    listed = tuple(sorted({float(entry) for entry in candidates}))
+    if not 2 <= len(listed) <= _MOST_CANDIDATES:
+        raise ArgumentError(
+            f"candidates must be 2 to {_MOST_CANDIDATES} different numbers, got {len(listed)}."
+        )
+    return listed
