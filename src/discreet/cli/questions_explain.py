@@ -134,10 +134,10 @@ def ask_partial_dependence(
     """How a model's mean prediction moves with one feature, or with two."""
     return partial_dependence(
         load_model(model),
-        features[0] if len(features) == 1 else tuple(features),
+        features[0] if len(features) == 1 else tuple(features),  # type: ignore[arg-type]
         resolution=resolution,
         grid=grid,
-        curve=curve,
+        curve=curve,  # type: ignore[arg-type]
         rug=rug,
         clip=clip,
         smooth=smooth,
