@@ -200,7 +200,7 @@ NONSENSE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("nonsense", NONSENSE, ids=str)
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda value: type(value).__name__)
 def test_nonsense_counts_as_the_middle_or_as_a_tie(frame, nonsense: Any) -> None:
     def curve(table: pd.DataFrame) -> Any:
         return nonsense if table["u"].iloc[0] == frame["u"].iloc[0] else np.ones(4)
