@@ -11,6 +11,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
+from discreet.data import companion_rows
+from discreet.data.blocks import BLOCK_ROWS
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from tests.oracles.releaser import SimulatedReleaser
@@ -154,3 +156,12 @@ def test_a_background_of_noise_claims_no_band() -> None:
     found = session.release(dc.background(epsilon=1.0)).value.explain(model, frame[:2])
     assert found.half_width is None and "low" not in found.to_frame()
     assert found.to_shap().data.dtype == float and found.plot_waterfall().figure_ is not None
+
+
+def test_what_a_model_call_moves_is_paid_as_often_as_it_shows() -> None:
+    schema = dc.Schema({name: dc.Number(0, 1) for name in "abc"})
+    model = dc.Model(lambda rows: rows.sum(axis=1) / 3, bounds=(0, 1), name="mean")
+    plan = dc.shap_values(model, [0.5, 0.5, 0.5], clip=None, epsilon=1.0)
+    contribution = plan.prepare(Setting(schema, "replace-one", 9)).stages[0].contribution
+    assert contribution.foreign and 1.9 < contribution.gain < 2.01  # Shapley's rows sum to two
+    assert companion_rows(contribution, "replace-one") == 3 * BLOCK_ROWS  # rounded up

@@ -33,6 +33,7 @@ class VectorContribution:
         differently in the last bits with other rows in the block, may warn and may print; it runs
         alone, on one thread, with its output dropped, and the certificate pays for the last bits.
       grain: how far an answer may move with other rows in the block, if more than one lattice step.
+      gain: how many times over a change of a model's answer shows in a coordinate.
       proven: a certificate of the exact sum that says more than the region does; clipping to the
         region moves no two vectors apart, so it stays true.
     """
@@ -44,6 +45,7 @@ class VectorContribution:
     compute: Callable[[Block], FloatArray]
     foreign: bool = False
     grain: float = 0.0
+    gain: float = 1.0
     proven: Certificate | None = None
 
     @property

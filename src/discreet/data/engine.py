@@ -7,6 +7,7 @@ workers, and any machine that takes some of the blocks.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -51,14 +52,16 @@ class Summand:
 
 
 def companion_rows(contribution: Contribution, relation: Relation) -> int:
-    """Return how many other rows' rounding one record can flip through a shared model call.
+    """Return how many steps one record can move others' rounding by through a shared model call.
 
     Under replace-one only rows of the same block; under add-remove all later rows move up by one
-    place and may fall into other blocks. [lattice]
+    place and may fall into other blocks. An answer that moves by less than one step moves a
+    coordinate by less than ``gain`` of them. [lattice]
     """
     if not contribution.foreign:
         return 0
-    return BLOCK_ROWS if relation == "replace-one" else ROWS_CAP
+    rows = BLOCK_ROWS if relation == "replace-one" else ROWS_CAP
+    return rows * math.ceil(getattr(contribution, "gain", 1.0))
 
 
 def add_up(

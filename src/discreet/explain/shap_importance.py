@@ -193,6 +193,7 @@ def importance_contribution(
         # A matrix product over many rows may round a row with the rows beside it: the lattice pays.
         foreign=engine.foreign or isinstance(engine, KernelEngine),
         grain=engine.grain,
+        gain=engine.gain,
         proven=proven,
     )
 

@@ -278,6 +278,7 @@ def query_contribution(
         compute=compute,
         foreign=engine.foreign,
         grain=engine.grain,
+        gain=engine.gain,
         proven=reduce(Certificate.stack, proven),
     )
 

@@ -67,8 +67,13 @@ class Engine(ABC):
 
     @property
     def grain(self) -> float:
-        """How far a coordinate moves with the rows beside a record."""
+        """How far a prediction moves with the rows beside a record, beyond the last bits."""
         return 0.0
+
+    @property
+    def gain(self) -> float:
+        """How many times over a change of a prediction shows in a coordinate."""
+        return 1.0
 
     @property
     @abstractmethod
@@ -205,9 +210,13 @@ class KernelEngine(Engine):
 
     @property
     def grain(self) -> float:
-        """See ``Engine``: the model's own, through the operator."""
-        heaviest = float(np.abs(self.masks.operator).sum(axis=1).max())
-        return up(self.model.grain * heaviest) if self.foreign and self.model.grain else 0.0
+        """See ``Engine``: the model's own; ``gain`` takes it through the operator."""
+        return self.model.grain if self.foreign else 0.0
+
+    @property
+    def gain(self) -> float:
+        """See ``Engine``: the operator's heaviest row."""
+        return up(float(np.abs(self.masks.operator).sum(axis=1).max()))
 
     def of_queries(self, queries: FloatArray) -> Vectors:
         """See ``Engine``."""
