@@ -50,7 +50,7 @@ _HOMES = {
     "percentile": "discreet.select",
     "permutation_importance": "discreet.explain",
     "protect": "discreet.session",
-    "report": "discreet.report",
+    "report": "discreet.reporting",
     "samples": "discreet.samples",
     "shap_baseline": "discreet.explain",
     "shap_dependence": "discreet.explain",
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from discreet.plans import Plan as Plan
     from discreet.plans import Ranking as Ranking
     from discreet.plans import Surface as Surface
-    from discreet.report import report as report
+    from discreet.reporting import report as report
     from discreet.schema import Category as Category
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema

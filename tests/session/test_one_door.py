@@ -51,7 +51,7 @@ def test_only_the_engine_opens_rows_and_only_the_session_runs_the_engine() -> No
 
 @pytest.mark.refutes("one-door")
 def test_a_second_door_is_seen() -> None:
-    planted = {**project(), "discreet.report.peek": "from discreet.data.rows import open_rows"}
+    planted = {**project(), "discreet.reporting.peek": "from discreet.data.rows import open_rows"}
     assert doors(planted) != ALLOWED
 
 

@@ -20,7 +20,7 @@ from discreet.explain import (
 )
 from discreet.explain import background as background_plan
 from discreet.plans import Attribution, Curve, Histogram, Plan, Ranking, Release
-from discreet.report import report
+from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
 from discreet.tables import histogram

@@ -13,7 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.data import PrivateTable, Summand, add_up
+from discreet.data import Summand
+from discreet.data.blocks import Block
+from discreet.data.engine import sum_block
 from discreet.explain.background import Background, background
 from discreet.explain.shapley.engines import Engine
 from discreet.mechanisms.ranking import pick_share, worst_loss
@@ -109,10 +111,7 @@ def simulate_background(
     exact = engine.against(np.ascontiguousarray(table[:, places]))(queries)
     plan = background(kind, epsilon=epsilon * setting.rows / rows, delta=delta)
     program = plan.prepare(Setting(schema, "replace-one", rows))
-    import pandas as pd
-
-    decoded = {name: schema[name].decode(table[:, i]) for i, name in enumerate(schema)}
-    releaser = _PublicReleaser(PrivateTable(pd.DataFrame(decoded), schema))
+    releaser = _PublicReleaser(Block(0, tuple(schema), np.asfortranarray(table)))
     noisy = []
     for _ in range(_SIMULATIONS):
         found = program.finish(releaser)
@@ -128,8 +127,8 @@ def simulate_background(
 class _PublicReleaser:
     """Answers about public rows with seeded noise, adding them up once."""
 
-    def __init__(self, table: PrivateTable) -> None:
-        self._table, self._noise = table, SimulatedNoise(_PUBLIC_SEED)
+    def __init__(self, block: Block) -> None:
+        self._block, self._noise = block, SimulatedNoise(_PUBLIC_SEED)
         self._sums: dict[tuple[int, float], IntArray] = {}
 
     def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
@@ -138,7 +137,7 @@ class _PublicReleaser:
             place = (id(stage.contribution), stage.noise.step)
             if place not in self._sums:
                 summand = Summand(stage.contribution, stage.noise.step)
-                (self._sums[place],) = add_up(self._table, [summand])
+                (self._sums[place],) = sum_block(self._block, [summand])
         return [
             stage.noise.release(self._sums[id(stage.contribution), stage.noise.step], self._noise)
             for stage in stages

@@ -1,5 +1,5 @@
 """Self-contained HTML pages of releases."""
 
-from discreet.report.page import Page, report
+from discreet.reporting.page import Page, report
 
 __all__ = ["Page", "report"]

@@ -125,5 +125,5 @@ def _line(entry: dict[Any, Any]) -> dict[str, Any]:
 def _template() -> Any:
     from jinja2 import Environment, PackageLoader
 
-    environment = Environment(loader=PackageLoader("discreet.report", "templates"), autoescape=True)
+    environment = Environment(loader=PackageLoader("discreet.reporting", "templates"), autoescape=True)
     return environment.get_template("page.html")
