@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 
 from discreet.schema import Category, Number, Schema
@@ -18,3 +21,11 @@ def tiny_schema() -> Schema:
         },
         target="paid",
     )
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close what a test drew: pyplot keeps figures until somebody does."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
