@@ -10,7 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import discreet as dc
-from discreet.cli.demo import APPLICANT, NUMBERS, draw_truth, train_forest, train_model
+from discreet.cli.demo import draw_truth
+from discreet.cli.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
 from discreet.explain.shapley import tree_values
 from discreet.models import tree_ensemble
 

@@ -8,32 +8,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from discreet.cli.demo_questions import ask_all, train_forest, train_model
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
-from discreet.explain import (
-    accumulated_effects,
-    partial_dependence,
-    permutation_importance,
-    shap_importance,
-    shap_ranking,
-    shap_values,
-)
-from discreet.explain import background as background_plan
-from discreet.plans import Attribution, Curve, Histogram, Plan, Ranking, Release
+from discreet.explain import partial_dependence
+from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
 from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
-from discreet.tables import histogram
 
-NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
-APPLICANT = {
-    "age": 31,
-    "income": 28_000,
-    "loan": 24_000,
-    "credit_score": 560,
-    "years_employed": 2,
-    "late_payments": 3,
-}
 _NOTE = (
     "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
     "curve (dashed) beside the released one. On real data nobody sees the dashed line. The model was "
@@ -47,20 +30,18 @@ def demo_command(
     ),
     json: JsonOption = False,
 ) -> None:
-    """Protect example loans with epsilon 3, release what discreet can, write a page to open."""
+    """Protect example loans with epsilon 4, release what discreet can, write a page to open."""
     out.mkdir(parents=True, exist_ok=True)
     frame, model = loans(), train_model()
     session = protect(
         frame,
         loan_schema(),
         dataset="loans",
-        epsilon=3.0,
+        epsilon=4.0,
         delta=1e-6,
         ledger=out / "loans.db",
     )
-    forest = train_forest()
-    releases = session.release(demo_plans(model))
-    releases += explain_forest(session, forest)
+    releases = ask_all(session, model, train_forest())
     for number, release in enumerate(releases, 1):
         release.save(out / f"{number}-{release.plan['kind']}.json")
     page = report(
@@ -73,54 +54,6 @@ def demo_command(
     page.save(out / "report.html")
     refusal = ask_too_much(session, model)
     _show(session, releases, refusal, out, json)
-
-
-def explain_forest(session: Session, forest: Any) -> list[Release]:
-    """Explain a forest on one applicant and on all: 1.2 of the budget of 3."""
-    applicant = {name: APPLICANT[name] for name in NUMBERS}
-    background = session.release(background_plan(epsilon=0.2))
-    return [
-        session.release(shap_ranking(forest, applicant, k=3, mechanism="laplace", epsilon=0.2)),
-        session.release(shap_values(forest, applicant, epsilon=0.2, delta=1e-7)),
-        background,
-        session.release(shap_importance(forest, background=background, epsilon=0.2)),
-        session.release(accumulated_effects(forest, "credit_score", intervals=10, epsilon=0.3)),
-        session.release(permutation_importance(forest, release="ranking", k=3, epsilon=0.1)),
-    ]
-
-
-def demo_plans(model: Any) -> list[Plan]:
-    """Return the questions of the demo: 1.0 of the budget of 3."""
-    curves = [("credit_score", True), ("income", True), ("late_payments", False), ("home", False)]
-    return [
-        histogram("credit_score", bins=22, epsilon=0.1),
-        histogram(["home", "purpose"], epsilon=0.1),
-        *(partial_dependence(model, name, epsilon=0.2, smooth=smooth) for name, smooth in curves),
-    ]
-
-
-def train_model() -> Any:
-    """Return a boosted model of defaults, trained on loans that are not the protected ones."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OrdinalEncoder
-
-    train = loans(5_000, seed=1)
-    encode = make_column_transformer((OrdinalEncoder(), ["home", "purpose"]), remainder="passthrough")
-    model = make_pipeline(
-        encode, HistGradientBoostingClassifier(max_depth=3, max_iter=40, random_state=0)
-    )
-    return model.fit(train.drop(columns="defaulted"), train["defaulted"])
-
-
-def train_forest() -> Any:
-    """Return a forest of defaults on the numeric columns, trained on loans that are not protected."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    train = loans(5_000, seed=1)
-    forest = RandomForestClassifier(100, max_depth=4, random_state=0)
-    return forest.fit(train[list(NUMBERS)], train["defaulted"])
 
 
 def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
@@ -146,7 +79,7 @@ def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
 def ask_too_much(session: Session, model: Any) -> str:
     """Ask for more than is left and return the refusal."""
     try:
-        session.release(partial_dependence(model, "age", epsilon=2.5))
+        session.release(partial_dependence(model, "age", epsilon=3.5))
     except BudgetExhausted as refusal:
         return str(refusal)
     raise AssertionError("the ledger accepted more than the budget")
@@ -185,16 +118,16 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
 
 def _about(release: Release) -> str:
     asked = release.plan["arguments"]
-    if "columns" in asked or "feature" in asked:
-        return ", ".join(map(str, asked.get("columns", []))) or str(asked["feature"])
     if isinstance(release.value, Ranking):
         return " > ".join(release.value.names)
+    if named := asked.get("columns") or asked.get("feature"):
+        return named if isinstance(named, str) else ", ".join(named)
     return "the forest" if "model" in asked else "the table"
 
 
 def _typical_noise(release: Release) -> str:
     value = release.value
-    if isinstance(value, Curve):
+    if isinstance(value, Curve | Surface):
         return f"± {float(np.median(np.subtract(value.high, value.low) / 2)):.3g}"
     if isinstance(value, Histogram | Attribution) and value.half_width is not None:
         return f"± {value.half_width:.3g}"

@@ -1,0 +1,109 @@
+"""What ``discreet demo`` asks: the questions on example loans, one function per family.
+
+A new family joins the demo with one function here and one line in ``ask_all``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.explain import (
+    accumulated_effects,
+    feature_interaction,
+    partial_dependence,
+    permutation_importance,
+    shap_importance,
+    shap_ranking,
+    shap_values,
+)
+from discreet.explain import background as background_plan
+from discreet.plans import Release
+from discreet.samples import loans
+from discreet.session import Session
+from discreet.tables import histogram
+
+NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
+APPLICANT = {
+    "age": 31,
+    "income": 28_000,
+    "loan": 24_000,
+    "credit_score": 560,
+    "years_employed": 2,
+    "late_payments": 3,
+}
+
+
+def ask_all(session: Session, model: Any, forest: Any) -> list[Release]:
+    """Return every release of the demo."""
+    return [
+        *count(session),
+        *draw_curves(session, model),
+        *explain_applicant(session, forest),
+        *explain_forest(session, forest),
+    ]
+
+
+def count(session: Session) -> list[Release]:
+    """Count records: 0.2 of the budget."""
+    return session.release(
+        [
+            histogram("credit_score", bins=22, epsilon=0.1),
+            histogram(["home", "purpose"], epsilon=0.1),
+        ]
+    )
+
+
+def draw_curves(session: Session, model: Any) -> list[Release]:
+    """Draw how a boosted model moves with its features, one by one and two together: 1.0."""
+    curves = [("credit_score", True), ("income", True), ("late_payments", False), ("home", False)]
+    plans = [partial_dependence(model, name, epsilon=0.2, smooth=smooth) for name, smooth in curves]
+    return session.release(
+        [*plans, partial_dependence(model, ("credit_score", "late_payments"), epsilon=0.2)]
+    )
+
+
+def explain_applicant(session: Session, forest: Any) -> list[Release]:
+    """Explain a forest's answer for one applicant: 0.4."""
+    applicant = {name: APPLICANT[name] for name in NUMBERS}
+    return session.release(
+        [
+            shap_ranking(forest, applicant, k=3, mechanism="laplace", epsilon=0.2),
+            shap_values(forest, applicant, epsilon=0.2, delta=1e-7),
+        ]
+    )
+
+
+def explain_forest(session: Session, forest: Any) -> list[Release]:
+    """Explain a forest on all records: 1.4."""
+    background = session.release(background_plan(epsilon=0.2))
+    plans = [
+        shap_importance(forest, background=background, epsilon=0.2),
+        accumulated_effects(forest, "credit_score", intervals=10, epsilon=0.3),
+        permutation_importance(forest, release="ranking", k=3, epsilon=0.1),
+        feature_interaction(forest, k=1, epsilon=0.6),
+    ]
+    return [background, *session.release(plans)]
+
+
+def train_model() -> Any:
+    """Return a boosted model of defaults, trained on loans that are not the protected ones."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    train = loans(5_000, seed=1)
+    encode = make_column_transformer((OrdinalEncoder(), ["home", "purpose"]), remainder="passthrough")
+    model = make_pipeline(
+        encode, HistGradientBoostingClassifier(max_depth=3, max_iter=40, random_state=0)
+    )
+    return model.fit(train.drop(columns="defaulted"), train["defaulted"])
+
+
+def train_forest() -> Any:
+    """Return a forest of defaults on the numeric columns, trained on loans that are not protected."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    train = loans(5_000, seed=1)
+    forest = RandomForestClassifier(100, max_depth=4, random_state=0)
+    return forest.fit(train[list(NUMBERS)], train["defaulted"])
