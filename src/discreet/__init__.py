@@ -29,6 +29,7 @@ _HOMES = {
     "Guarantee": "discreet.certificates",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
+    "MeanCurve": "discreet.tables",
     "Model": "discreet.models",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
@@ -37,14 +38,17 @@ _HOMES = {
     "Schema": "discreet.schema",
     "Session": "discreet.session",
     "Surface": "discreet.plans",
+    "SyntheticRows": "discreet.tables",
     "accumulated_effects": "discreet.explain",
     "any_curve": "discreet.explain",
     "any_ranking": "discreet.explain",
     "background": "discreet.explain",
     "choose": "discreet.select",
+    "compare_tables": "discreet.tables",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
     "feature_interaction": "discreet.explain",
+    "functional_mean": "discreet.tables",
     "histogram": "discreet.tables",
     "partial_dependence": "discreet.explain",
     "percentile": "discreet.select",
@@ -57,6 +61,7 @@ _HOMES = {
     "shap_importance": "discreet.explain",
     "shap_ranking": "discreet.explain",
     "shap_values": "discreet.explain",
+    "synthesize": "discreet.tables",
 }
 _MODULES = {"dataflow", "errors", "samples"}
 
@@ -100,7 +105,12 @@ if TYPE_CHECKING:
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
+    from discreet.tables import MeanCurve as MeanCurve
+    from discreet.tables import SyntheticRows as SyntheticRows
+    from discreet.tables import compare_tables as compare_tables
+    from discreet.tables import functional_mean as functional_mean
     from discreet.tables import histogram as histogram
+    from discreet.tables import synthesize as synthesize
 
 
 def __getattr__(name: str) -> Any:

@@ -24,10 +24,11 @@ from discreet.mechanisms import Noise, NoiseName
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts.cells import size_stage
+from discreet.parts.means import per_record
 from discreet.parts.pairs import MOST_BINS, lay_out, tree_stages
 from discreet.parts.row_means import draw_mean_rows, half_width, mean_contribution
 from discreet.parts.sums import sum_stage
-from discreet.parts.tree_rows import draw_rows
+from discreet.parts.tree_rows import decode_rows, draw_rows
 from discreet.plans import (
     Attribution,
     Plan,
@@ -215,17 +216,14 @@ class BackgroundPlan(Plan):
             return Background(
                 kind="sample",
                 columns=names,
-                values=_decoded(schema, names, drawn),
+                values=decode_rows(schema, names, drawn),
                 tree=tuple((names[a], names[b]) for a, b in tree.edges),
                 noise_std=(tree.margin_std / tree.rows,) * len(names),
                 pair_noise_std=tree.pair_std / tree.rows,
                 facts=_facts(schema),
             )
 
-        stds = {"cell of a column": stages.margins.noise.std}
-        if stages.pairs is not None:
-            stds["cell of a pair"] = stages.pairs.noise.std
-        return Program(stages.stages, finish, _per_record("share of a ", stds, setting))
+        return Program(stages.stages, finish, stages.expected_error)
 
     def _prepare_mean(self, setting: Setting) -> Program:
         schema, names = setting.schema, setting.schema.features
@@ -250,33 +248,20 @@ class BackgroundPlan(Plan):
             return Background(
                 kind="mean",
                 columns=names,
-                values=_decoded(schema, names, drawn),
+                values=decode_rows(schema, names, drawn),
                 tree=(),
                 noise_std=tuple(_unit(schema, name) * sums.noise.std / size for name in names),
                 pair_noise_std=0.0,
                 facts=_facts(schema),
             )
 
-        error = _per_record("", {"scaled mean or share": sums.noise.std}, setting)
+        error = per_record({"scaled mean or share": sums.noise.std}, setting.rows)
         return Program((sums, *counts), finish, error)
 
 
 def _facts(schema: Schema) -> str:
     """Return the public facts about the features alone."""
     return json.dumps(Schema({name: schema[name] for name in schema.features}).to_json())
-
-
-def _decoded(
-    schema: Schema, names: tuple[str, ...], encoded: FloatArray
-) -> tuple[tuple[Any, ...], ...]:
-    columns = [schema[name].decode(encoded[:, place]).tolist() for place, name in enumerate(names)]
-    return tuple(zip(*columns, strict=True))
-
-
-def _per_record(what: str, stds: dict[str, float], setting: Setting) -> dict[str, float]:
-    """Return the noise over the number of records, or, where that is private, before dividing."""
-    after = " times number of records" if setting.rows is None else ""
-    return {f"{what}{name}{after}": std / (setting.rows or 1) for name, std in stds.items()}
 
 
 def _unit(schema: Schema, name: str) -> float:

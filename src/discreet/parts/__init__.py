@@ -1,7 +1,7 @@
 """Pieces that several families of plans share."""
 
 from discreet.parts.cells import build_histogram, count_stage, partition, size_stage
-from discreet.parts.means import NoisyMean, noisy_mean
+from discreet.parts.means import NoisyMean, noisy_mean, quotient_ends
 from discreet.parts.subsets import assign_subsets
 from discreet.parts.sums import sum_stage, sum_terms
 
@@ -12,6 +12,7 @@ __all__ = [
     "count_stage",
     "noisy_mean",
     "partition",
+    "quotient_ends",
     "size_stage",
     "sum_stage",
     "sum_terms",

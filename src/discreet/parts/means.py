@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,22 @@ def noisy_mean(
     if size - size_band <= 0:
         whole = [np.full(len(mean), end) for end in region.limits]
         return NoisyMean(mean, whole[0], whole[1], std)
-    ends = [
-        (noisy_sums + a) / (size + b) for a in (-sum_band, sum_band) for b in (-size_band, size_band)
-    ]
-    return NoisyMean(mean, middle + np.min(ends, axis=0), middle + np.max(ends, axis=0), std)
+    low, high = quotient_ends(noisy_sums, sum_band, size, size_band)
+    return NoisyMean(mean, middle + low, middle + high, std)
+
+
+def quotient_ends(
+    sums: FloatArray, sum_band: float | FloatArray, size: float, size_band: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest quotient of sums and a size known to within bands.
+
+    The size must exceed its band.
+    """
+    ends = [(sums + a) / (size + b) for a in (-sum_band, sum_band) for b in (-size_band, size_band)]
+    return np.min(ends, axis=0), np.max(ends, axis=0)
+
+
+def per_record(stds: Mapping[str, float], rows: int | None) -> dict[str, float]:
+    """Return noise on sums over the number of records, or, where that is private, before dividing."""
+    after = " times number of records" if rows is None else ""
+    return {f"{name}{after}": std / (rows or 1) for name, std in stds.items()}

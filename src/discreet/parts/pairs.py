@@ -25,6 +25,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.mechanisms.spanning_tree import Edge, TreeChoice, count_picks, tree_choice
 from discreet.numerics import check_whole
+from discreet.parts.means import per_record
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.schema import Bins, FloatArray, Schema
@@ -148,6 +149,14 @@ class TreeStages:
     def stages(self) -> tuple[Stage[Perturbation], ...]:
         """All stages there are."""
         return tuple(stage for stage in (self.margins, self.tree, self.pairs) if stage is not None)
+
+    @property
+    def expected_error(self) -> dict[str, float]:
+        """The noise on the share of a cell of a column, and of a pair."""
+        stds = {"share of a cell of a column": self.margins.noise.std}
+        if self.pairs is not None:
+            stds["share of a cell of a pair"] = self.pairs.noise.std
+        return per_record(stds, self.setting.rows)
 
     def ask(self, releaser: Releaser) -> NoisyTree:
         """Release the columns' counts, choose the tree by them, release its pairs' counts."""

@@ -9,12 +9,13 @@ drawn from its own table and every other column given its neighbour.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from discreet.parts.pairs import NoisyTree, project
 from discreet.randomness import IntArray
-from discreet.schema import Bins, Column, FloatArray, Number
+from discreet.schema import Bins, Column, FloatArray, Number, Schema
 
 _RAKING_ROUNDS = 30
 
@@ -46,6 +47,14 @@ def draw_rows(
             for place, (column, part) in enumerate(zip(columns, tree.layout.cells, strict=True))
         ]
     )
+
+
+def decode_rows(
+    schema: Schema, names: Sequence[str], encoded: FloatArray
+) -> tuple[tuple[Any, ...], ...]:
+    """Return encoded rows in the original values of their columns."""
+    columns = [schema[name].decode(encoded[:, place]).tolist() for place, name in enumerate(names)]
+    return tuple(zip(*columns, strict=True))
 
 
 def fit_margins(tree: NoisyTree) -> list[FloatArray]:

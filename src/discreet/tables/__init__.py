@@ -1,5 +1,27 @@
 """Plans that release the table itself."""
 
+from discreet.tables.entropy import EntropyPlan, MutualInformationPlan, entropy, mutual_information
+from discreet.tables.functional_mean import FunctionalMeanPlan, MeanCurve, functional_mean
 from discreet.tables.histogram import HistogramPlan, histogram
+from discreet.tables.quality import Quality, compare_tables
+from discreet.tables.results import RangeHistogram, Scalar
+from discreet.tables.synthesis import SynthesisPlan, SyntheticRows, synthesize
 
-__all__ = ["HistogramPlan", "histogram"]
+__all__ = [
+    "EntropyPlan",
+    "FunctionalMeanPlan",
+    "HistogramPlan",
+    "MeanCurve",
+    "MutualInformationPlan",
+    "Quality",
+    "RangeHistogram",
+    "Scalar",
+    "SynthesisPlan",
+    "SyntheticRows",
+    "compare_tables",
+    "entropy",
+    "functional_mean",
+    "histogram",
+    "mutual_information",
+    "synthesize",
+]
