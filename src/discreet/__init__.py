@@ -25,6 +25,7 @@ _HOMES = {
     "Certificate": "discreet.certificates",
     "Choice": "discreet.select",
     "Curve": "discreet.plans",
+    "DeniableRows": "discreet.tables",
     "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.certificates",
     "Histogram": "discreet.plans",
@@ -46,6 +47,7 @@ _HOMES = {
     "choose": "discreet.select",
     "compare_tables": "discreet.tables",
     "dataflow": "discreet.explain.dataflow",
+    "deniable_rows": "discreet.tables",
     "errors": "discreet.errors",
     "feature_interaction": "discreet.explain",
     "functional_mean": "discreet.tables",
@@ -105,9 +107,11 @@ if TYPE_CHECKING:
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
+    from discreet.tables import DeniableRows as DeniableRows
     from discreet.tables import MeanCurve as MeanCurve
     from discreet.tables import SyntheticRows as SyntheticRows
     from discreet.tables import compare_tables as compare_tables
+    from discreet.tables import deniable_rows as deniable_rows
     from discreet.tables import functional_mean as functional_mean
     from discreet.tables import histogram as histogram
     from discreet.tables import synthesize as synthesize

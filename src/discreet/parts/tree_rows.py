@@ -34,19 +34,28 @@ def draw_rows(
     """
     margins = fit_margins(tree)
     cells = np.empty((rows, len(margins)), dtype=np.int64)
-    for parent, child, table in _walk(tree, margins):
+    for parent, child, table in walk_tables(tree, margins):
         if parent is None:
             cells[:, child] = draw_quota(margins[child], rows, generator)
             continue
         for cell in np.unique(cells[:, parent]):
             here = np.flatnonzero(cells[:, parent] == cell)
             cells[here, child] = draw_quota(table[cell], len(here), generator)
-    return np.column_stack(
-        [
-            _spread(column, part, cells[:, place], generator)
-            for place, (column, part) in enumerate(zip(columns, tree.layout.cells, strict=True))
-        ]
-    )
+    return spread_cells(columns, tree.layout.cells, cells, generator)
+
+
+def spread_cells(
+    columns: Sequence[Column],
+    parts: Sequence[Bins],
+    cells: IntArray,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Return encoded rows inside their cells."""
+    spread = [
+        _spread(column, part, cells[:, place], generator)
+        for place, (column, part) in enumerate(zip(columns, parts, strict=True))
+    ]
+    return np.column_stack(spread)
 
 
 def decode_rows(
@@ -98,7 +107,9 @@ def draw_quota(counts: FloatArray, size: int, generator: np.random.Generator) ->
     return generator.permutation(inside)
 
 
-def _walk(tree: NoisyTree, margins: Sequence[FloatArray]) -> list[tuple[int | None, int, FloatArray]]:
+def walk_tables(
+    tree: NoisyTree, margins: Sequence[FloatArray]
+) -> list[tuple[int | None, int, FloatArray]]:
     """Return (parent, child, counts by parent) so that a parent always comes before its children."""
     tables: dict[tuple[int, int], FloatArray] = {}
     for (a, b), noisy in zip(tree.edges, tree.tables, strict=True):

@@ -45,8 +45,7 @@ class SyntheticRows(Result):
         """Return the rows as a frame."""
         import pandas as pd
 
-        by_column = zip(*self.values, strict=True)
-        return pd.DataFrame(dict(zip(self.columns, map(list, by_column), strict=True)))
+        return pd.DataFrame(list(self.values), columns=list(self.columns))
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw how the rows are spread in every column."""
