@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet.certificates import Relation
@@ -130,3 +131,21 @@ def test_no_rows_have_no_subsets() -> None:
     for relation in ("replace-one", "add-remove"):
         empty = Block(0, ("a",), np.zeros((0, 1)))
         assert len(assign_subsets(empty, 5, relation=relation, key=KEY)) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.proves("row-to-subset")
+@pytest.mark.parametrize("first", [1, 2**53 + 1, 10**17 + 1])
+def test_a_missing_id_moves_no_other_record(first: int) -> None:
+    """pandas holds whole numbers as floats as soon as one of them is missing."""
+    ids = [first + 3 * place for place in range(50)]
+    frames = [
+        pd.DataFrame({"a": 1.0, "b": 2.0, "who": who}, index=range(len(who)))
+        for who in (ids, [*ids, None])
+    ]
+    assert frames[0]["who"].dtype != frames[1]["who"].dtype
+    found = []
+    for frame in frames:
+        blocks = open_rows(PrivateTable(frame, WITH_ID, "add-remove"), ["a", "b"], with_ids=True)
+        (block,) = blocks
+        found.append(assign_subsets(block, 7, relation="add-remove", key=KEY)[:50].tolist())
+    assert found[0] == found[1]

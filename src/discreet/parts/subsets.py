@@ -26,9 +26,21 @@ def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes
     if relation == "replace-one":
         return (block.start + np.arange(len(block))) % subsets
     if block.ids is not None:
-        texts = [str(value).encode("utf-8", "replace") for value in block.ids]
+        texts = [_written(str(value)).encode("utf-8", "replace") for value in block.ids]
     else:
         texts = [row.tobytes() for row in np.ascontiguousarray(block.values)]
     hashes = [hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts]
     words = np.frombuffer(b"".join(hashes), dtype="<u8")
     return np.asarray(words % np.uint64(subsets), dtype=np.int64)
+
+
+def _written(name: str) -> str:
+    """Return an id as a float would be written, if it is a number.
+
+    Frames hold whole numbers as floats as soon as one of them is missing, and long ones lose digits
+    then; a row's subset must not depend on what its neighbours' ids are.
+    """
+    try:
+        return repr(float(name))
+    except (ValueError, OverflowError):
+        return name
