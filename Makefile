@@ -1,6 +1,7 @@
 # Two commands on a fresh machine: make demo, make test. Everything else is for contributors.
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/peers/*.txt))
 
 .PHONY: demo test check bench-envs clean
 
@@ -23,9 +24,16 @@ check: .venv
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/docs
 
-bench-envs: .venv
-	@echo "No benchmark needs an environment of its own yet."
+bench-envs: $(PEERS)
+
+# The mark is made last, so that half an environment is not taken for one.
+.bench/%/ready: benchmarks/peers/%.txt
+	rm -rf .bench/$*
+	$(PYTHON) -m venv .bench/$*
+	.bench/$*/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.bench/$*/bin/python -m pip install --quiet --requirement $<
+	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis discreet-demo benchmarks/results
+	rm -rf .venv .bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis discreet-demo benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,18 +2,21 @@
 
 Every measured call starts from a vector of whole scores and an epsilon and ends with an index from the
 operating system's entropy. OpenDP gets the faster of the two inputs it takes, lists and arrays.
-diffprivlib is measured where it can be imported; it compares floats and is no exact sampler.
+diffprivlib is measured in its own environment, in the same minute; it compares floats and is no exact
+sampler.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import print_table, save_results, seconds, seconds_side_by_side
+from benchmarks.peers import ask_peer, missing
 from discreet.mechanisms import ExponentialMechanism, NoisyMax
 from discreet.mechanisms.smooth_max import SmoothNoisyMax, score_stability
 from discreet.randomness import SystemNoise
@@ -21,6 +24,8 @@ from discreet.select.chooser import Chooser
 from discreet.select.order_statistics import Standing
 
 SIZES = (100, 10_000, 100_000)
+SHAPES = ("even", "one leads")
+LONGEST = (100_000, "one leads")
 EPSILON = 1.0
 
 
@@ -30,17 +35,26 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
     options = parser.parse_args()
     repeats = 7 if options.quick else 31
-    rows = [measure(size, shape, repeats) for size in SIZES for shape in ("even", "one leads")]
+    cases = {(size, shape): make_scores(size, shape) for size in SIZES for shape in SHAPES}
+    # Its walk through the candidates takes two minutes where one of 100,000 leads.
+    short = {case: scores for case, scores in cases.items() if not options.quick or case != LONGEST}
+    theirs = diffprivlib_seconds(short)
+    rows = [measure(case, scores, theirs.get(case, {}), repeats) for case, scores in cases.items()]
     print_table("one choice, milliseconds", rows)
     save_results("selection_speed", rows, summarise(rows))
 
 
-def measure(size: int, shape: str, repeats: int) -> dict[str, Any]:
-    """Return the times of one choice among ``size`` candidates."""
+def make_scores(size: int, shape: str) -> Any:
+    """Return whole scores: all alike, or one far ahead."""
     scores = np.random.default_rng(0).integers(0, 50, size)
     if shape == "one leads":
         scores[size // 2] = 10_000
-    listed = scores.tolist()
+    return scores
+
+
+def measure(case: tuple[int, str], scores: Any, peer: dict[str, float], repeats: int) -> dict[str, Any]:
+    """Return the times of one choice among many candidates."""
+    (size, shape), listed = case, scores.tolist()
     by_list, by_array = (seconds(lambda s=s: opendp_choice(s), repeats) for s in (listed, scores))
     fastest = listed if by_list < by_array else scores
     theirs, ours = seconds_side_by_side(
@@ -52,14 +66,15 @@ def measure(size: int, shape: str, repeats: int) -> dict[str, Any]:
         "stability": lambda: SmoothNoisyMax(size, EPSILON).release(
             *score_stability(scores, 2), SystemNoise()
         ),
-        "diffprivlib": diffprivlib_choice(listed),
     }
     row: dict[str, Any] = {"candidates": size, "scores": shape}
     row |= {"OpenDP": theirs * 1e3, "ours": ours * 1e3, "ratio": round(theirs / ours, 2)}
     few = max(3, repeats // 5)
     for name, work in others.items():
-        row[name] = seconds(work, few) * 1e3 if work is not None else "not installed"
-    return row
+        row[name] = seconds(work, few) * 1e3
+    flips = peer.get("PermuteAndFlip", math.nan)
+    row |= {"diffprivlib PF": flips * 1e3, "ratio to it": round(flips / ours, 2)}
+    return row | {"diffprivlib exponential": peer.get("Exponential", math.nan) * 1e3}
 
 
 def our_choice(scores: Any) -> int:
@@ -78,19 +93,22 @@ def opendp_choice(scores: Any) -> int:
     return int(choose(scores))
 
 
-def diffprivlib_choice(scores: Any) -> Callable[[], object] | None:
-    """Return a choice by diffprivlib, if it is there."""
-    try:
-        from diffprivlib.mechanisms import PermuteAndFlip as Theirs
-    except ImportError:
-        return None
-    return lambda: Theirs(epsilon=EPSILON, sensitivity=1, utility=scores).randomise()
+def diffprivlib_seconds(cases: dict[Any, Any]) -> dict[Any, dict[str, float]]:
+    """Return diffprivlib's times of every case, or none where its environment is not there."""
+    for sentence in (absent := missing("diffprivlib")):
+        print(sentence)
+    if absent:
+        return {case: {} for case in cases}
+    arrays = {str(place): scores for place, scores in enumerate(cases.values())}
+    found = ask_peer("diffprivlib", "top_one", arrays, epsilon=EPSILON, enough=2.0)
+    return dict(zip(cases, found.values(), strict=True))
 
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the figures the documentation quotes."""
     summary = {f"{row['candidates']} {row['scores']} ratio": row["ratio"] for row in rows}
-    summary["never slower"] = all(row["ratio"] >= 1 for row in rows)
+    summary["never slower than OpenDP"] = all(row["ratio"] >= 1 for row in rows)
+    summary["never slower than diffprivlib"] = not any(row["ratio to it"] < 1 for row in rows)
     print(summary)
     return summary
 

@@ -34,8 +34,11 @@ _HOMES = {
     "Model": "discreet.models",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
+    "Quantiles": "discreet.select",
+    "RangeHistogram": "discreet.tables",
     "Ranking": "discreet.plans",
     "Release": "discreet.session",
+    "Scalar": "discreet.tables",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
     "Surface": "discreet.plans",
@@ -48,14 +51,18 @@ _HOMES = {
     "compare_tables": "discreet.tables",
     "dataflow": "discreet.explain.dataflow",
     "deniable_rows": "discreet.tables",
+    "entropy": "discreet.tables",
     "errors": "discreet.errors",
     "feature_interaction": "discreet.explain",
     "functional_mean": "discreet.tables",
     "histogram": "discreet.tables",
+    "most_frequent": "discreet.select",
+    "mutual_information": "discreet.tables",
     "partial_dependence": "discreet.explain",
     "percentile": "discreet.select",
     "permutation_importance": "discreet.explain",
     "protect": "discreet.session",
+    "quantiles": "discreet.select",
     "report": "discreet.reporting",
     "samples": "discreet.samples",
     "shap_baseline": "discreet.explain",
@@ -102,18 +109,25 @@ if TYPE_CHECKING:
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
     from discreet.select import Choice as Choice
+    from discreet.select import Quantiles as Quantiles
     from discreet.select import choose as choose
+    from discreet.select import most_frequent as most_frequent
     from discreet.select import percentile as percentile
+    from discreet.select import quantiles as quantiles
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
     from discreet.tables import DeniableRows as DeniableRows
     from discreet.tables import MeanCurve as MeanCurve
+    from discreet.tables import RangeHistogram as RangeHistogram
+    from discreet.tables import Scalar as Scalar
     from discreet.tables import SyntheticRows as SyntheticRows
     from discreet.tables import compare_tables as compare_tables
     from discreet.tables import deniable_rows as deniable_rows
+    from discreet.tables import entropy as entropy
     from discreet.tables import functional_mean as functional_mean
     from discreet.tables import histogram as histogram
+    from discreet.tables import mutual_information as mutual_information
     from discreet.tables import synthesize as synthesize
 
 

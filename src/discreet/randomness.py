@@ -1,7 +1,8 @@
 """The only source of randomness: exact noise for releases, a seeded twin for simulation.
 
-A release draws from ``SystemNoise``: OpenDP's samplers, which work in exact rational arithmetic on
-entropy of the operating system, so that no output of one table is impossible for its neighbour.
+A release draws from ``SystemNoise``: OpenDP's samplers, and one of our own for Laplace noise, which
+work in exact rational arithmetic on entropy of the operating system, so that no output of one table is
+impossible for its neighbour.
 ``SimulatedNoise`` follows the same laws from a seed; whatever it touches is stamped ``simulation``
 and carries no privacy, because anyone with the seed can subtract the noise.
 
@@ -15,6 +16,9 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
@@ -32,6 +36,15 @@ LARGEST_SCALE = 2.0**50
 """Integer noise is drawn exactly up to this scale; far above it 64 bits would cut it off."""
 
 _ROUNDED_NORMAL_FROM = 2.0**10
+
+_LEAST_SCALE = 2.0**-8
+"""Below this Laplace noise is all but zero, and the denominator of its scale outgrows 64 bits."""
+
+_COIN_BITS = 32
+_COIN_LOST = 1e-12
+"""More than floating point loses of exp(-x) for x from 0 to 1, relatively."""
+
+_MOST_TURNS = 2**9
 
 
 class NoiseSource(Protocol):
@@ -60,6 +73,8 @@ class SystemNoise:
     def laplace(self, scale: float, size: int) -> IntArray:
         """Draw exact discrete Laplace noise."""
         check_scale(scale)
+        if scale >= _LEAST_SCALE:
+            return _laplace(scale, size)
         dp = _opendp()
         return _drawn(dp.make_laplace(_integers(), dp.l1_distance(T="i64"), scale=scale), size)
 
@@ -79,7 +94,9 @@ class SystemNoise:
         measurement = dp.make_noisy_top_k(
             _integers(), dp.linf_distance(T="i64"), measure, k=k, scale=scale
         )
-        return [int(index) for index in measurement(scores.tolist())]
+        # An array is read where it lies; a list of numbers would be copied one by one.
+        whole = np.ascontiguousarray(scores, dtype=np.int64)
+        return [int(index) for index in measurement(whole)]
 
     def below(self, count: int) -> int:
         """Draw a uniform whole number."""
@@ -144,6 +161,101 @@ def noise_source(seed: int | None) -> NoiseSource:
 def public_generator(seed: int) -> np.random.Generator:
     """Return a generator for choices that are public and touch no private value."""
     return np.random.default_rng(seed)
+
+
+def _laplace(scale: float, size: int) -> IntArray:
+    """Draw exact discrete Laplace noise, many at once (Canonne, Kamath, Steinke 2020, Algorithm 2).
+
+    With scale = t / s: U uniform below t is kept with probability exp(-U / t), V counts coins of
+    probability 1 / e until the first tails; (U + t V) // s is geometric. Minus zero is drawn anew.
+
+    Guarantees:
+      - The law is that of discrete Laplace noise, exactly. [coins]
+    """
+    numerator, denominator = float(scale).as_integer_ratio()
+    drawn: list[IntArray] = []
+    missing = size
+    while missing > 0:
+        first = _uniform(numerator, 2 * missing + 8)
+        first = first[_coins(first, numerator)]
+        turns = _turns(len(first))
+        # Whole numbers of any size in the one case in exp(512) that 64 bits would not hold.
+        kind = np.int64 if turns.max(initial=0) < _MOST_TURNS else object
+        size_of = (first.astype(kind) + numerator * turns.astype(kind)) // denominator
+        size_of = size_of.astype(np.int64)
+        negative = entropy_words(len(first), np.uint8) >= 128
+        kept = np.where(negative, -size_of, size_of)[~(negative & (size_of == 0))]
+        drawn.append(kept[:missing])
+        missing -= len(drawn[-1])
+    return np.concatenate(drawn) if drawn else np.zeros(0, dtype=np.int64)
+
+
+def _turns(size: int) -> IntArray:
+    """Return how many coins of probability 1 / e show heads before the first tails."""
+    turns = np.zeros(size, dtype=np.int64)
+    going = np.arange(size)
+    while len(going):
+        going = going[_coins(np.ones(len(going), dtype=np.int64), 1)]
+        turns[going] += 1
+    return turns
+
+
+def _uniform(count: int, size: int) -> IntArray:
+    """Return so many uniform whole numbers below ``count`` <= 2^63."""
+    shift = np.uint64(64 - max(1, (count - 1).bit_length()))
+    found: list[IntArray] = []
+    missing = size
+    while missing > 0:
+        words = (entropy_words(2 * missing, np.uint64) >> shift).astype(np.int64)
+        found.append(words[words < count][:missing])
+        missing -= len(found[-1])
+    return np.concatenate(found)
+
+
+def _coins(numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
+    """Toss a coin for every numerator: heads with probability exp(-numerator / denominator) >= 1/e.
+
+    Guarantees:
+      - Exact: a coin that its first 32 bits leave open is tossed on. [coins]
+    """
+    words = entropy_words(len(numerators), np.uint32)
+    wanted = np.exp(-(numerators / denominator)) * 2.0**_COIN_BITS
+    heads: NDArray[np.bool_] = words + 1.0 <= wanted * (1 - _COIN_LOST)
+    for i in np.flatnonzero(~heads & (words < wanted * (1 + _COIN_LOST))):
+        exponent = Fraction(int(numerators[i]), denominator)
+        heads[i] = toss_on(int(words[i]), _COIN_BITS, exponent, secrets.randbelow)
+    return heads
+
+
+def toss_on(drawn: int, bits: int, exponent: Fraction, below: Callable[[int], int]) -> bool:
+    """Toss on: whether a uniform number that begins with these bits is below exp(-exponent).
+
+    Guarantees:
+      - Right, however many bits it takes. [flip-all] [coins]
+    """
+    if exponent == 0:
+        return True
+    while True:
+        drawn, bits = drawn << 32 | below(1 << 32), bits + 32
+        if drawn >= 1 << max(0, bits - int(exponent * 7 / 5)):  # exp(-x) < 2^(-1.4 x)
+            return False
+        if exponent > bits:  # all bits were zero: exp(-x) has no digit here yet
+            continue
+        digits = 30 + bits
+        context = Context(prec=digits)
+        power = context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
+        value = Fraction(power) * (1 << bits)
+        # Both operations are rounded to so many digits; the quotient's error is magnified by itself.
+        lost = Fraction(math.ceil(exponent) + 2, 10 ** (digits - 2))
+        if drawn + 1 <= value * (1 - lost):
+            return True
+        if drawn >= value * (1 + lost):
+            return False
+
+
+def entropy_words(count: int, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
+    """Return so many words of the operating system's entropy."""
+    return np.frombuffer(secrets.token_bytes(count * np.dtype(kind).itemsize), dtype=kind)
 
 
 def _drawn(measurement: Any, size: int) -> IntArray:

@@ -140,7 +140,8 @@ def responses(each: float, attempts: int, epsilon: float) -> float:
 def test_composition_is_that_of_randomised_responses(each: float, attempts: int) -> None:
     for epsilon in (0.0, 0.3, each, 1.5 * each, 0.6 * attempts * each, attempts * each):
         exact = responses(each, attempts, epsilon)
-        assert exact - 1e-14 <= composed_delta(each, 0.0, attempts, epsilon) <= exact * (1 + 1e-6) + 1e-12
+        found = composed_delta(each, 0.0, attempts, epsilon)
+        assert exact - 1e-14 <= found <= exact * (1 + 1e-6) + 1e-12
         one = composed_delta(each, 0.01, attempts, epsilon)
         assert one == pytest.approx(1 - 0.99**attempts * (1 - exact), abs=1e-7)
 

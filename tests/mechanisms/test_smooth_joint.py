@@ -196,7 +196,7 @@ def test_events_and_wrong_arguments() -> None:
     with pytest.raises(ArgumentError, match="delta must be positive with Laplace"):
         JointSmoothMax(3, 1.0, 0.0, "laplace")
     with pytest.raises(ArgumentError, match="noise must be one of"):
-        JointSmoothMax(3, 1.0, 0.0, "laplace-log-normal")  # type: ignore[arg-type]
+        JointSmoothMax(3, 1.0, 0.0, "gaussian")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="bounds must be numbers"):
         JointSmoothMax(3, 1.0).scales(-1.0)
     for noise in ("student-t", "laplace"):
@@ -204,3 +204,27 @@ def test_events_and_wrong_arguments() -> None:
             _ = JointSmoothMax(10**8, 0.1, 1e-6, noise).beta  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="local must be"):
         smooth_bound(np.array([2.0, 1.0]), 0.1)
+
+
+def test_log_normal_noise_follows_the_formula_for_the_line_and_claims_nothing() -> None:
+    from discreet.accounting.conversion import zcdp_budget
+    from discreet.mechanisms.smooth import SIGMA
+
+    mechanism = JointSmoothMax(4, 1.0, 1e-6, "laplace-log-normal", element_wise=True)
+    tilt = mechanism.beta / SIGMA + math.exp(1.5 * SIGMA**2) * mechanism.alpha
+    assert 4 * tilt**2 / 2 <= zcdp_budget(1.0, 1e-6) < 4 * tilt**2 / 2 * 1.001
+    assert not mechanism.certified and JointSmoothMax(4, 1.0, 1e-6, "laplace").certified
+    assert isinstance(mechanism.event, ApproximateEvent)
+    bounds = np.array([10.0, 40.0, 10.0, 20.0])
+    assert mechanism.scales(bounds) == pytest.approx(bounds / mechanism.alpha)
+    with pytest.raises(ArgumentError, match="delta must be positive with Laplace"):
+        JointSmoothMax(4, 1.0, 0.0, "laplace-log-normal")
+
+
+def test_log_normal_draws_have_the_law() -> None:
+    mechanism = JointSmoothMax(3, 2.0, 1e-3, "laplace-log-normal")
+    scores, source = np.array([0, 150, 300]), SimulatedNoise(6)
+    law = mechanism.probabilities(scores, 20.0)
+    sample = [mechanism.release(scores, 20.0, source) for _ in range(2000)]
+    assert law.sum() == pytest.approx(1.0, abs=1e-6)
+    assert fits(sample, dict(enumerate(law.tolist())))

@@ -221,3 +221,32 @@ def test_keys_tell_questions_apart() -> None:
     one, other = (choose(votes, KINDS, epsilon=1.0, name="votes") for _ in range(2))
     assert one.key == other.key != choose(votes, KINDS, epsilon=1.0).key
     assert choose(votes, KINDS, epsilon=1.0).key != choose(votes, KINDS, epsilon=1.0).key
+
+
+@pytest.mark.proves("choose")
+@pytest.mark.parametrize("mechanism", ["stability", "smooth-student-t", "exponential"])
+def test_utilities_that_lean_with_their_company_stay_inside_the_promise(mechanism: str) -> None:
+    """A utility may move by what the probe lets pass; stability turns any excess into an epsilon."""
+    rows, lean = 8_192, 4.9e-13
+
+    def utility(block: Any, candidates: Any) -> Any:
+        x = block["x"]
+        tilt = lean if np.any(x == 0.123) else -lean
+        first, second = np.full(len(x), 0.5 + tilt), np.full(len(x), 0.5 - tilt)
+        for value, a, b in ((0.123, 1, 0), (0.321, 0, 1), (0.777, 1, 0), (0.555, 0.5 + 1e-9, 0.5)):
+            first, second = np.where(x == value, a, first), np.where(x == value, b, second)
+        return np.column_stack([first, second])
+
+    schema = dc.Schema({"x": dc.Number(0, 1)})
+    plan = dc.choose(
+        utility, ["p", "q"], bounds=(0, 1), columns=["x"], name="u", epsilon=1.0, mechanism=mechanism
+    )
+    (stage,) = plan.prepare(Setting(schema, "replace-one", rows)).stages
+    laws = []
+    for first in (0.123, 0.321):
+        x = np.linspace(0.8, 1, rows)
+        x[:3] = first, 0.777, 0.555
+        table = PrivateTable(pd.DataFrame({"x": x}), schema)
+        (sums,) = add_up(table, [Summand(stage.contribution, stage.noise.step)])
+        laws.append(stage.noise.chooser.law(stage.noise.standing(sums)))
+    assert np.abs(np.log(laws[0] / laws[1])).max() <= 1.0 + 1e-9

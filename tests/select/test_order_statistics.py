@@ -116,17 +116,21 @@ def _padded(found: np.ndarray, last: int) -> np.ndarray:
 
 
 @pytest.mark.refutes("value-sensitivity")
-def test_the_gap_to_the_next_value_alone_is_caught() -> None:
-    p = Fraction(50)
-    moved = 0
+@pytest.mark.parametrize("fault", ["one value less", "one edit late"])
+def test_sensitivities_that_are_too_small_are_caught(fault: str) -> None:
+    share = Fraction(50)
+    measure = PercentileDistances(share, "replace-one")
+    broken = 0
     for counts in small_tables(5, 4):
         if sum(counts) < 2:
             continue
+        found = _padded(value_sensitivities(np.array(counts), measure, 40), 4)
+        planted = found - 1 if fault == "one value less" else np.append(0, found[:-1])
         for other in neighbours(counts, "replace-one"):
-            a, b = percentile_of(counts, p), percentile_of(other, p)
+            a, b = percentile_of(counts, share), percentile_of(other, share)
             assert a is not None and b is not None
-            moved = max(moved, abs(a - b))
-    assert moved > 1
+            broken += abs(a - b) > planted[0]
+    assert broken > 0
 
 
 @pytest.mark.proves("value-sensitivity")

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.select import percentile
-from discreet.select.percentile import PERCENTILE_CHOICES
+from discreet.select.percentile import PERCENTILE_CHOICES, list_values, value_grid
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
 from tests.oracles.releaser import SimulatedReleaser
@@ -93,10 +93,10 @@ def test_an_empty_table_has_an_answer() -> None:
 
 def test_grids() -> None:
     setting = Setting(SCHEMA, "replace-one", 10)
-    assert percentile("size", 50, epsilon=1.0).grid(setting).tolist() == [0, 1, 2, 3]
-    assert len(percentile("mass", 50, epsilon=1.0).grid(setting)) == 1024
-    given = percentile("mass", 50, candidates=[0.5, 0.1, 0.5, 0.9], epsilon=1.0)
-    assert given.grid(setting).tolist() == [0.1, 0.5, 0.9]
+    assert value_grid("size", None, setting).tolist() == [0, 1, 2, 3]
+    assert len(value_grid("mass", None, setting)) == 1024
+    assert list_values([0.5, 0.1, 0.5, 0.9]) == (0.1, 0.5, 0.9)
+    assert value_grid("mass", (0.1, 0.5), setting).tolist() == [0.1, 0.5]
     with pytest.raises(ArgumentError, match="candidates must lie between 0 and 1"):
         percentile("mass", 50, candidates=[0.5, 2], epsilon=1.0).prepare(setting)
     with pytest.raises(ArgumentError, match=r"column must be numeric, got 'kind'\. Use choose"):

@@ -14,6 +14,7 @@ from discreet.accounting import CountGaussianEvent
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
+from discreet.tables.consistency import onto_total, whole_counts
 from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(
@@ -117,9 +118,64 @@ def test_clip_raises_negative_counts_to_zero() -> None:
     assert clipped.counts == tuple(max(count, 0) for count in raw.counts)
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_consistent_counts_are_whole_and_add_up(relation: str) -> None:
+    frame = some_rows(60)
+    plan = dc.histogram(["size", "kind"], consistent=True, epsilon=0.2)
+    program = plan.prepare(Setting(SCHEMA, relation, 60 if relation == "replace-one" else None))
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed=0)
+    exact = pd.crosstab(frame["size"], frame["kind"]).to_numpy().ravel()
+    values = [program.finish(releaser) for _ in range(500)]
+    for value in values:
+        assert min(value.counts) >= 0 and all(count == int(count) for count in value.counts)
+        assert relation == "add-remove" or sum(value.counts) == 60
+    inside = [np.abs(np.asarray(v.counts) - exact) <= v.half_width for v in values]
+    assert np.mean(inside) > 0.945
+
+
+def squared_errors(total: float) -> tuple[float, float]:
+    """Return the greatest growth of the squared error by projection, and the mean error after it."""
+    exact, draw = np.array([40.0, 12.0, 0.0, 0.0, 3.0]), np.random.default_rng(0)
+    noisy = exact + draw.laplace(0, 5, (2_000, 5))
+    after = ((onto_total(noisy, total) - exact) ** 2).sum(axis=1)
+    before = ((noisy - exact) ** 2).sum(axis=1)
+    return float(np.max(after - before)), float(np.mean(after) / np.mean(before))
+
+
+@pytest.mark.proves("histogram-total")
+def test_the_known_total_never_adds_to_the_squared_error() -> None:
+    worst, share = squared_errors(55.0)
+    assert worst <= 1e-9 and share < 0.7
+    counts = whole_counts(onto_total(np.array([3.3, -1.0, 2.9]), 6.0), 6)
+    assert counts.sum() == 6 and counts.min() >= 0
+
+
+@pytest.mark.refutes("histogram-total")
+def test_a_wrong_total_adds_to_the_squared_error() -> None:
+    worst, _ = squared_errors(75.0)
+    assert worst > 10
+
+
+@pytest.mark.refutes("histogram")
+def test_noise_of_scale_one_over_epsilon_loses_twice_epsilon() -> None:
+    epsilon, reach = 0.5, np.arange(-40, 41)
+    law = np.exp(-epsilon * np.abs(reach))  # up to a constant: the published noise on one count
+    first, second = np.log(law[:-1] / law[1:]), np.log(law[1:] / law[:-1])
+    assert np.max(first[:, None] + second[None, :]) == pytest.approx(2 * epsilon)
+
+
 def test_too_many_cells_are_refused() -> None:
+    schema = dc.Schema({"mass": dc.Number(0, 1), "length": dc.Number(0, 1)})
     with pytest.raises(ArgumentError, match="at most 4194304 cells together"):
-        simulate(some_rows(), dc.histogram(["mass", "size"], bins=2_000_000, epsilon=1.0))
+        dc.histogram(["mass", "length"], bins=2_100, epsilon=1.0).prepare(
+            Setting(schema, "replace-one", 10)
+        )
+
+
+@pytest.mark.parametrize("columns", [[], ["kind", "kind"]])
+def test_columns_are_named_once(columns: list[str]) -> None:
+    with pytest.raises(ArgumentError, match="columns must be one or more different names"):
+        dc.histogram(columns, epsilon=1.0)
 
 
 def test_pictures_of_one_and_two_columns() -> None:
@@ -131,6 +187,8 @@ def test_pictures_of_one_and_two_columns() -> None:
     frame = some_rows()
     one = simulate(frame, dc.histogram("mass", epsilon=1.0)).plot(title="one")
     two = simulate(frame, dc.histogram(["size", "kind"], epsilon=1.0)).plot()
+    many = simulate(frame, dc.histogram("mass", bins=200, epsilon=1.0)).plot()
+    assert len(many.ax_.patches) == 200 and len(many.ax_.collections) == 1
     assert len(one.ax_.patches) == 20 and one.ax_.get_title(loc="left") == "one"
     assert len(two.ax_.images) == 1 and two.figure_ is two.ax_.figure
     with pytest.raises(ArgumentError, match="one or two to be drawn"):

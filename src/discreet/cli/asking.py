@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon, Mechanism
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -28,6 +27,7 @@ from discreet.cli.questions_explain import (
     ask_partial_dependence,
     ask_permutation_importance,
 )
+from discreet.cli.questions_select import ask_choose, ask_percentile, ask_quantiles
 from discreet.cli.questions_shap import (
     ask_background,
     ask_shap_dependence,
@@ -35,30 +35,12 @@ from discreet.cli.questions_shap import (
     ask_shap_ranking,
     ask_shap_values,
 )
+from discreet.cli.questions_synthesis import ask_deniable_rows, ask_functional_mean, ask_synthesize
+from discreet.cli.questions_tables import ask_entropy, ask_histogram, ask_mutual_information
 from discreet.plans import Plan, Release
-from discreet.tables import histogram
 
 price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
 release_app = typer.Typer(help="Answer a plan and spend its budget.")
-
-
-def ask_histogram(
-    columns: Annotated[list[str], typer.Argument(help="One column, or several for joint cells.")],
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
-    bins: Annotated[int, typer.Option(help="Cells per numeric column.")] = 20,
-    clip: Annotated[bool, typer.Option(help="Raise negative counts to zero.")] = True,
-    mechanism: Mechanism = "auto",
-) -> Plan:
-    """Noisy counts of a column's values, or of combinations of several."""
-    return histogram(
-        columns,
-        bins=bins,
-        clip=clip,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
-    )
 
 
 QUESTIONS: dict[str, Callable[..., Plan]] = {
@@ -72,6 +54,14 @@ QUESTIONS: dict[str, Callable[..., Plan]] = {
     "feature-interaction": ask_feature_interaction,
     "accumulated-effects": ask_accumulated_effects,
     "permutation-importance": ask_permutation_importance,
+    "choose": ask_choose,
+    "percentile": ask_percentile,
+    "quantiles": ask_quantiles,
+    "entropy": ask_entropy,
+    "mutual-information": ask_mutual_information,
+    "synthesize": ask_synthesize,
+    "deniable-rows": ask_deniable_rows,
+    "functional-mean": ask_functional_mean,
 }
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.display.canvas import INK, LINE, axes_or_new, slant_long_labels, tidy, write_title
+from discreet.display.canvas import BAND, INK, LINE, axes_or_new, slant_long_labels, tidy, write_title
 from discreet.errors import ArgumentError
 
 if TYPE_CHECKING:
     from discreet.plans.results import Histogram
+
+
+_NAMED = 12
+"""Up to so many cells of a number are named one by one."""
+
+_SINGLE_BARS = 60
+"""Up to so many bars have a whisker each."""
 
 
 class HistogramDisplay:
@@ -39,32 +46,44 @@ class HistogramDisplay:
     def _draw_bars(self) -> None:
         histogram, ax = self.histogram, self.ax_
         labels, edges = histogram.labels[0], histogram.edges[0]
-        if edges is None or len(labels) <= 12:
+        if edges is None or len(labels) <= _NAMED:
             places: list[float] = [float(i) for i in range(len(labels))]
-            ax.bar(places, histogram.counts, width=0.8, color=LINE, alpha=0.7)
+            widths = [0.8] * len(labels)
             ax.set_xticks(places, labels)
             slant_long_labels(ax, labels)
         else:
-            widths = [b - a for a, b in pairwise(edges)]
-            places = [a + w / 2 for a, w in zip(edges[:-1], widths, strict=True)]
-            ax.bar(places, histogram.counts, [0.92 * w for w in widths], color=LINE, alpha=0.7)
-        below = [min(count, histogram.half_width) for count in map(abs, histogram.counts)]
-        above = [histogram.half_width] * len(places)
-        label = f"noise, {histogram.level:.0%} of the time"
-        ax.errorbar(
-            places,
-            histogram.counts,
-            [below, above],
-            fmt="none",
-            ecolor=INK,
-            lw=1,
-            capsize=2,
-            label=label,
-        )
+            spans = [b - a for a, b in pairwise(edges)]
+            places = [a + span / 2 for a, span in zip(edges[:-1], spans, strict=True)]
+            widths = [(0.92 if len(labels) <= _SINGLE_BARS else 1.0) * span for span in spans]
+        ax.bar(places, histogram.counts, widths, color=LINE, alpha=0.7)
+        if len(labels) <= _SINGLE_BARS:
+            self._draw_whiskers(places)
+        else:
+            self._draw_band(places)
         ax.set_xlabel(histogram.columns[0])
         ax.set_ylabel("records")
         ax.legend(fontsize=8, frameon=False)
         tidy(ax)
+
+    def _draw_whiskers(self, places: list[float]) -> None:
+        """Draw every count's own band; below zero there is none."""
+        counts, reach = self.histogram.counts, self.histogram.half_width
+        below = [min(abs(count), reach) for count in counts]
+        style: dict[str, Any] = {"fmt": "none", "ecolor": INK, "lw": 1, "capsize": 2}
+        self.ax_.errorbar(places, counts, [below, [reach] * len(counts)], label=self._band, **style)
+
+    def _draw_band(self, places: list[float]) -> None:
+        """Draw one band behind many narrow bars."""
+        counts, reach = self.histogram.counts, self.histogram.half_width
+        low = [max(count - reach, 0.0) for count in counts]
+        high = [max(count + reach, 0.0) for count in counts]
+        self.ax_.fill_between(
+            places, low, high, step="mid", color=BAND, alpha=0.7, lw=0, zorder=0.5, label=self._band
+        )
+
+    @property
+    def _band(self) -> str:
+        return f"noise, {self.histogram.level:.0%} of the time"
 
     def _draw_map(self) -> None:
         histogram, ax = self.histogram, self.ax_

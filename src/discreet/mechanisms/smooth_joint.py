@@ -2,8 +2,9 @@
 
 The noises of all candidates change their scale together, so beta is that of the whole vector. Noise
 lies on the whole numbers and is drawn exactly: discrete Laplace, or a discrete Student's T with three
-degrees of freedom, whose weights are rational. There is no such sampler of the Laplace-log-normal law;
-it is used where its law is tabled (see ``smooth_tables``).
+degrees of freedom, whose weights are rational. The Laplace-log-normal law was analysed for noise on the
+line alone (Bun and Steinke); on the lattice nothing is proven of it, so ``certified`` is False here. It
+is certified where its law is tabled (see ``smooth_tables``).
 
 References: Nissim, Raskhodnikova, Smith (2007); Bun, Steinke (2019); Chaves et al. (2025).
 """
@@ -12,17 +13,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from discreet.accounting import ApproximateEvent, PureEvent
+from discreet.accounting.conversion import zcdp_budget
 from discreet.errors import ArgumentError
-from discreet.mechanisms.smooth import DEGREES, FloatArray, line_nodes, smooth_noise
+from discreet.mechanisms.smooth import DEGREES, SIGMA, FloatArray, line_nodes, smooth_noise
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, down, up
 from discreet.randomness import LARGEST_SCALE, IntArray, NoiseSource
 
-JointNoiseName = Literal["student-t", "laplace"]
+JointNoiseName = Literal["student-t", "laplace", "laplace-log-normal"]
+_NOISES = ("student-t", "laplace", "laplace-log-normal")
 
 _LEAST_SCALE = 16.0
 """Steps: from here on the sum of the T weights is the integral but for a factor of 1 + 1e-70."""
@@ -43,6 +47,7 @@ class JointSmoothMax:
 
     Guarantees:
       - (epsilon, delta)-differentially private; Student's T without delta. [snm-joint]
+      - Nothing of Laplace-log-normal noise: it follows the formula for the line. Not certified.
     """
 
     candidates: int
@@ -55,8 +60,8 @@ class JointSmoothMax:
         check_whole("candidates", self.candidates, 2)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        check_choice("noise", self.noise, ("student-t", "laplace"))
-        if self.noise == "laplace" and self.delta == 0:
+        check_choice("noise", self.noise, _NOISES)
+        if self.noise != "student-t" and self.delta == 0:
             raise ArgumentError(
                 "delta must be positive with Laplace noise, whose scale cannot follow the table "
                 "otherwise, got 0. Give a delta, or use noise='student-t'."
@@ -75,8 +80,15 @@ class JointSmoothMax:
         return ApproximateEvent(self.epsilon, self.delta, self.name)
 
     @property
+    def certified(self) -> bool:
+        """Whether the promise is proven."""
+        return self.noise != "laplace-log-normal"
+
+    @property
     def alpha(self) -> float:
         """How far a score may move, in scales, for half of epsilon."""
+        if self.noise == "laplace-log-normal":
+            return down(math.exp(-1.5 * SIGMA**2) * _tilt(self.epsilon, self.delta, self.candidates))
         if self.noise == "laplace":
             return down(self.epsilon / 2)
         return down(self.epsilon * math.sqrt(DEGREES) / (DEGREES + 1))
@@ -85,7 +97,9 @@ class JointSmoothMax:
     def beta(self) -> float:
         """How smooth the bounds have to be: the scales of all candidates may move by exp(beta)."""
         half = self.epsilon / 2
-        if self.noise == "student-t":
+        if self.noise == "laplace-log-normal":
+            low = SIGMA * _tilt(self.epsilon, self.delta, self.candidates)
+        elif self.noise == "student-t":
             low = half / (DEGREES * self.candidates) * (1 - 1e-6)
         else:
             low, high = 0.0, half / self.candidates
@@ -121,7 +135,8 @@ class JointSmoothMax:
         if not self.element_wise and given.min() != given.max():
             raise ArgumentError("bounds must be one number without element_wise, got several.")
         best, second = np.sort(given)[::-1][:2]
-        rival = np.where(given == best, second, best)
+        # All noisy scores together are what the log-normal formula speaks of: a score moves alone.
+        rival = np.where(given == best, second, best) if self.certified else 0.0
         # Ties for the greatest: then the second is the same number.
         return np.asarray(np.maximum((given + rival) / self.alpha * (1 + 1e-12), _LEAST_SCALE))
 
@@ -149,6 +164,9 @@ class JointSmoothMax:
     def _draw(self, scale: float, source: NoiseSource) -> int:
         if self.noise == "student-t":
             return draw_student_t(scale, source)
+        if self.noise == "laplace-log-normal":
+            scale *= math.exp(SIGMA * int(source.gaussian(_FINE, 1)[0]) / _FINE)
+            scale = min(scale, LARGEST_SCALE)
         return int(source.laplace(scale, 1)[0])
 
 
@@ -193,6 +211,12 @@ def draw_student_t(scale: float, source: NoiseSource) -> int:
         whole = square + k * k * _FINE
         if _below(whole, source) < least and _below(whole, source) < least:
             return k
+
+
+@lru_cache(maxsize=64)
+def _tilt(epsilon: float, delta: float, noises: int) -> float:
+    """Return half of what one of the noises may tilt: (beta / sigma + e^(1.5 sigma^2) alpha)^2 / 2."""
+    return math.sqrt(zcdp_budget(epsilon, delta) / (2 * noises))
 
 
 def _below(count: int, source: NoiseSource) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypedDict
 
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import RELATIONS, Certificate, Relation
 from discreet.data import (
     ROWS_CAP,
     SealedContribution,
@@ -25,6 +26,23 @@ class SumTerms(TypedDict):
     relation: Relation
     largest_sum: float
     companions: int
+
+
+def pay_for_last_bits(contribution: VectorContribution, moved: float, whose: str) -> VectorContribution:
+    """Widen a certificate by what every companion of a record may move, where it is more than a step.
+
+    Args:
+      contribution: one that calls code which is not ours.
+      moved: how far a coordinate of another record may move with the rows beside it.
+      whose: what is assumed to move by no more, in words.
+    """
+    proven = contribution.certificate
+    bounds = {
+        name: proven.widen(companion_rows(contribution, name) * moved).bounds[name]
+        for name in RELATIONS
+        if name in proven.bounds
+    }
+    return replace(contribution, proven=replace(proven, bounds=bounds).assume(whose))
 
 
 def sum_terms(

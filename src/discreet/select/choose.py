@@ -8,8 +8,7 @@ replaced.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,38 +16,18 @@ import numpy as np
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms.noise import lattice_step
-from discreet.mechanisms.smooth_max import score_stability
 from discreet.models.fingerprint import fingerprint
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
-from discreet.randomness import IntArray, NoiseSource
-from discreet.schema import FloatArray
-from discreet.select.chooser import CHOICES, ChoiceName, ChoiceNoise, decide, reason
-from discreet.select.order_statistics import Standing
+from discreet.select.choices import ScoreChoice, build_choice
+from discreet.select.choose_table import ChooseTablePlan, TableChoiceName
+from discreet.select.chooser import CHOICES, ChoiceName, decide
 from discreet.select.results import Choice
 from discreet.select.utilities import GuardedUtility, Utility, utility_contribution
+from discreet.select.whole_table import TableFunction
 
 _MOST_CANDIDATES = 2**20
-
-
-@dataclass(frozen=True)
-class ScoreChoice(ChoiceNoise):
-    """A choice by sums on a lattice; ``release`` returns the index and the noisy lead, if any.
-
-    Guarantees:
-      - The certificate in use is that of the rounded sum. [lattice]
-    """
-
-    def standing(self, raw_steps: IntArray) -> Standing:
-        """Return what the choice looks at."""
-        winner, stability = score_stability(raw_steps, 2 * self.chooser.sensitivity)
-        return Standing(raw_steps, winner, stability)
-
-    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index, and the lead in the unit of a sum."""
-        drawn = self.chooser.draw(self.standing(raw_steps), source)
-        return np.array([drawn[0], drawn[1] * self.step])
 
 
 class ChoosePlan(Plan):
@@ -118,65 +97,76 @@ class ChoosePlan(Plan):
         return Program((stage,), finish, {f"error {unit}": noise.std})
 
 
-def build_choice(
-    candidates: Sequence[Any],
-    drawn: FloatArray,
-    errors: Mapping[str, float],
-    asked: str,
-    taken: str,
-    unit: str,
-) -> Choice:
-    """Return the result of a drawn index."""
-    place = int(drawn[0])
-    return Choice(
-        winner=candidates[place],
-        place=place,
-        candidates=len(candidates),
-        mechanism=taken,
-        why=reason(asked, taken, errors, unit),
-        expected_error=errors[taken],
-        unit=unit,
-        gap=None if np.isnan(drawn[1]) else float(drawn[1]),
-        compared=tuple(errors.items()),
-    )
-
-
 def choose(
-    utility: Utility,
+    utility: Utility | TableFunction,
     candidates: Sequence[Any],
     *,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: tuple[float, float] | None = None,
+    sensitivity: float | None = None,
+    distance: TableFunction | None = None,
+    local: TableFunction | None = None,
     columns: Sequence[str] | None = None,
     name: str | None = None,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: ChoiceName = "auto",
-) -> ChoosePlan:
-    """Plan the candidate with the greatest sum of utilities.
+    mechanism: TableChoiceName = "auto",
+) -> ChoosePlan | ChooseTablePlan:
+    """Plan the candidate with the greatest utility: a sum over records, or your own of the whole table.
 
     Args:
       utility: ``utility(block, candidates)`` returns a matrix, rows x candidates; ``block[name]`` are
-        the values of a column. It must treat every row by itself.
+        the values of a column. It must treat every row by itself. With ``sensitivity`` it is called
+        once with all rows and returns one score per candidate.
       candidates: public texts, numbers or truth values, at least two.
-      bounds: public bounds of one record's utility; others are clipped to them.
-      columns: the columns the utility reads; all if left out.
-      name: a name by which the ledger knows the utility again; without it no two are taken for equal.
+      bounds: public bounds of one record's utility (0 and 1 if left out), or of a score of the whole
+        table; others are clipped to them.
+      sensitivity: your claim how far one record moves a score of the whole table, under the session's
+        relation. It is an assumption of the guarantee: nothing checks it.
+      distance: for ``inverse-sensitivity``, and better for ``stability`` and ``smooth-...``: one whole
+        number per candidate, the edits until it would be the answer; zero for the answer alone.
+      local: for ``local-dampening`` and ``joint-...``: how far one record moves a score of this table,
+        then of any table one edit away, two edits away, ...; one list for all candidates or one each.
+      columns: the columns the functions read; all if left out.
+      name: a name by which the ledger knows the functions again; without it no two are taken for equal.
       epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
+      delta: zero for a pure guarantee; of use for mechanisms on stability, ``joint-laplace...`` alone
+        (with ``-log-normal`` it is a baseline without a proof, refused unless the owner allows it).
       mechanism: ``exponential``, ``permute-and-flip``, ``laplace`` (also gives a noisy lead for free);
         ``stability`` and ``smooth-...``, right more often where one candidate leads by far and
-        arbitrary where none does; or ``auto``: the least expected error in the worst case.
+        arbitrary where none does; those that need ``distance`` or ``local``; or ``auto``: the least
+        expected error in the worst case.
 
     Guarantees:
       - Scores move by half the range of a utility under add-remove, by the range under replace-one.
         [choose]
+      - A utility of the whole table is as private as the claim is true. [claimed-utility]
       - Every mechanism keeps (epsilon, delta) with that bound. [exponential] [permute-and-flip]
-        [free-gap] [gap-stability] [snm-exact]
+        [free-gap] [gap-stability] [snm-exact] [dampening] [snm-joint]
 
     >>> plan = choose(lambda block, kinds: None, ["a", "b"], columns=["kind"], epsilon=1.0)
     >>> plan.candidates, plan.bounds.limits
     (('a', 'b'), (0.0, 1.0))
     """
+    listed = _list_candidates(candidates)
+    if not callable(utility):
+        raise ArgumentError(f"utility must be a function of rows and candidates, got {utility!r}.")
+    named = None if columns is None else tuple(columns)
+    if sensitivity is not None:
+        box = None if bounds is None else _box(bounds)
+        return ChooseTablePlan(
+            utility, listed, sensitivity, box, distance, local, named, name, epsilon, delta, mechanism
+        )
+    if distance is not None or local is not None:
+        raise ArgumentError(
+            "sensitivity must be given with distance or local, got None. Say how far one record "
+            "moves a score of the whole table."
+        )
+    box = _box((0.0, 1.0) if bounds is None else bounds)
+    # Names of mechanisms for whole tables are refused there, with a sentence.
+    return ChoosePlan(utility, listed, box, named, name, epsilon, delta, mechanism)  # type: ignore[arg-type]
+
+
+def _list_candidates(candidates: Sequence[Any]) -> tuple[Any, ...]:
     listed = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in candidates)
     plain = all(isinstance(entry, str | int | float | bool) and entry == entry for entry in listed)
     if not plain or not 2 <= len(listed) <= _MOST_CANDIDATES or len(set(listed)) < len(listed):
@@ -184,10 +174,7 @@ def choose(
             f"candidates must be 2 to {_MOST_CANDIDATES} different texts, numbers or truth values, "
             f"got {len(listed)}."
         )
-    if not callable(utility):
-        raise ArgumentError(f"utility must be a function of rows and candidates, got {utility!r}.")
-    named = None if columns is None else tuple(columns)
-    return ChoosePlan(utility, listed, _box(bounds), named, name, epsilon, delta, mechanism)
+    return listed
 
 
 def _box(bounds: Any) -> Box:

@@ -9,14 +9,13 @@ every coin is exact although most of them are compared in floating point.
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.randomness import IntArray, NoiseSource
+from discreet.randomness import IntArray, NoiseSource, entropy_words, toss_on
 from discreet.schema import FloatArray
 
 _BITS = 16
@@ -39,7 +38,7 @@ def permute_and_flip(raw_scores: IntArray, scale: float, source: NoiseSource) ->
 
 def _toss(behind: IntArray, scale: float, source: NoiseSource) -> NDArray[np.bool_]:
     """Return a coin for every candidate: heads with probability exp(-behind / scale)."""
-    words = _words(len(behind), source)
+    words = entropy_words(len(behind), np.uint16)
     exponent = behind / scale
     least, most = _thresholds()
     heads: NDArray[np.bool_] = exponent <= least[words]
@@ -61,27 +60,4 @@ def _thresholds() -> tuple[FloatArray, FloatArray]:
 
 def _decide(word: int, behind: int, scale: float, source: NoiseSource) -> bool:
     """Toss on: whether a uniform number that begins with these bits is below exp(-behind / scale)."""
-    drawn, bits = word, _BITS
-    exponent = Fraction(behind) / Fraction(scale)
-    while True:
-        drawn, bits = drawn << 32 | source.below(1 << 32), bits + 32
-        if drawn >= 1 << max(0, bits - int(exponent * 7 / 5)):  # exp(-x) < 2^(-1.4 x)
-            return False
-        if exponent > bits:  # all bits were zero: exp(-x) has no digit here yet
-            continue
-        digits = 30 + bits
-        context = Context(prec=digits)
-        power = context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
-        value = Fraction(power) * (1 << bits)
-        # Both operations are rounded to so many digits; the quotient's error is magnified by itself.
-        lost = Fraction(math.ceil(exponent) + 2, 10 ** (digits - 2))
-        if drawn + 1 <= value * (1 - lost):
-            return True
-        if drawn >= value * (1 + lost):
-            return False
-
-
-def _words(count: int, source: NoiseSource) -> NDArray[np.uint16]:
-    """Return so many words of random bits, from one long uniform number."""
-    drawn = source.below(1 << (_BITS * count))
-    return np.frombuffer(drawn.to_bytes(count * _BITS // 8, "little"), dtype="<u2")
+    return toss_on(word, _BITS, Fraction(behind) / Fraction(scale), source.below)

@@ -19,7 +19,7 @@ from discreet.numerics import check_choice, check_finite, up
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Number
-from discreet.select.choose import build_choice
+from discreet.select.choices import INVERSE, build_choice
 from discreet.select.chooser import CHOICES, ChoiceName, ChoiceNoise, Chooser, decide
 from discreet.select.order_statistics import (
     PercentileDistances,
@@ -35,7 +35,7 @@ GRID = 1_024
 
 _MOST_CANDIDATES = 2**20
 _UNIT = "records from the percentile"
-_BY_OTHER_SCORES = ("inverse-sensitivity", "local-dampening")
+_BY_OTHER_SCORES = (INVERSE, "local-dampening")
 
 PercentileName = ChoiceName | Literal["inverse-sensitivity", "local-dampening"]
 PERCENTILE_CHOICES = (*CHOICES, *_BY_OTHER_SCORES)
@@ -61,7 +61,7 @@ class PercentileChoice(ChoiceNoise):
     def standing(self, raw_counts: IntArray) -> Standing:
         """Return what the choice looks at."""
         standing = self.measure.standing(raw_counts)
-        if self.asked == "inverse-sensitivity":
+        if self.asked == INVERSE:
             return replace(standing, scores=-self.measure.distances(raw_counts))
         if self.asked == "local-dampening":
             size = len(raw_counts)
@@ -87,7 +87,7 @@ def decide_percentile(
     if asked not in _BY_OTHER_SCORES:
         return decide(asked, size, epsilon, delta, 1, rows)
     chooser, errors = decide("exponential", size, epsilon, delta, 1, rows)
-    if asked == "inverse-sensitivity":
+    if asked == INVERSE:
         return chooser, {asked: errors["exponential"], **errors}
     # Dampened values say nothing of the number of records in between.
     return replace(chooser, sensitivity=PARTS), {asked: rows, **errors}
@@ -119,8 +119,7 @@ class PercentilePlan(Plan):
     ) -> None:
         super().__init__(epsilon, delta)
         check_choice("mechanism", mechanism, PERCENTILE_CHOICES)
-        if not isinstance(column, str):
-            raise ArgumentError(f"column must be the name of one column, got {column!r}.")
+        check_column(column)
         self.column, self.p, self.share = column, float(p), read_percentile(p)
         self.candidates, self.mechanism = candidates, mechanism
 
@@ -133,23 +132,9 @@ class PercentilePlan(Plan):
             "mechanism": self.mechanism,
         }
 
-    def grid(self, setting: Setting) -> FloatArray:
-        """Return the public candidates."""
-        column = setting.schema[self.column]
-        if not isinstance(column, Number):
-            raise ArgumentError(f"column must be numeric, got {self.column!r}. Use choose.")
-        if self.candidates is None:
-            return column.grid(GRID)
-        if self.candidates[0] < column.low or self.candidates[-1] > column.high:
-            raise ArgumentError(
-                f"candidates must lie between {column.low:g} and {column.high:g}, the bounds of "
-                f"{self.column!r}, got {self.candidates[0]:g} to {self.candidates[-1]:g}."
-            )
-        return np.array(self.candidates)
-
     def prepare(self, setting: Setting) -> Program:
         """Lay out the candidates and pick a mechanism."""
-        grid = self.grid(setting)
+        grid = value_grid(self.column, self.candidates, setting)
 
         def index(block: Block) -> NDArray[np.int64]:
             return nearest(grid, block[self.column])
@@ -205,10 +190,32 @@ def percentile(
     >>> percentile("age", 50, epsilon=0.5)
     percentile(column='age', p=50.0, candidates=None, mechanism='auto', epsilon=0.5)
     """
-    return PercentilePlan(column, p, _listed(candidates), epsilon, delta, mechanism)
+    return PercentilePlan(column, p, list_values(candidates), epsilon, delta, mechanism)
 
 
-def _listed(candidates: Sequence[float] | None) -> tuple[float, ...] | None:
+def check_column(column: object) -> None:
+    """Raise unless it is the name of one column."""
+    if not isinstance(column, str):
+        raise ArgumentError(f"column must be the name of one column, got {column!r}.")
+
+
+def value_grid(name: str, candidates: tuple[float, ...] | None, setting: Setting) -> FloatArray:
+    """Return the public values a column's records count at: those given, or its ladder or range."""
+    column = setting.schema[name]
+    if not isinstance(column, Number):
+        raise ArgumentError(f"column must be numeric, got {name!r}. Use choose.")
+    if candidates is None:
+        return column.grid(GRID)
+    if candidates[0] < column.low or candidates[-1] > column.high:
+        raise ArgumentError(
+            f"candidates must lie between {column.low:g} and {column.high:g}, the bounds of "
+            f"{name!r}, got {candidates[0]:g} to {candidates[-1]:g}."
+        )
+    return np.array(candidates)
+
+
+def list_values(candidates: Sequence[float] | None) -> tuple[float, ...] | None:
+    """Return given candidates in order."""
     if candidates is None:
         return None
     for entry in candidates:

@@ -81,3 +81,65 @@ class ChoiceDisplay:
         write_title(self.ax_, title or f"chosen: {found.winner}")
         tidy(self.ax_)
         return self
+
+
+@dataclass(frozen=True)
+class Quantiles(Result):
+    """Several quantiles of a column, in order.
+
+    Attributes:
+      column: the column.
+      ps: the percents.
+      values: a value for each of them; they never fall.
+      mechanism: how they were chosen.
+      why: why that mechanism was taken.
+      expected_error: how many records a value is off on average, in the worst case, in ``unit``.
+      unit: what the error is measured in.
+    """
+
+    column: str
+    ps: tuple[float, ...]
+    values: tuple[float, ...]
+    mechanism: str
+    why: str
+    expected_error: float
+    unit: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quantiles' names: p25, p50, ..."""
+        return tuple(f"p{p:g}" for p in self.ps)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per quantile: its name, percent and value."""
+        import pandas as pd
+
+        return pd.DataFrame({"quantile": self.names, "percent": self.ps, self.column: self.values})
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the share of records at or below every value, as far as it is known."""
+        return QuantilesDisplay(self).plot(ax, title=title)
+
+
+class QuantilesDisplay:
+    """Draws ``Quantiles``; after ``plot`` it has ``ax_`` and ``figure_``."""
+
+    def __init__(self, quantiles: Quantiles) -> None:
+        self.quantiles = quantiles
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> QuantilesDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        from discreet.display.canvas import LINE, axes_or_new, tidy, write_title
+
+        found = self.quantiles
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure
+        self.ax_.plot(found.values, found.ps, color=LINE, marker="o", markersize=4)
+        self.ax_.set_ylim(0, 100)
+        self.ax_.set_xlabel(found.column)
+        self.ax_.set_ylabel("percent at or below")
+        write_title(self.ax_, title or f"{len(found.ps)} quantiles of {found.column}")
+        tidy(self.ax_)
+        return self

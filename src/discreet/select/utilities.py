@@ -13,6 +13,7 @@ from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
+from discreet.parts import pay_for_last_bits
 from discreet.schema import FloatArray, Schema
 
 Columns = Mapping[str, Any]
@@ -83,18 +84,24 @@ def utility_contribution(guarded: GuardedUtility, bounds: Box) -> VectorContribu
 
     Guarantees:
       - Differences of scores, which alone decide, are those of the clipped utilities; a score moves by
-        half the range under add-remove and by the range under replace-one. [choose]
+        half the range under add-remove and by the range under replace-one, and as far beyond that as
+        other rows' answers may move with it, by what ``try_out`` lets pass. [choose]
     """
     half, middle = (bounds.high - bounds.low) / 2, bounds.low / 2 + bounds.high / 2
 
     def compute(block: Block) -> FloatArray:
         return guarded(block.values) - middle
 
-    return VectorContribution(
+    contribution = VectorContribution(
         columns=guarded.columns,
         size=len(guarded.candidates),
         region=Box(-half, half),
         fill=0.0,
         compute=compute,
         foreign=True,
+    )
+    return pay_for_last_bits(
+        contribution,
+        _GRAIN * 2 * half,
+        f"the utility of a row moves by at most {_GRAIN:g} of its range with the rows beside it",
     )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
 from discreet.parts import build_histogram, count_stage, partition
 from discreet.plans import Histogram, Plan, Program, Releaser, Setting
+from discreet.tables.consistency import onto_total, whole_counts
+from discreet.tables.range_counts import range_program
 
 _LEVEL = 0.95
 
@@ -24,6 +29,8 @@ class HistogramPlan(Plan):
         columns: tuple[str, ...],
         bins: int | dict[str, int],
         clip: bool,
+        consistent: bool,
+        ranges: bool,
         epsilon: float,
         delta: float,
         mechanism: NoiseName,
@@ -32,7 +39,13 @@ class HistogramPlan(Plan):
         if not columns or len(set(columns)) < len(columns):
             raise ArgumentError(f"columns must be one or more different names, got {columns!r}.")
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        if ranges and (consistent or len(columns) > 1):
+            raise ArgumentError(
+                "ranges must be of one column and without consistent=True, "
+                f"got {len(columns)} columns and consistent={consistent}."
+            )
         self.columns, self.bins, self.clip, self.mechanism = columns, bins, clip, mechanism
+        self.consistent, self.ranges = consistent, ranges
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
@@ -40,26 +53,45 @@ class HistogramPlan(Plan):
             "columns": list(self.columns),
             "bins": self.bins,
             "clip": self.clip,
+            "consistent": self.consistent,
+            "ranges": self.ranges,
             "mechanism": self.mechanism,
         }
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the cells and calibrate the noise on their counts."""
         cells = partition(setting, self.columns, self.bins)
-        stage = count_stage(
-            "counts",
-            cells,
-            setting,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-        )
+        terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        if self.ranges:
+            return range_program(cells, setting, level=_LEVEL, **terms)
+        stage = count_stage("counts", cells, setting, **terms)
 
         def finish(releaser: Releaser) -> Histogram:
             (noisy_counts,) = releaser.answer(stage)
-            return build_histogram(cells, noisy_counts, stage.noise, level=_LEVEL, clip=self.clip)
+            clip = self.clip and not self.consistent
+            noisy = build_histogram(cells, noisy_counts, stage.noise, level=_LEVEL, clip=clip)
+            return make_consistent(noisy, setting.rows) if self.consistent else noisy
 
         return Program((stage,), finish, {"count": stage.noise.std})
+
+
+def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
+    """Return whole counts, none negative, that add up to the number of records.
+
+    Where that number is private, the sum of the noisy counts takes its place. The band grows by as much
+    as a count that stayed positive was moved.
+
+    Guarantees:
+      - Nearer to the true counts in the sum of squares, but for the rounding to whole ones, if the
+        number of records is public. [histogram-total]
+    """
+    raw = np.asarray(noisy.counts)
+    total = max(0, round(float(raw.sum()))) if rows is None else rows
+    counts = whole_counts(onto_total(raw, total), total)
+    moved = float(np.abs(counts - np.maximum(raw, 0.0)).max())
+    return replace(
+        noisy, counts=tuple(counts.astype(float).tolist()), half_width=noisy.half_width + moved
+    )
 
 
 def histogram(
@@ -67,6 +99,8 @@ def histogram(
     *,
     bins: int | Mapping[str, int] = 20,
     clip: bool = True,
+    consistent: bool = False,
+    ranges: bool = False,
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
@@ -78,6 +112,10 @@ def histogram(
       bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
         column with a ``step`` gets cells that hold whole steps; a category one cell per value.
       clip: raise negative noisy counts to zero (free, but it biases empty cells upwards).
+      consistent: whole counts, none negative, that add up to the number of records (free as well);
+        ``clip`` is then part of it.
+      ranges: make sums over ranges of one column good, by counting wide blocks too where that is
+        better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
@@ -85,10 +123,11 @@ def histogram(
     Guarantees:
       - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
       - Noise is discrete and exact on the whole counts. [laplace] [gauss-counts]
+      - Of blocks of several widths, one record is in one of each width. [marginals]
 
-    >>> histogram("age", bins=10, epsilon=0.5)
-    histogram(columns=['age'], bins=10, clip=True, mechanism='auto', epsilon=0.5)
+    >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
+    False
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     per_column = dict(bins) if isinstance(bins, Mapping) else bins
-    return HistogramPlan(names, per_column, clip, epsilon, delta, mechanism)
+    return HistogramPlan(names, per_column, clip, consistent, ranges, epsilon, delta, mechanism)

@@ -1,0 +1,229 @@
+"""Several quantiles in one release: the middle one first, then both sides alike.
+
+The recursion of Kaplan, Schnapp and Stemmer (2022), for any levels. The sides of a cut hold different
+records, so all choices of one round cost what one of them costs.
+
+Deviations: values are those of a public grid, so ties are the rule. Instead of moving records by random
+jitter, the count of a value is dealt out over ``slots`` places inside it, one record after the other:
+one record more is one more in one place. So a value that many records share can take several cuts, and
+none of them leaves a side with records it should not have. Nothing is random but the choices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from discreet.accounting import BoundedRangeEvent, PureEvent
+from discreet.certificates import Certificate, Relation
+from discreet.errors import ArgumentError, CertificateError
+from discreet.mechanisms.ranking import pick_share
+from discreet.numerics import check_choice, check_whole
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+from discreet.select.chooser import Chooser
+from discreet.select.order_statistics import Standing
+
+SLOTS = 64
+"""Places inside a value. A cut inside one divides its records to a 64th of them."""
+
+_MOST_SLOTS = 2**21
+
+CUT_CHOICES = ("auto", "permute-and-flip", "exponential")
+
+Split = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class QuantileCuts:
+    """Choose one value for every level, in order; ``release`` takes counts and returns their places.
+
+    ``marks`` are the levels between 0 and the last mark, which stands for all records; ``share`` is
+    the epsilon of one round.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private over all levels, and never crossing. [several-quantiles]
+    """
+
+    certificate: Certificate
+    relation: Relation
+    epsilon: float
+    delta: float
+    share: float
+    kind: str
+    marks: tuple[int, ...]
+    slots: int = SLOTS
+
+    step = 1.0
+
+    def __post_init__(self) -> None:
+        if len(self.marks) < 3 or any(a >= b for a, b in pairwise(self.marks)) or self.marks[0] != 0:
+            raise ArgumentError(f"marks must rise from 0, got {self.marks!r}.")
+        check_whole("slots", self.slots, 1, 2**12)
+
+    @property
+    def name(self) -> str:
+        """The law of a choice."""
+        return self.kind
+
+    @property
+    def moves(self) -> int:
+        """By how many records two neighbours differ: one came or went, or one went and one came."""
+        moved = math.floor(self.certificate.sensitivity("l1", self.relation))
+        if not 1 <= moved <= 2:
+            raise CertificateError(f"Quantiles need counts of which one or two move, got {moved}.")
+        return moved
+
+    @property
+    def rounds(self) -> int:
+        """How often the records are divided."""
+        return (len(self.marks) - 2).bit_length()
+
+    @property
+    def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
+        """What the accountant is told: one event per round."""
+        if self.kind == "exponential":
+            return (BoundedRangeEvent(self.share),) * self.rounds
+        return (PureEvent(self.share, self.kind),) * self.rounds
+
+    @property
+    def std(self) -> float:
+        """How many records a value is off on average, in the worst case, beyond what ties force.
+
+        A wanted rank is off by a mean of what its two ends are off, and its choice adds its own error.
+        """
+        size = self.certificate.size * self.slots + 1
+        return math.fsum(
+            max(
+                self._pick(split, size).worst_error(math.inf) / self._parts(split)[1] for split in level
+            )
+            for level in self.splits
+        )
+
+    @property
+    def splits(self) -> list[list[Split]]:
+        """The marks (first, chosen, last) of every round."""
+        waiting, found = [(0, len(self.marks) - 1)], []
+        while waiting:
+            level = [(a, (a + b) // 2, b) for a, b in waiting if b - a > 1]
+            waiting = [side for a, middle, b in level for side in ((a, middle), (middle, b))]
+            found += [level] if level else []
+        return found
+
+    def probability(self, counts: IntArray, cuts: Sequence[int]) -> float:
+        """Return the exact probability of one answer, as cuts among all slots."""
+        share, given = 1.0, iter(self._by_split(cuts))
+
+        def pick(chooser: Chooser, scores: IntArray) -> int:
+            nonlocal share
+            place = next(given)
+            if not 0 <= place < len(scores):
+                share = 0.0
+                return 0
+            share *= float(chooser.law(Standing(scores, 0, 0))[place])
+            return place
+
+        self._walk(counts, pick)
+        return share
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the place of the chosen value of every level."""
+
+        def pick(chooser: Chooser, raw_scores: IntArray) -> int:
+            if len(raw_scores) == 1:
+                return 0
+            return int(chooser.draw(Standing(raw_scores, 0, 0), source)[0])
+
+        return self.places(self._walk(raw_counts, pick)).astype(np.float64)
+
+    def places(self, cuts: IntArray) -> IntArray:
+        """Return the values that hold the last slot below every cut."""
+        return np.maximum((np.asarray(cuts) - 1) // self.slots, 0)
+
+    def _walk(self, counts: IntArray, pick: Callable[[Chooser, IntArray], int]) -> IntArray:
+        """Choose all cuts, round by round."""
+        below = np.concatenate([[0], np.cumsum(deal(counts, self.slots))])
+        cuts = np.zeros(len(self.marks), dtype=np.int64)
+        cuts[-1] = len(below) - 1
+        for split in (split for level in self.splits for split in level):
+            first, middle, last = split
+            ranks = below[cuts[first] : cuts[last] + 1] - below[cuts[first]]
+            left, parts = self._parts(split)
+            scores = -np.abs(parts * ranks - left * ranks[-1])
+            cuts[middle] = cuts[first] + pick(self._pick(split, len(scores)), scores)
+        return cuts[1:-1]
+
+    def _by_split(self, cuts: Sequence[int]) -> list[int]:
+        """Return cuts in the order of the splits, counted from the cut to the left."""
+        known = [0, *cuts, 0]
+        return [known[b] - known[a] for level in self.splits for a, b, _ in level]
+
+    def _parts(self, split: Split) -> tuple[int, int]:
+        """Return which share of the records belongs to the left, in lowest terms."""
+        first, middle, last = (self.marks[i] for i in split)
+        shared = math.gcd(middle - first, last - first)
+        return (middle - first) // shared, (last - first) // shared
+
+    def _pick(self, split: Split, candidates: int) -> Chooser:
+        """Return the mechanism of one choice.
+
+        Guarantees:
+          - One record more or less on this side moves a score by at most max(left, parts - left).
+            [several-quantiles]
+        """
+        left, parts = self._parts(split)
+        return Chooser(self.kind, candidates, self.share / self.moves, 0.0, max(left, parts - left))
+
+
+def quantile_cuts(
+    certificate: Certificate,
+    marks: Sequence[int],
+    *,
+    relation: Relation,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: str = "auto",
+) -> tuple[QuantileCuts, dict[str, float]]:
+    """Return the mechanism, and the worst expected error of those compared, in records.
+
+    ``auto`` takes permute-and-flip or the exponential mechanism, whichever errs less: the first unless
+    a delta makes many rounds of the second cheaper together.
+    """
+    check_choice("mechanism", mechanism, CUT_CHOICES)
+    proven = replace(certificate, statements=(*certificate.statements, "several-quantiles"))
+    slots = min(SLOTS, max(1, _MOST_SLOTS // certificate.size))
+    found: dict[str, QuantileCuts] = {}
+    for kind in CUT_CHOICES[1:]:
+        share, spent = pick_share(kind, epsilon, delta, (len(marks) - 2).bit_length())
+        found[kind] = QuantileCuts(proven, relation, epsilon, spent, share, kind, tuple(marks), slots)
+    errors = {kind: cuts.std for kind, cuts in found.items()}
+    taken = min(errors, key=lambda kind: errors[kind]) if mechanism == "auto" else mechanism
+    return found[taken], errors
+
+
+def deal(raw_counts: IntArray, slots: int) -> IntArray:
+    """Deal the records of every value out over its slots, one after the other, far apart.
+
+    Guarantees:
+      - One record more of a value is one more in one of its slots. [several-quantiles]
+    """
+    counts = np.asarray(raw_counts, dtype=np.int64)[:, None]
+    return np.asarray((counts + slots - 1 - _turn(slots)) // slots).ravel()
+
+
+@lru_cache(maxsize=8)
+def _turn(slots: int) -> IntArray:
+    """Return the turn of every slot: halves first, then quarters, and so on."""
+    bits = max(1, (slots - 1).bit_length())
+    place = np.arange(1 << bits)
+    reversed_bits = sum((place >> b & 1) << (bits - 1 - b) for b in range(bits))
+    order = (np.asarray(reversed_bits) + (1 << bits >> 1)) % (1 << bits)
+    order = order[order < slots]
+    turn = np.empty(slots, dtype=np.int64)
+    turn[order] = np.arange(slots)
+    return turn

@@ -1,0 +1,141 @@
+"""Several quantiles of a column in one release, in order and within its public bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.numerics import check_choice
+from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.select.chooser import reason
+from discreet.select.order_statistics import nearest, read_percentile
+from discreet.select.percentile import check_column, list_values, value_grid
+from discreet.select.quantile_cuts import CUT_CHOICES, quantile_cuts
+from discreet.select.results import Quantiles
+
+CutName = Literal["auto", "permute-and-flip", "exponential"]
+
+_MOST_LEVELS = 1_000
+_UNIT = "records from its percentile"
+
+
+class QuantilesPlan(Plan):
+    """See ``quantiles``."""
+
+    kind = "quantiles"
+
+    def __init__(
+        self,
+        column: str,
+        ps: tuple[float, ...],
+        candidates: tuple[float, ...] | None,
+        epsilon: float,
+        delta: float,
+        mechanism: CutName,
+    ) -> None:
+        super().__init__(epsilon, delta)
+        check_choice("mechanism", mechanism, CUT_CHOICES)
+        check_column(column)
+        self.column, self.ps = column, ps
+        self.candidates, self.mechanism = candidates, mechanism
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the question as plain data."""
+        return {
+            "column": self.column,
+            "ps": list(self.ps),
+            "candidates": None if self.candidates is None else list(self.candidates),
+            "mechanism": self.mechanism,
+        }
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the grid and divide the budget over the rounds."""
+        grid = value_grid(self.column, self.candidates, setting)
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return nearest(grid, block[self.column])
+
+        contribution = CellContribution((self.column,), len(grid), index)
+        noise, errors = quantile_cuts(
+            contribution.certificate,
+            _marks(self.ps),
+            relation=setting.relation,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+        stage = Stage("quantiles", contribution, noise)
+
+        def finish(releaser: Releaser) -> Quantiles:
+            (places,) = releaser.answer(stage)
+            return Quantiles(
+                column=self.column,
+                ps=self.ps,
+                values=tuple(grid[places.astype(np.int64)].tolist()),
+                mechanism=noise.name,
+                why=reason(self.mechanism, noise.name, errors, _UNIT),
+                expected_error=noise.std,
+                unit=_UNIT,
+            )
+
+        return Program((stage,), finish, {_UNIT: noise.std})
+
+
+def quantiles(
+    column: str,
+    ps: Sequence[float],
+    *,
+    candidates: Sequence[float] | None = None,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: CutName = "auto",
+) -> QuantilesPlan:
+    """Plan several quantiles of a column; they never cross and never leave its bounds.
+
+    Args:
+      column: a numeric column.
+      ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
+        many choices as log2(k + 1), rounded up.
+      candidates: public values to choose from; every record counts at the nearest. Left out: the
+        column's ladder, or 1,024 points across its range.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
+      mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst
+        case.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private over all of them, under both relations.
+        [several-quantiles]
+
+    >>> quantiles("age", [25, 50, 75], epsilon=0.5)
+    quantiles(column='age', ps=[25.0, 50.0, 75.0], candidates=None, mechanism='auto', epsilon=0.5)
+    """
+    if not isinstance(ps, list | tuple | np.ndarray):
+        raise ArgumentError(f"ps must be several percents, got {ps!r}. For one, use percentile.")
+    listed = tuple(sorted({float(read_percentile(_rounded(p))) for p in ps}))
+    if not 1 <= len(listed) == len(ps) <= _MOST_LEVELS or listed[-1] >= 100:
+        raise ArgumentError(
+            f"ps must be 1 to {_MOST_LEVELS} different percents below 100, got {len(ps)} up to "
+            f"{max(listed, default=0):g}. For the maximum use percentile(column, 100)."
+        )
+    return QuantilesPlan(column, listed, list_values(candidates), epsilon, delta, mechanism)
+
+
+def _rounded(p: Any) -> Any:
+    """Return a float to six digits: evenly spaced ones have more, and nobody means them."""
+    return round(p, 6) if isinstance(p, float) else p
+
+
+def _marks(ps: Sequence[float]) -> tuple[int, ...]:
+    """Return levels as whole numbers from 0 to what stands for all records."""
+    shares = [Fraction(0), *(read_percentile(p) / 100 for p in ps), Fraction(1)]
+    unit = math.lcm(*(share.denominator for share in shares))
+    return tuple(int(share * unit) for share in shares)
