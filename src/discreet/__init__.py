@@ -25,6 +25,7 @@ _HOMES = {
     "Certificate": "discreet.certificates",
     "Choice": "discreet.select",
     "Curve": "discreet.plans",
+    "DecisionTree": "discreet.trees",
     "DeniableRows": "discreet.tables",
     "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.certificates",
@@ -34,6 +35,7 @@ _HOMES = {
     "Model": "discreet.models",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
+    "PrivateDecisionTreeClassifier": "discreet.estimators",
     "Quantiles": "discreet.select",
     "RangeHistogram": "discreet.tables",
     "Ranking": "discreet.plans",
@@ -50,6 +52,7 @@ _HOMES = {
     "choose": "discreet.select",
     "compare_tables": "discreet.tables",
     "dataflow": "discreet.explain.dataflow",
+    "decision_tree": "discreet.trees",
     "deniable_rows": "discreet.tables",
     "entropy": "discreet.tables",
     "errors": "discreet.errors",
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from discreet import samples as samples
     from discreet.certificates import Certificate as Certificate
     from discreet.certificates import Guarantee as Guarantee
+    from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.explain import Background as Background
     from discreet.explain import accumulated_effects as accumulated_effects
     from discreet.explain import any_curve as any_curve
@@ -129,6 +133,8 @@ if TYPE_CHECKING:
     from discreet.tables import histogram as histogram
     from discreet.tables import mutual_information as mutual_information
     from discreet.tables import synthesize as synthesize
+    from discreet.trees import DecisionTree as DecisionTree
+    from discreet.trees import decision_tree as decision_tree
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,5 @@
+"""scikit-learn estimators over private plans."""
+
+from discreet.estimators.decision_tree import PrivateDecisionTreeClassifier
+
+__all__ = ["PrivateDecisionTreeClassifier"]

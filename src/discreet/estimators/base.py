@@ -1,0 +1,219 @@
+"""What private classifiers share: public facts, one release per fit, scikit-learn's manners."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from discreet.certificates import Guarantee
+from discreet.data import PrivateTable
+from discreet.errors import ArgumentError
+from discreet.estimators.facts import FROM_DATA, build_schema, schema_from_data
+from discreet.estimators.frames import column_names, columns_of, is_frame, make_table
+from discreet.models import Model
+from discreet.plans import Plan, Release
+from discreet.schema import FloatArray, Schema
+from discreet.session import Session, protect
+
+
+class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that learns by one private release per fit.
+
+    A subclass names its parameters in ``__init__`` and returns its plan from ``_plan``.
+
+    Every ``fit`` is a release of its own: a grid search or a cross-validation pays epsilon for each of
+    its fits. Bound to a session it charges the session's data set every time; without one it runs over
+    a ledger in memory and nobody adds up.
+    """
+
+    epsilon: float
+    delta: float
+    schema: Schema | None
+    bounds: Any
+    classes: Any
+    categories: Any
+    relation: str
+    session: Session | None
+    random_state: Any
+
+    @abstractmethod
+    def _plan(self, target: str, features: tuple[str, ...]) -> Plan:
+        """Return the question that trains the model."""
+
+    def fit(self, X: Any = None, y: Any = None) -> PrivateClassifier:
+        """Train on rows and their classes; costs epsilon.
+
+        Bound to a session, X and y may be left out: then its own table is trained on.
+
+        Guarantees:
+          - Bounds, categories and classes are those given; no error depends on a row, except with
+            ``bounds="data"``.
+        """
+        release = self._fit_session() if X is None and self.session is not None else self._fit(X, y)
+        released: Any = release.value
+        self.release_, self.released_ = release, released
+        self.guarantee_ = self._stamped(release.guarantee)
+        self.classes_ = released.classes_
+        self.feature_importances_ = released.feature_importances_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every row."""
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        return np.asarray(self.released_.predict_proba(rows))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def to_model(self, class_: Any = None) -> Model:
+        """Return the probability of a class as a ``dc.Model``, to be explained privately."""
+        check_is_fitted(self)
+        model: Model = self.released_.to_model(class_)
+        return model
+
+    def __sklearn_clone__(self) -> Any:
+        if self.session is None:
+            return super().__sklearn_clone__()
+        warnings.warn(
+            f"A {type(self).__name__} bound to a session was cloned: every fit of every clone, in a "
+            "grid search or a cross-validation, is charged to its data set.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return type(self)(**self.get_params(deep=False))  # a session cannot be copied
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _fit_session(self) -> Release:
+        session = self.session
+        assert session is not None
+        target = self._target(session.schema)
+        self.feature_names_in_ = np.array(session.schema.features, dtype=object)
+        self.n_features_in_ = len(session.schema.features)
+        return session.release(self._plan(target, session.schema.features), fresh=True)
+
+    def _fit(self, X: Any, y: Any) -> Release:
+        rows, labels = self._read(X, reset=True), self._labels(X, y)
+        schema = self._facts(rows, labels)
+        target = self._target(schema)
+        table, features = make_table(rows, labels, schema)
+        plan = self._plan(target, features)
+        if self.session is not None:
+            return _beside(self.session, table).release(plan, fresh=True)
+        own = protect(
+            table,
+            schema,
+            dataset="fit",
+            ledger=":memory:",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,  # type: ignore[arg-type]
+            workers=1,
+            progress=False,
+            seed=_seed(self.random_state),
+        )
+        return own.release(plan)
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return a frame as it is or an array, after checks that depend on names and shapes alone."""
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset:
+                check_array(np.zeros((min(1, _num_samples(X)), X.shape[1])))  # neither may be none
+            return X
+        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+    def _labels(self, X: Any, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ArgumentError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        if _from_data(self.bounds):
+            check_classification_targets(labels)
+        return np.asarray(labels)
+
+    def _facts(self, rows: Any, labels: NDArray[Any]) -> Schema:
+        if self.session is not None:
+            return self.session.schema
+        if self.schema is not None:
+            return self.schema
+        names = column_names(rows)
+        if not _from_data(self.bounds):
+            return build_schema(
+                names, bounds=self.bounds, classes=self.classes, categories=self.categories
+            )
+        if self.random_state is None:
+            raise ArgumentError(
+                "random_state must be given with bounds='data', got None. Such a model protects "
+                "nobody; it is for simulations. Give schema, or bounds and classes, instead."
+            )
+        return schema_from_data(names, columns_of(rows), labels)
+
+    def _target(self, schema: Schema) -> str:
+        if schema.target is None:
+            raise ArgumentError("schema must have a target, got none. Name the column of classes.")
+        return schema.target
+
+    def _stamped(self, guarantee: Guarantee) -> Guarantee:
+        if not _from_data(self.bounds) or self.session is not None or self.schema is not None:
+            return guarantee
+        told = ("bounds, categories and classes were read from the data",)
+        return replace(guarantee, certified=False, simulation=True, assumptions=told)
+
+
+def _beside(session: Session, table: Any) -> Session:
+    """Return a session over other rows of the same data set: it charges the same budget."""
+    sealed = PrivateTable(table, session.schema, session._account.terms.relation)
+    return Session(
+        sealed,
+        session._ledger,
+        session._account,
+        version=session.version,
+        analyst=session.analyst,
+        noise=session._noise,
+        workers=session._workers,
+        progress=False,
+    )
+
+
+def _from_data(bounds: Any) -> bool:
+    return isinstance(bounds, str) and bounds == FROM_DATA
+
+
+def _seed(random_state: Any) -> int | None:
+    if random_state is None:
+        return None
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(random_state.randint(0, 2**31 - 1))

@@ -1,0 +1,136 @@
+"""How good a split is, and how far one record moves that.
+
+With n_jc the records of class c in child j, n_j their number and n that of the node:
+
+| criterion | utility of a split | adding a record moves it by |
+|---|---|---|
+| ``max`` | sum over j of max_c n_jc | between 0 and 1 |
+| ``gini`` | sum over j, c of n_jc^2 / n_j | between -1 and 1 |
+| ``gain`` | sum over j of (sum over c of n_jc log2 n_jc) - n_j log2 n_j | between -h and 0 |
+| ``norm`` | sum over j of (sum over c of n_jc^3)^(1/3) | between 0 and 1 |
+
+where h = N log2 N - (N - 1) log2 (N - 1) and N bounds the number of records. ``max``, ``gini`` and
+``gain`` are n times the textbook's criterion, up to what all splits of a node share. ``norm`` is ours:
+the 3-norm of the class counts. Like ``max``, which is the infinity norm, it moves by at most one and
+never down, so that it needs half the noise of ``gini``; unlike ``max`` it also sees splits that change
+no majority.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.numerics import check_choice, check_whole, up
+from discreet.trees.columns import Grid, IntArray, Splits
+from discreet.trees.nodes import table_offsets
+
+CriterionName = Literal["norm", "max", "gini", "gain"]
+CRITERIA: tuple[CriterionName, ...] = ("norm", "max", "gini", "gain")
+
+GRAIN = 1024
+"""Score steps per record."""
+
+_MOST_WORK = 2**32
+"""Up to so many records times classes rounding errors of a utility stay below half a step."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A utility on whole steps.
+
+    Guarantees:
+      - A record that comes or goes moves the utilities of all splits of its node into one interval
+        of ``spread`` steps, whatever the table, rounding included. [tree-utility]
+    """
+
+    name: str
+    cap: int
+
+    def __post_init__(self) -> None:
+        check_choice("criterion", self.name, CRITERIA)
+        check_whole("cap", self.cap, 2)
+
+    @property
+    def rise(self) -> int:
+        """The most steps an added record raises a utility by."""
+        return {"max": GRAIN, "gini": GRAIN + 1, "gain": 1, "norm": GRAIN + 1}[self.name]
+
+    @property
+    def fall(self) -> int:
+        """The most steps an added record lowers a utility by."""
+        if self.name == "gain":
+            return math.ceil(GRAIN * last_log_step(self.cap)) + 1
+        return {"max": 0, "gini": GRAIN + 1, "norm": 1}[self.name]
+
+    @property
+    def spread(self) -> int:
+        """How far apart one record moves the utilities of two splits, in steps."""
+        return self.rise + self.fall
+
+    @property
+    def half(self) -> int:
+        """Half the spread, rounded up: how far a utility moves if measured from the middle."""
+        return -(-self.spread // 2)
+
+    def reach(self, raw_size: int, raw_deepest: int) -> IntArray:
+        """Return an admissible function of ``gain`` in a node of so many records, in steps.
+
+        Entry t bounds what a record moves any utility by once t others came or went; it stops where
+        the entries add up to ``raw_deepest``.
+
+        Guarantees:
+          - Admissible for local dampening when records come and go. [tree-dampening]
+        """
+        grown = np.maximum(2, raw_size + 1.0 + np.arange(raw_deepest // GRAIN + 2))
+        moved = np.log2(grown) + (grown - 1) * np.log1p(1 / (grown - 1)) / math.log(2)
+        # A hair above, for the rounding of logarithms; one step more for that of utilities.
+        steps = np.ceil(GRAIN * moved * (1 + 1e-12)).astype(np.int64) + 1
+        return np.asarray(np.minimum(steps, self.fall))
+
+    def utilities(
+        self, raw_counts: IntArray, slots: int, grid: Grid, splits: Splits, classes: int
+    ) -> IntArray:
+        """Return the utilities of all splits, slots x splits, from the tables of all features.
+
+        The tables have one slot more, for rows that are elsewhere.
+        """
+        from discreet.trees.growth import KINDS, utilities
+
+        found = np.empty((slots, len(splits)), dtype=np.int64)
+        utilities(
+            np.ascontiguousarray(raw_counts, dtype=np.int64),
+            table_offsets(grid, slots + 1, classes),
+            grid.bins,
+            classes,
+            splits.feature,
+            splits.first,
+            splits.last,
+            KINDS[self.name],
+            float(self.cap),
+            float(GRAIN),
+            found,
+        )
+        return found
+
+
+def last_log_step(cap: int) -> float:
+    """Return N log2 N - (N - 1) log2 (N - 1), rounded up: the most a record moves N log2 N.
+
+    >>> round(last_log_step(2), 6), round(last_log_step(1024), 3)
+    (2.0, 11.442)
+    """
+    return up(math.log2(cap) + (cap - 1) * math.log1p(1 / (cap - 1)) / math.log(2), 64)
+
+
+def check_work(rows: int, classes: int) -> None:
+    """Raise if utilities of so many rows could be rounded wrongly."""
+    if rows * (classes + 2) > _MOST_WORK:
+        raise ArgumentError(
+            f"rows times classes must be at most {_MOST_WORK}, got {rows} and {classes}. "
+            "Train on a part of the table."
+        )

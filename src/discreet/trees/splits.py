@@ -1,0 +1,299 @@
+"""Choose the splits of all nodes of one level: one noisy choice per node, of disjoint records.
+
+A record is in one node of a level. So adding or removing it touches one choice, and replacing it
+touches two, or one of them twice: a choice that loses e when a record comes or goes makes a level that
+loses e under add-remove and 2 e under replace-one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import BoundedRangeEvent, PureEvent
+from discreet.certificates import Bounds, Certificate, Relation
+from discreet.data import TablesContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.mechanisms import LocalDampening, NoisyMax, PermuteAndFlip
+from discreet.mechanisms.ranking import worst_loss
+from discreet.mechanisms.selection import ExponentialMechanism
+from discreet.mechanisms.smooth_max import SmoothNoisyMax, score_stability
+from discreet.mechanisms.smooth_tables import TableName, stability_table
+from discreet.numerics import check_choice, check_positive, down, up
+from discreet.plans import Stage
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+from discreet.trees.columns import Grid, Splits
+from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.scores import GRAIN, Criterion
+
+SplitName = Literal[
+    "auto",
+    "permute-and-flip",
+    "exponential",
+    "laplace",
+    "dampening",
+    "stability",
+    "smooth-student-t",
+    "smooth-laplace",
+    "smooth-laplace-log-normal",
+]
+Assign = Callable[[Block], NDArray[np.int64]]
+
+_ON_SCORES: dict[str, type[PermuteAndFlip] | type[ExponentialMechanism] | type[NoisyMax]] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": ExponentialMechanism,
+    "laplace": NoisyMax,
+}
+_ON_STABILITY: dict[str, TableName] = {
+    "stability": "stability",
+    "smooth-student-t": "student-t",
+    "smooth-laplace": "laplace",
+    "smooth-laplace-log-normal": "laplace-log-normal",
+}
+MECHANISMS = ("auto", *_ON_SCORES, "dampening", *_ON_STABILITY)
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a choice needs to know of the trees so far; all of it is public."""
+
+    nodes: Nodes
+    grid: Grid
+    splits: Splits
+    classes: int
+
+
+@dataclass(frozen=True)
+class SplitNoise:
+    """Choose a split for every open node.
+
+    ``share`` is the epsilon of one node's choice when a record of it comes or goes.
+
+    Guarantees:
+      - epsilon-differentially private over all nodes of the level, and epsilon-bounded range for the
+        exponential mechanism and dampening. [tree-splits]
+    """
+
+    criterion: Criterion
+    kind: str
+    relation: Relation
+    epsilon: float
+    candidates: int
+    level: Level | None = None
+
+    delta = 0.0
+    step = 1.0
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.kind
+
+    @property
+    def certificate(self) -> Certificate:
+        """How far a record moves the utilities of the splits of a node, from the middle."""
+        moved = self.criterion.half / GRAIN
+        bound = Bounds(up(self.candidates * moved), up(math.sqrt(self.candidates) * moved), moved)
+        twice = Bounds(2 * bound.l1, 2 * bound.l2, 2 * bound.linf)
+        return Certificate(
+            ("tree-utility", "tree-splits"),
+            self.candidates,
+            {"add-remove": bound, "replace-one": twice},
+        )
+
+    @property
+    def share(self) -> float:
+        """The epsilon of one node's choice for a record that comes or goes."""
+        return self.epsilon if self.relation == "add-remove" else down(self.epsilon / 2, 1)
+
+    @property
+    def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
+        """What the accountant is told: one event for all nodes."""
+        if self.kind in ("exponential", "dampening"):
+            return (BoundedRangeEvent(self.epsilon, self.kind),)
+        return (PureEvent(self.epsilon, self.kind),)
+
+    @property
+    def std(self) -> float:
+        """How far below the best a choice is on average, in records, in the worst case.
+
+        A guide for dampening; mechanisms on stability have no bound of their own, and are given that
+        of the exponential mechanism.
+        """
+        known = self.kind if self.kind == "permute-and-flip" else "exponential"
+        factor = 2.0 if self.kind in ("laplace", "dampening") else 1.0
+        scale = self.criterion.spread / self.share / GRAIN
+        return factor * scale * worst_loss(known, max(2, self.candidates))
+
+    def at(self, level: Level) -> SplitNoise:
+        """Return the choice for the trees as they are now."""
+        return replace(self, level=level, candidates=len(level.splits))
+
+    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the number of a split for every open node; -1 where no split has two sides."""
+        chosen = [self._choose(node, source) for node in self._seen(raw_steps)]
+        return np.array(chosen, dtype=np.float64)
+
+    def laws(self, raw_steps: IntArray) -> list[FloatArray]:
+        """Return the exact law of every open node's choice; the last entry is that of no split."""
+        return [self._law(node) for node in self._seen(raw_steps)]
+
+    def _seen(self, raw_counts: IntArray) -> list[_Seen]:
+        """Return what the choice of every open node looks at."""
+        assert self.level is not None
+        nodes, splits, classes = self.level.nodes, self.level.splits, self.level.classes
+        slots = len(nodes.open)
+        raw_scores = self.criterion.utilities(raw_counts, slots, self.level.grid, splits, classes)
+        # Every feature's table holds all records: the first tells how many are in each node.
+        table = raw_counts[: (slots + 1) * int(self.level.grid.bins[0]) * classes]
+        raw_sizes = table.reshape(slots + 1, -1).sum(axis=1)[:-1]
+        return [
+            _Seen(scores, int(size), useful)
+            for scores, size, useful in zip(raw_scores, raw_sizes, nodes.useful(splits), strict=True)
+        ]
+
+    def _choose(self, node: _Seen, source: NoiseSource) -> int:
+        places = np.flatnonzero(node.useful)
+        if len(places) <= 1:  # nothing to choose from, which is public
+            return int(places[0]) if len(places) else LEAF
+        if self.kind in _ON_STABILITY:
+            place = self._on_stability.release(*self._standing(node), source)
+            return place if node.useful[place] else LEAF
+        raw_few = node.raw_scores[places]
+        if self.kind == "dampening":
+            return int(places[self._dampening.release(raw_few, self._reach(node), source)])
+        drawn = self._on_scores.release(raw_few, source)
+        return int(places[drawn if isinstance(drawn, int) else drawn.index])
+
+    def _law(self, node: _Seen) -> FloatArray:
+        law, places = np.zeros(self.candidates + 1), np.flatnonzero(node.useful)
+        if len(places) <= 1:
+            law[places[0] if len(places) else LEAF] = 1.0
+        elif self.kind in _ON_STABILITY:
+            drawn = self._on_stability.probabilities(*self._standing(node))
+            law[:-1] = np.where(node.useful, drawn, 0.0)
+            law[LEAF] = drawn[~node.useful].sum()
+        elif self.kind == "dampening":
+            law[places] = self._dampening.probabilities(node.raw_scores[places], self._reach(node))
+        else:
+            law[places] = self._on_scores.probabilities(node.raw_scores[places])
+        return law
+
+    @property
+    def _on_scores(self) -> PermuteAndFlip | ExponentialMechanism | NoisyMax:
+        return _ON_SCORES[self.kind](self.criterion.half, self.share)
+
+    @property
+    def _on_stability(self) -> SmoothNoisyMax:
+        """One table of chances for all nodes: splits without effect stay in it."""
+        return SmoothNoisyMax(self.candidates, self.share, 0.0, _ON_STABILITY[self.kind])
+
+    def _standing(self, node: _Seen) -> tuple[int, int]:
+        return score_stability(node.raw_scores, self.criterion.spread)
+
+    @property
+    def _dampening(self) -> LocalDampening:
+        return LocalDampening(self.share, beyond=self.criterion.fall)
+
+    def _reach(self, node: _Seen) -> IntArray:
+        return self.criterion.reach(node.raw_size, int(-node.raw_scores.min()))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the choice of one node looks at; only ``useful`` is public."""
+
+    raw_scores: IntArray
+    raw_size: int
+    useful: NDArray[np.bool_]
+
+
+def split_noise(
+    criterion: Criterion,
+    mechanism: str,
+    *,
+    relation: Relation,
+    epsilon: float,
+    candidates: int,
+) -> SplitNoise:
+    """Return the mechanism that chooses the splits of one level.
+
+    Args:
+      criterion: the utility.
+      mechanism: ``auto`` takes the least expected error in the worst case, which permute-and-flip
+        always has among mechanisms that have one.
+      relation: the neighbouring relation.
+      epsilon: the promise for all nodes of the level.
+      candidates: how many splits there are, at most.
+    """
+    check_choice("mechanism", mechanism, MECHANISMS)
+    check_positive("epsilon of a level", epsilon, "Ask for a larger epsilon or for fewer levels.")
+    if mechanism == "dampening" and criterion.name != "gain":
+        raise ArgumentError(
+            f"mechanism must be another than dampening for criterion={criterion.name!r}, whose local "
+            "sensitivity is no less than its global one. Use 'auto', or criterion='gain'."
+        )
+    kinds = ("permute-and-flip", "exponential", "laplace") if mechanism == "auto" else (mechanism,)
+    found = [SplitNoise(criterion, kind, relation, epsilon, candidates) for kind in kinds]
+    best = min(found, key=lambda noise: noise.std)
+    if best.kind in _ON_STABILITY and candidates > 1:  # before a row is read
+        stability_table(_ON_STABILITY[best.kind], candidates, best.share, 0.0)
+    return best
+
+
+def level_stage(
+    name: str, noise: SplitNoise, level: Level, target: str, assign: Assign | None = None
+) -> Stage[SplitNoise]:
+    """Return the stage that chooses the splits of all open nodes from one pass over the rows.
+
+    Args:
+      name: of the stage.
+      noise: what chooses.
+      level: the trees so far.
+      target: the column of classes.
+      assign: the tree of every row of a block; the first if left out.
+
+    Guarantees:
+      - Every record is in one cell of every feature's table, in the one node it reaches. [tree-splits]
+    """
+    nodes, grid = level.nodes, level.grid
+    slots = np.full(len(nodes), len(nodes.open))
+    slots[nodes.open] = np.arange(len(nodes.open))
+
+    def index(block: Block) -> NDArray[np.int64]:
+        from discreet.trees.growth import cells
+
+        found = np.empty((len(grid.features), len(block)), dtype=np.int64)
+        classes = block[target].astype(np.int64)
+        cells(
+            block.values,
+            classes,
+            slots[reached_leaves(nodes, block, assign)],
+            grid.flat,
+            grid.starts,
+            grid.bins,
+            level.classes,
+            found,
+        )
+        return found
+
+    sizes = tuple((len(nodes.open) + 1) * int(bins) * level.classes for bins in grid.bins)
+    contribution = TablesContribution((*grid.features, target), sizes, index)
+    return Stage(name, contribution, noise.at(level))
+
+
+def reached_leaves(nodes: Nodes, block: Block, assign: Assign | None = None) -> IntArray:
+    """Return the leaf every row of a block reaches; its columns begin with the features."""
+    from discreet.trees.growth import walk
+
+    start = np.zeros(len(block), dtype=np.int64) if assign is None else assign(block)
+    found = np.empty(len(block), dtype=np.int64)
+    walk(block.values, start, nodes.feature, nodes.low, nodes.high, nodes.left, found)
+    return found

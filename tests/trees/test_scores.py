@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from discreet.errors import ArgumentError
+from discreet.trees.columns import Grid, candidate_splits
+from discreet.trees.scores import CRITERIA, GRAIN, Criterion, check_work, last_log_step
+
+ONE_CUT = Grid(("x",), (np.array([0.5]),), (False,))
+
+
+def all_tables(classes: int, most: int) -> np.ndarray:
+    """Return all counts of two children: tables x child x class."""
+    cells = itertools.product(range(most + 1), repeat=2 * classes)
+    return np.array(list(cells), dtype=np.int64).reshape(-1, 2, classes)
+
+
+def utilities(criterion: Criterion, tables: np.ndarray) -> np.ndarray:
+    """Return the utility of the one split of every table."""
+    slots, _, classes = tables.shape
+    flat = np.concatenate([tables.ravel(), np.zeros(2 * classes, dtype=np.int64)])
+    return criterion.utilities(flat, slots, ONE_CUT, candidate_splits(ONE_CUT), classes)[:, 0]
+
+
+def moves(criterion: Criterion, tables: np.ndarray) -> np.ndarray:
+    """Return how far adding a record to any child and class moves the utility of every table."""
+    before = utilities(criterion, tables)
+    found = []
+    for child, label in itertools.product(range(2), range(tables.shape[2])):
+        added = tables.copy()
+        added[:, child, label] += 1
+        found.append(utilities(criterion, added) - before)
+    return np.array(found)
+
+
+def keeps(criterion: Criterion, moved: np.ndarray) -> bool:
+    return bool(moved.min() >= -criterion.fall and moved.max() <= criterion.rise)
+
+
+def large_tables(seed: int) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return (10 ** generator.uniform(0, 6, (400, 2, 3))).astype(np.int64) * generator.integers(
+        0, 2, (400, 2, 3)
+    )
+
+
+@pytest.mark.proves("tree-utility")
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize(("classes", "most"), [(1, 12), (2, 5), (3, 2)])
+def test_a_record_moves_utilities_inside_the_interval(name: str, classes: int, most: int) -> None:
+    tables = all_tables(classes, most)
+    rows = 2 * classes * most + 1
+    assert keeps(Criterion(name, rows), moves(Criterion(name, rows), tables))
+
+
+@pytest.mark.proves("tree-utility")
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("cap", [2, 100, 2**24])
+def test_the_interval_holds_for_large_counts_and_any_cap(name: str, cap: int) -> None:
+    tables = large_tables(3)
+    rows = int(tables.sum(axis=(1, 2)).max()) + 1
+    criterion = Criterion(name, cap if name != "gain" or cap < 2**24 else rows)
+    assert keeps(criterion, moves(criterion, tables))
+
+
+@pytest.mark.proves("tree-utility")
+def test_the_intervals_are_attained() -> None:
+    pure = np.array([[[40, 0], [0, 0]], [[0, 40], [0, 0]]])
+    assert moves(Criterion("max", 2), pure).max() == GRAIN
+    assert moves(Criterion("norm", 2), pure).max() >= GRAIN - 1
+    assert moves(Criterion("gini", 2), pure).max() >= GRAIN - 1
+    assert moves(Criterion("gini", 2), pure).min() <= -GRAIN * 39 / 41 + 1
+    gain = Criterion("gain", 41)
+    assert moves(gain, pure).min() <= -GRAIN * last_log_step(41) + 2
+
+
+@pytest.mark.refutes("tree-utility")
+def test_the_interval_of_max_does_not_hold_for_gini() -> None:
+    assert not keeps(Criterion("max", 2), moves(Criterion("gini", 2), all_tables(2, 5)))
+
+
+@pytest.mark.refutes("tree-utility")
+def test_a_logarithm_without_its_constant_is_caught() -> None:
+    pure = np.array([[[1023, 0], [0, 0]]])
+    moved = moves(Criterion("gain", 1024), pure)
+    assert moved.min() < -(math.ceil(GRAIN * math.log2(1024)) + 1)
+
+
+@pytest.mark.proves("tree-dampening")
+def test_the_reach_of_gain_is_admissible() -> None:
+    tables = all_tables(2, 4)
+    criterion = Criterion("gain", 1000)
+    moved = moves(criterion, tables)
+    for table, own in zip(tables, moved.T, strict=True):
+        size = int(table.sum())
+        reach = criterion.reach(size, 40 * GRAIN)
+        more = criterion.reach(size + 1, 40 * GRAIN)
+        assert np.abs(own).max() <= reach[0]
+        assert np.all(reach[1:] >= more[:-1])
+        # Removing a record leads back from a smaller table.
+        assert np.abs(own).max() <= more[0]
+
+
+@pytest.mark.refutes("tree-dampening")
+def test_the_sensitivity_of_the_table_alone_is_not_admissible() -> None:
+    criterion = Criterion("gain", 1000)
+    here, after = criterion.reach(5, 9 * GRAIN), criterion.reach(6, 9 * GRAIN)
+    assert not np.all(np.full(len(here), here[0])[1:] >= after[:-1])
+
+
+def test_gain_and_gini_are_the_textbook_criteria() -> None:
+    table = np.array([[[30, 10], [5, 55]]])
+    shares = table[0] / table[0].sum(axis=1, keepdims=True)
+    entropy = -(table[0] * np.log2(shares)).sum()
+    impurity = (table[0].sum(axis=1) * (1 - (shares**2).sum(axis=1))).sum()
+    assert utilities(Criterion("gain", 1000), table)[0] == math.floor(-entropy * GRAIN)
+    assert abs(utilities(Criterion("gini", 1000), table)[0] - (100 - impurity) * GRAIN) <= 1
+    assert utilities(Criterion("max", 1000), table)[0] == 85 * GRAIN
+
+
+def test_work_is_limited() -> None:
+    check_work(2**24, 100)
+    with pytest.raises(ArgumentError, match="rows times classes must be at most"):
+        check_work(2**31, 10)
