@@ -139,8 +139,8 @@ def test_a_lost_block_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     exact_totals(LONG)  # of all blocks, before one is lost
     honest = engine.open_rows
 
-    def forgetful(*arguments: Any) -> Iterator[Block]:
-        return itertools.islice(honest(*arguments), 1)
+    def forgetful(*arguments: Any, **options: Any) -> Iterator[Block]:
+        return itertools.islice(honest(*arguments, **options), 1)
 
     monkeypatch.setattr(engine, "open_rows", forgetful)
     assert wrong_totals("pyarrow", LONG, 2, tmp_path) == REGIONS
@@ -469,3 +469,17 @@ def test_vectors_of_a_wrong_shape_never_reach_the_kernel(shape: tuple[int, ...])
     if shape != (8,):
         with pytest.raises(ArgumentError, match="must have the shape"):
             sum_block(Block(0, ("a",), np.zeros((8, 1))), [Summand(cells, 1.0)])
+
+
+def test_kept_blocks_are_read_once_and_only_while_there_is_room() -> None:
+    from discreet.data.blocks import KeptRows
+    from discreet.data.rows import open_rows
+
+    rows = (np.arange(20_000) % 4.0).reshape(-1, 1)
+    table, kept = PrivateTable(rows, TINY), KeptRows()
+    first, again = (list(open_rows(table, ["a"], kept=kept)) for _ in range(2))
+    assert [block.start for block in first] == [0, 8_192, 16_384]
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    full = KeptRows(room=19_999)
+    first, again = (list(open_rows(table, ["a"], kept=full)) for _ in range(2))
+    assert not full.blocks and first[0] is not again[0]

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
 from discreet.certificates import NORMS
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain import h_statistic
+from discreet.explain.h_engines import choose_dependences
 from discreet.explain.h_statistic import (
-    pair_designs,
+    CalledDependences,
+    all_pairs,
     pair_scores,
-    predict_all,
-    total_designs,
+    pairs_with,
     total_scores,
 )
 from discreet.explain.interaction import SubsetInteractions, feature_interaction
@@ -65,24 +66,27 @@ def slow_pair(rows: np.ndarray, j: int, k: int) -> float:
 
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_statistics_follow_their_definition(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = FRAME.to_numpy()[:count]
+    rows, called = FRAME.to_numpy()[:count], CalledDependences(function)
+    slow = {(j, k): slow_pair(rows, j, k) for j, k in itertools.combinations(range(4), 2)}
     for most in (1, 1000, 2**16):  # however designs are put together
         monkeypatch.setattr(h_statistic, "_CALL_ROWS", most)
-        totals = total_scores(predict_all(function, total_designs(rows)), rows)
+        (totals,) = total_scores(called, [rows])
         assert totals == pytest.approx([slow_total(rows, j) for j in range(4)], abs=1e-10)
         for j in range(4):
-            pairs = pair_scores(predict_all(function, pair_designs(rows, j)), rows, j)
-            slow = [slow_pair(rows, j, k) for k in range(4) if k != j]
-            assert pairs == pytest.approx(slow, abs=1e-9)
+            (pairs,) = pair_scores(called, [rows], pairs_with(j, 4))
+            expected = [slow[min(j, k), max(j, k)] for k in range(4) if k != j]
+            assert pairs == pytest.approx(expected, abs=1e-9)
+        (pairs,) = pair_scores(called, [rows], all_pairs(4))
+        assert pairs == pytest.approx(list(slow.values()), abs=1e-9)
 
 
 def test_sums_have_no_interaction_and_no_ratio_fails() -> None:
     rows = FRAME.to_numpy()[:10]
-    for f in (lambda r: r.sum(axis=1), lambda r: np.zeros(len(r)), lambda r: np.full(len(r), 3.0)):
-        assert total_scores(predict_all(f, total_designs(rows)), rows).tolist() == [0.0] * 4
-        assert pair_scores(predict_all(f, pair_designs(rows, 1)), rows, 1).tolist() == [0.0] * 3
+    for f in (lambda r: r.sum(axis=1), lambda r: np.zeros(len(r)), lambda r: np.full(len(r), 0.3)):
+        assert next(total_scores(CalledDependences(f), [rows])).tolist() == [0.0] * 4
+        assert next(pair_scores(CalledDependences(f), [rows], all_pairs(4))).tolist() == [0.0] * 6
     same = np.zeros((5, 3))
-    assert total_scores(predict_all(function_of_three, total_designs(same)), same).tolist() == [0.0] * 3
+    assert next(total_scores(CalledDependences(function_of_three), [same])).tolist() == [0.0] * 3
 
 
 def function_of_three(rows: np.ndarray) -> np.ndarray:
@@ -105,6 +109,7 @@ def tiny_models() -> dict[str, Any]:
     return {
         "opaque": dc.Model(twisted, bounds=(-1, 2), name="twisted"),
         "forest": dc.Model(forest.fit(rows, np.nan_to_num(twisted(rows), nan=3.0))),
+        "logistic": LogisticRegression().fit(rows, twisted(rows) > 0),
     }
 
 
@@ -130,7 +135,7 @@ def worst_moves(stage: Stage, relation: str) -> list[float]:
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("feature", [None, "b"])
-@pytest.mark.parametrize("name", ["opaque", "forest"])
+@pytest.mark.parametrize("name", ["opaque", "forest", "logistic"])
 def test_no_neighbour_moves_the_ballots_further(name: str, feature: str | None, relation: str) -> None:
     subsets = 1 if relation == "replace-one" else 2  # all features tie on two rows
     plan = feature_interaction(tiny_models()[name], feature, subsets=subsets, epsilon=1.0)
@@ -152,39 +157,14 @@ def recording(calls: list[np.ndarray]) -> dc.Model:
 @pytest.mark.parametrize("place", [None, 0])
 def test_a_foreign_model_never_sees_two_subsets_at_once(place: int | None) -> None:
     calls: list[np.ndarray] = []
-    bound = recording(calls).bind(SCHEMA)
+    dependences = choose_dependences(recording(calls).bind(SCHEMA), SCHEMA)
     parts = [FRAME.to_numpy()[start::7] for start in range(7)]
     calls.clear()
-    scores = list(SubsetInteractions(bound, place, 5)(parts))
+    scores = list(SubsetInteractions(dependences, place, 5)(parts))
     assert len(calls) == 7 and len(scores) == 7
     for call, part in zip(calls, parts, strict=True):
         for column in range(4):
             assert set(call[:, column]) <= set(part[:5, column])
-
-
-@pytest.mark.parametrize("place", [None, 0])
-def test_trees_answer_for_all_subsets_in_few_calls(
-    place: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    boosted = GradientBoostingRegressor(n_estimators=20, random_state=0)
-    boosted.fit(FRAME.to_numpy(), function(FRAME.to_numpy()))
-    bound = dc.Model(boosted).bind(SCHEMA)
-    parts = [FRAME.to_numpy()[start::50] for start in range(50)] + [np.empty((0, 4)), np.ones((1, 4))]
-    explain = SubsetInteractions(bound, place, 8)
-    together = list(explain(parts))
-    sizes: list[int] = []
-    predict = type(bound).predict
-
-    def counted(self: Any, rows: np.ndarray) -> np.ndarray:
-        sizes.append(len(rows))
-        return predict(self, rows)
-
-    monkeypatch.setattr(type(bound), "predict", counted)
-    assert np.array_equal(np.array(list(explain(parts))), np.array(together), equal_nan=True)
-    assert len(sizes) == 1
-    apart = [next(iter(explain([part]))) for part in parts]
-    assert np.array_equal(np.array(apart), np.array(together), equal_nan=True)
-    assert np.isnan(together[-1]).all() and np.isnan(together[-2]).all()
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])

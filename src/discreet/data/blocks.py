@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,3 +47,14 @@ class Block:
 
     def __repr__(self) -> str:
         return f"Block({len(self)} sealed rows from {self.start})"
+
+
+@dataclass
+class KeptRows:
+    """Encoded blocks that one release has read, so that its later stages need not encode them again.
+
+    They are dropped with it. Tables beyond ``room`` numbers are read anew each time.
+    """
+
+    room: int = 2**24
+    blocks: dict[tuple[tuple[str, ...], bool], list[Block]] = field(default_factory=dict)

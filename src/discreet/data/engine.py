@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.certificates import Ball, Box, Relation
-from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
@@ -71,22 +71,24 @@ def add_up(
     workers: int = 1,
     cluster: Cluster | None = None,
     progress: Progress | None = None,
+    kept: KeptRows | None = None,
 ) -> list[IntArray]:
     """Return each summand's total in whole steps, reading the rows once.
 
-    Blocks go to ``workers`` threads, or to the workers of a cluster.
+    Blocks go to ``workers`` threads, or to the workers of a cluster; what was ``kept`` of an earlier
+    call is not encoded again.
 
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
     """
-    totals = [_start(table, summand, progress) for summand in summands]
+    totals = [_start(table, summand, progress, kept) for summand in summands]
     growing = [total for total, s in zip(totals, summands, strict=True) if by_blocks(s.contribution)]
     if not growing:
         return totals
     added = [summand for summand in summands if by_blocks(summand.contribution)]
     columns = tuple(dict.fromkeys(name for s in added for name in s.contribution.columns))
     foreign = any(s.contribution.foreign for s in added)
-    blocks = open_rows(table, columns)
+    blocks = open_rows(table, columns, kept=kept)
     if cluster is None:
         made = _in_order(blocks, added, workers, foreign)
     else:
@@ -106,27 +108,33 @@ def by_blocks(contribution: Contribution) -> bool:
     return not isinstance(contribution, _AT_ONCE)
 
 
-def _start(table: PrivateTable, summand: Summand, progress: Progress | None) -> IntArray:
+def _start(
+    table: PrivateTable, summand: Summand, progress: Progress | None, kept: KeptRows | None
+) -> IntArray:
     """Return what is there before blocks are added: nothing, or a vector made at once."""
     contribution = summand.contribution
     if isinstance(contribution, SubsetsContribution):
-        return _sum_subsets(table, contribution, summand.step, progress)
+        return _sum_subsets(table, contribution, summand.step, progress, kept)
     if not isinstance(contribution, SealedContribution | WholeContribution):
         return np.zeros(contribution.size, dtype=np.int64)
     with foreign_code(contribution.foreign):
         made = (
             contribution.compute()
             if isinstance(contribution, SealedContribution)
-            else contribution.compute(_all_rows(table, contribution.columns))
+            else contribution.compute(_all_rows(table, contribution.columns, kept))
         )
     return _rounded_vector(made, contribution, summand.step)
 
 
 def _sum_subsets(
-    table: PrivateTable, contribution: SubsetsContribution, step: float, progress: Progress | None
+    table: PrivateTable,
+    contribution: SubsetsContribution,
+    step: float,
+    progress: Progress | None,
+    kept: KeptRows | None,
 ) -> IntArray:
     """Return the sum of the rounded vectors of all subsets."""
-    parts = _subset_rows(table, contribution)
+    parts = _subset_rows(table, contribution, kept)
     total = np.zeros(contribution.size, dtype=np.int64)
     with foreign_code(contribution.foreign):
         for rows, vector in zip(parts, contribution.compute(parts), strict=True):
@@ -146,12 +154,14 @@ def _rounded_vector(
     return _rounded_sum(vector, contribution.region, contribution.fill, step)
 
 
-def _all_rows(table: PrivateTable, columns: tuple[str, ...]) -> FloatArray:
-    blocks = [block.values for block in open_rows(table, columns)]
+def _all_rows(table: PrivateTable, columns: tuple[str, ...], kept: KeptRows | None) -> FloatArray:
+    blocks = [block.values for block in open_rows(table, columns, kept=kept)]
     return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
 
-def _subset_rows(table: PrivateTable, contribution: SubsetsContribution) -> list[FloatArray]:
+def _subset_rows(
+    table: PrivateTable, contribution: SubsetsContribution, kept: KeptRows | None
+) -> list[FloatArray]:
     """Return the rows of every subset, in their order.
 
     Their layout in memory depends on them alone: the same numbers, laid out otherwise, could make
@@ -159,7 +169,7 @@ def _subset_rows(table: PrivateTable, contribution: SubsetsContribution) -> list
     """
     columns, starts = contribution.columns, np.arange(1, contribution.subsets)
     pieces = [[np.empty((0, len(columns)))] for _ in range(contribution.subsets)]
-    for block in open_rows(table, columns, with_ids=contribution.with_ids):
+    for block in open_rows(table, columns, with_ids=contribution.with_ids, kept=kept):
         places = np.clip(contribution.assign(block), 0, contribution.subsets - 1)
         order = np.argsort(places, kind="stable")
         found = np.split(order, np.searchsorted(places[order], starts))

@@ -11,44 +11,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.table import PrivateTable
 from discreet.schema import FloatArray
 
+_Piece = tuple[list[FloatArray], NDArray[Any] | None]
+"""Encoded columns of some rows, and their ids."""
+
 
 def open_rows(
-    table: PrivateTable, columns: Sequence[str], *, with_ids: bool = False
+    table: PrivateTable,
+    columns: Sequence[str],
+    *,
+    with_ids: bool = False,
+    kept: KeptRows | None = None,
 ) -> Iterator[Block]:
     """Yield the named columns, encoded, in canonical blocks.
 
     Guarantees:
       - Equal rows in equal order give equal blocks, from any source. [lattice]
     """
+    key = tuple(columns), with_ids
+    if kept is not None and key in kept.blocks:
+        yield from kept.blocks[key]
+        return
+    keeping = kept is not None and table.count() * len(columns) <= kept.room
+    fresh: list[Block] = []
+    for block in _read(table, columns, with_ids):
+        if keeping:
+            fresh.append(block)
+        yield block
+    if kept is not None and keeping:
+        kept.blocks[key] = fresh
+        kept.room -= table.count() * len(columns)
+
+
+def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterator[Block]:
+    """Yield blocks from the source."""
     schema, names = table.schema, tuple(columns)
     id_name = schema.id if with_ids else None
     read = names or (next(iter(schema)),)  # rows without columns still have to be counted
     wanted = [*read, *([id_name] if id_name else [])]
-    pending: list[tuple[FloatArray, NDArray[Any] | None]] = []
+    pending: list[_Piece] = []
     start = waiting = 0
     for chunk in table.unseal().chunks(wanted):
-        values = _encode(schema, read, chunk)[:, : len(names)]
-        pending.append((values, _texts(chunk[id_name]) if id_name else None))
-        waiting += len(values)
+        encoded = [schema[name].encode(chunk[name]) for name in read]
+        pending.append((encoded, _texts(chunk[id_name]) if id_name else None))
+        waiting += len(encoded[0])
         while waiting >= BLOCK_ROWS:
-            values, ids = _take(pending, BLOCK_ROWS)
+            values, ids = _take(pending, len(names), BLOCK_ROWS)
             yield Block(start, names, values, ids)
             start, waiting = start + BLOCK_ROWS, waiting - BLOCK_ROWS
     if waiting:
-        values, ids = _take(pending, waiting)
+        values, ids = _take(pending, len(names), waiting)
         yield Block(start, names, values, ids)
-
-
-def _encode(schema: Any, names: tuple[str, ...], chunk: Any) -> FloatArray:
-    encoded = [schema[name].encode(chunk[name]) for name in names]
-    values = np.empty((len(encoded[0]), len(names)), order="F")
-    for place, column in enumerate(encoded):
-        values[:, place] = column
-    return values
 
 
 def _texts(raw: Any) -> NDArray[Any]:
@@ -59,20 +75,19 @@ def _texts(raw: Any) -> NDArray[Any]:
     return np.asarray(table[codes.index])
 
 
-def _take(
-    pending: list[tuple[FloatArray, NDArray[Any] | None]], rows: int
-) -> tuple[FloatArray, NDArray[Any] | None]:
-    """Remove the first ``rows`` rows from the waiting pieces and join them."""
-    taken: list[tuple[FloatArray, NDArray[Any] | None]] = []
-    while rows:
-        values, ids = pending.pop(0)
-        if len(values) > rows:
-            pending.insert(0, (values[rows:], None if ids is None else ids[rows:]))
-            values, ids = values[:rows], None if ids is None else ids[:rows]
-        taken.append((values, ids))
-        rows -= len(values)
-    joined = np.asfortranarray(np.concatenate([values for values, _ in taken]))
+def _take(pending: list[_Piece], width: int, rows: int) -> tuple[FloatArray, NDArray[Any] | None]:
+    """Remove the first ``rows`` rows from the waiting pieces and join them, column by column."""
+    joined, texts = np.empty((rows, width), order="F"), []
+    filled = 0
+    while filled < rows:
+        columns, ids = pending.pop(0)
+        count = min(len(columns[0]), rows - filled)
+        for place in range(width):
+            joined[filled : filled + count, place] = columns[place][:count]
+        texts += [] if ids is None else [ids[:count]]
+        if count < len(columns[0]):
+            rest = [column[count:] for column in columns]
+            pending.insert(0, (rest, None if ids is None else ids[count:]))
+        filled += count
     joined.setflags(write=False)
-    if taken[0][1] is None:
-        return joined, None
-    return joined, np.concatenate([ids for _, ids in taken if ids is not None])
+    return joined, np.concatenate(texts) if texts else None

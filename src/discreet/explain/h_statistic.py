@@ -6,54 +6,173 @@ With centred partial dependences PD over the rows themselves,
     pair:   H_jk^2 = sum_i (PD_jk(x_ij, x_ik) - PD_j(x_ij) - PD_k(x_ik))^2 / sum_i PD_jk(x_ij, x_ik)^2
 
 For s rows all of it comes from exchanges F_j[i, k] = f(row i with feature j of row k): columns average
-to PD_j, rows to PD_rest, the diagonal is f itself. A *design* is the s^2 rows of one such table;
-designs of many subsets go to the model in one call.
+to PD_j, rows to PD_rest, the diagonal is f itself. ``Dependences`` is whatever makes these means;
+``CalledDependences`` asks the model for every one of the s^2 exchanged rows, and ``h_engines`` has
+ways for models of a known form.
 
 Reference: Friedman and Popescu (2008), "Predictive Learning via Rule Ensembles", equations 44 to 46.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from discreet.certificates import Box
+from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
 Predict = Callable[[FloatArray], FloatArray]
+Means = tuple[FloatArray, FloatArray, FloatArray]
+
+_CELLS = 2**14
+"""Exchanges of a batch of subsets: few enough for tables of all features to stay in a cache."""
 
 _CALL_ROWS = 2**16
 _NOTHING = 1e-12
 """Less than this share of the variance is rounding, and counts as none."""
 
-_LEAST = 1e-300
+_LEAST = 1e-26
+"""Nor is this square of a distance, where answers lie in -1 .. 1: a constant model has no order."""
 
 
-def total_designs(rows: FloatArray) -> Iterator[FloatArray]:
-    """Yield the rows whose predictions ``total_scores`` needs."""
-    for feature in range(rows.shape[1]):
-        yield exchanged(rows, (feature,))
+class Dependences(ABC):
+    """Mean answers of rows that exchange features with each other, scaled to -1 .. 1, from any zero.
+
+    Rows of several subsets stand one after the other; ``starts`` has where each begins, and the end.
+    They exchange nothing with other subsets.
+    """
+
+    foreign = False
+
+    @abstractmethod
+    def singles(self, rows: FloatArray, starts: IntArray) -> Means:
+        """Return f (rows), and PD_j and PD_rest of every feature j (features x rows).
+
+        Guarantees:
+          - A subset's depend on its own rows alone, to the last bit. [generic-plots]
+        """
+
+    @abstractmethod
+    def pairs(self, rows: FloatArray, starts: IntArray, pairs: IntArray) -> Means:
+        """Return f (rows), PD_j of every feature (features x rows) and PD_jk (pairs x rows).
+
+        PD_j of features in none of the ``pairs`` (a row each) may be anything.
+
+        Guarantees:
+          - A subset's depend on its own rows alone, to the last bit. [generic-plots]
+        """
 
 
-def total_scores(answers: Iterator[FloatArray], rows: FloatArray) -> FloatArray:
-    """Return H^2 of every feature against all others, from the predictions of the designs."""
-    tables = (_table(answers, len(rows)) for _ in range(rows.shape[1]))
-    return np.array([_total(table) for table in tables])
+def total_scores(dependences: Dependences, parts: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """Yield, for every subset of rows, H^2 of every feature against all others; NaN below two rows."""
+    for rows, starts in _joined(parts):
+        whole, given, rest = dependences.singles(rows, starts)
+        places = np.arange(len(given))
+        index = np.column_stack([np.zeros_like(places), places, places])
+        yield from _scores(whole[None, :], (given, rest), index, whole, starts)
 
 
-def pair_designs(rows: FloatArray, feature: int) -> Iterator[FloatArray]:
-    """Yield the rows whose predictions ``pair_scores`` needs."""
-    yield exchanged(rows, (feature,))
-    for other in _others(rows, feature):
-        yield exchanged(rows, (other,))
-        yield exchanged(rows, (feature, other))
+def pair_scores(
+    dependences: Dependences, parts: Sequence[FloatArray], pairs: IntArray
+) -> Iterator[FloatArray]:
+    """Yield, for every subset of rows, H^2 of every pair of features (a row each); NaN below two."""
+    for rows, starts in _joined(parts):
+        whole, given, both = dependences.pairs(rows, starts, pairs)
+        index = np.column_stack([np.arange(len(pairs)), pairs])
+        yield from _scores(both, (given, given), index, whole, starts)
 
 
-def pair_scores(answers: Iterator[FloatArray], rows: FloatArray, feature: int) -> FloatArray:
-    """Return H^2 of one feature with every other, from the predictions of the designs."""
-    own = _table(answers, len(rows))
-    spread = float(np.sum(_centred(np.diagonal(own)) ** 2))
-    return np.array([_pair(own, answers, spread) for _ in _others(rows, feature)])
+def _scores(
+    wholes: FloatArray,
+    parts: tuple[FloatArray, FloatArray],
+    index: IntArray,
+    own: FloatArray,
+    starts: IntArray,
+) -> FloatArray:
+    from discreet.explain.h_kernels import score
+
+    scores = np.empty((len(starts) - 1, len(index)))
+    score(wholes, parts, index, own, starts, (_NOTHING, _LEAST), scores)
+    return scores
+
+
+def pairs_with(feature: int, width: int) -> IntArray:
+    """Return the pairs of one feature with every other, in their order."""
+    others = np.delete(np.arange(width), feature)
+    return np.column_stack([np.full_like(others, feature), others])
+
+
+def all_pairs(width: int) -> IntArray:
+    """Return the pairs of all features with each other."""
+    return np.column_stack(np.triu_indices(width, 1)).astype(np.int64)
+
+
+def _joined(parts: Sequence[FloatArray]) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Yield the rows of some subsets at a time, one after the other, and where each begins."""
+    sizes = np.array([len(rows) for rows in parts], dtype=np.int64)
+    batch = np.cumsum(sizes**2) // _CELLS
+    for number in np.unique(batch):
+        chosen = np.flatnonzero(batch == number)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        yield np.concatenate([parts[place] for place in chosen.tolist()]), starts
+
+
+def _slices(starts: IntArray) -> list[slice]:
+    return [slice(first, after) for first, after in pairwise(starts.tolist())]
+
+
+@dataclass(frozen=True)
+class CalledDependences(Dependences):
+    """Dependences of a model that is called with every exchanged row, for one subset at a time."""
+
+    predict: Predict
+    foreign: bool = True
+
+    def singles(self, rows: FloatArray, starts: IntArray) -> Means:
+        """See ``Dependences``."""
+        own, given, rest = np.empty(len(rows)), np.empty(rows.shape[::-1]), np.empty(rows.shape[::-1])
+        sets: list[tuple[int, ...]] = [(place,) for place in range(rows.shape[1])]
+        for part in _slices(starts):
+            for place, table in enumerate(self._tables(rows[part], sets)):
+                own[part] = np.diagonal(table)
+                given[place, part], rest[place, part] = table.mean(axis=0), table.mean(axis=1)
+        return own, given, rest
+
+    def pairs(self, rows: FloatArray, starts: IntArray, pairs: IntArray) -> Means:
+        """See ``Dependences``."""
+        own, given = np.empty(len(rows)), np.zeros(rows.shape[::-1])
+        used, both = np.unique(pairs).tolist(), np.empty((len(pairs), len(rows)))
+        sets = [(place,) for place in used] + [tuple(pair) for pair in pairs.tolist()]
+        for part in _slices(starts):
+            for place, table in enumerate(self._tables(rows[part], sets)):
+                own[part], mean = np.diagonal(table), table.mean(axis=0)
+                if place < len(used):
+                    given[used[place], part] = mean
+                else:
+                    both[place - len(used), part] = mean
+        return own, given, both
+
+    def _tables(self, rows: FloatArray, sets: list[tuple[int, ...]]) -> Iterator[FloatArray]:
+        if len(rows) < 2:
+            return
+        designs = (exchanged(rows, places) for places in sets)
+        for answers in predict_all(self.predict, designs):
+            yield answers.reshape(len(rows), len(rows))
+
+
+def answer_terms(bounds: Box) -> FloatArray:
+    """Return the bounds, what NaN becomes, and the unit of answers measured from there.
+
+    In this unit they lie in -1 .. 1: statistics have none, and no square overflows.
+    """
+    low, high = bounds.limits
+    half = high / 2 - low / 2
+    return np.array([low, high, low / 2 + high / 2, 1.0 / max(half, 1e-300)])
 
 
 def exchanged(rows: FloatArray, features: tuple[int, ...]) -> FloatArray:
@@ -78,31 +197,3 @@ def predict_all(predict: Predict, designs: Iterable[FloatArray]) -> Iterator[Flo
 def _predict_together(predict: Predict, designs: list[FloatArray]) -> Iterator[FloatArray]:
     answers = predict(np.concatenate(designs))
     return iter(np.split(answers, np.cumsum([len(design) for design in designs])[:-1]))
-
-
-def _table(answers: Iterator[FloatArray], rows: int) -> FloatArray:
-    return np.array(next(answers)).reshape(rows, rows)
-
-
-def _total(table: FloatArray) -> float:
-    whole = _centred(np.diagonal(table))
-    rest = whole - _centred(table.mean(axis=0)) - _centred(table.mean(axis=1))
-    return _ratio(rest, whole, float(np.sum(whole**2)))
-
-
-def _pair(own: FloatArray, answers: Iterator[FloatArray], spread: float) -> float:
-    other, both = (_centred(_table(answers, len(own)).mean(axis=0)) for _ in range(2))
-    return _ratio(both - _centred(own.mean(axis=0)) - other, both, spread)
-
-
-def _ratio(rest: FloatArray, whole: FloatArray, spread: float) -> float:
-    left, nothing = float(np.sum(rest**2)), _NOTHING * spread
-    return 0.0 if left <= nothing else left / max(float(np.sum(whole**2)), nothing, _LEAST)
-
-
-def _centred(values: FloatArray) -> FloatArray:
-    return np.asarray(values - values.mean())
-
-
-def _others(rows: FloatArray, feature: int) -> list[int]:
-    return [place for place in range(rows.shape[1]) if place != feature]

@@ -3,31 +3,23 @@
 A statistic that is a ratio of sums of squares of partial dependences has no useful sensitivity of its
 own; so every subset of the records casts a ballot (see ``ballots``), and one record moves one ballot.
 
-Predictions of many subsets share a model call where each is computed from its own row alone (linear
-models, trees); other models are called once per subset, so that no subset's ballot can hang on
-another's rows through the last bits of a prediction.
+Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
+``h_engines``; others are called once per subset, so that no subset's ballot can hang on another's rows
+through the last bits of a prediction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import ArgumentError
 from discreet.explain.ballots import ballot_program, check_ballots
-from discreet.explain.h_statistic import (
-    Predict,
-    pair_designs,
-    pair_scores,
-    predict_all,
-    total_designs,
-    total_scores,
-)
+from discreet.explain.h_engines import choose_dependences
+from discreet.explain.h_statistic import Dependences, pair_scores, pairs_with, total_scores
 from discreet.mechanisms.borda import BallotMechanism
-from discreet.models import BoundModel, Model, as_model
+from discreet.models import Model, as_model
 from discreet.numerics import check_whole
 from discreet.plans import Plan, Program, Setting
 from discreet.schema import FloatArray
@@ -73,14 +65,15 @@ class FeatureInteractionPlan(Plan):
         items = self._items(model.columns)
         check_ballots(len(items), self.k, self.subsets, self.mechanism)
         place = None if self.feature is None else model.columns.index(self.feature)
+        dependences = choose_dependences(model, setting.schema)
         return ballot_program(
-            SubsetInteractions(model, place, self.points),
+            SubsetInteractions(dependences, place, self.points),
             setting,
             columns=model.columns,
             items=items,
             k=self.k,
             subsets=self.subsets,
-            foreign=model.foreign,
+            foreign=dependences.foreign,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
@@ -98,51 +91,20 @@ class FeatureInteractionPlan(Plan):
 class SubsetInteractions:
     """The H-statistics of every subset: of all features, or of the pairs with the one at ``place``."""
 
-    model: BoundModel
+    dependences: Dependences
     place: int | None
     points: int
 
     def __call__(self, parts: list[FloatArray]) -> Iterator[FloatArray]:
-        """Yield the statistics of the subsets, from their first ``points`` rows; NaN below two.
+        """Return the statistics of the subsets, from their first ``points`` rows; NaN below two.
 
         Guarantees:
-          - A subset's statistics depend on its rows alone: models whose answers may depend on what is
-            asked beside get a call of their own for every subset. [generic-plots]
+          - A subset's statistics depend on its rows alone. [generic-plots]
         """
         few = [rows[: self.points] for rows in parts]
-        alone = own_row_predictor(self.model)
-        if alone is None:
-            for rows in few:
-                yield self._scores(self._ask(self.model.predict, self._designs(rows)), rows)
-            return
-        together = self._ask(alone, (design for rows in few for design in self._designs(rows)))
-        for rows in few:
-            yield self._scores(together, rows)
-
-    def _ask(self, predict: Predict, designs: Iterable[FloatArray]) -> Iterator[FloatArray]:
-        """Yield predictions scaled to -1 .. 1: statistics have no unit, squares must not overflow."""
-        half = self.model.bounds.high / 2 - self.model.bounds.low / 2
-        return predict_all(lambda rows: (predict(rows) - self.model.fill) / half, designs)
-
-    def _designs(self, rows: FloatArray) -> Iterable[FloatArray]:
-        if len(rows) < 2:
-            return ()
-        return total_designs(rows) if self.place is None else pair_designs(rows, self.place)
-
-    def _scores(self, answers: Iterator[FloatArray], rows: FloatArray) -> FloatArray:
-        if len(rows) < 2:
-            return np.full(rows.shape[1] - (self.place is not None), np.nan)
         if self.place is None:
-            return total_scores(answers, rows)
-        return pair_scores(answers, rows, self.place)
-
-
-def own_row_predictor(model: BoundModel) -> Predict | None:
-    """Return predictions that depend on each row alone, bit for bit, if the model has them."""
-    linear, (low, high) = model.linear, model.bounds.limits
-    if linear is not None:
-        return lambda rows: np.clip(linear.predict(rows), low, high)
-    return None if model.trees is None else model.predict
+            return total_scores(self.dependences, few)
+        return pair_scores(self.dependences, few, pairs_with(self.place, few[0].shape[1]))
 
 
 def feature_interaction(

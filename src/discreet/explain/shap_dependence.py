@@ -23,7 +23,7 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.queries import Queries
 from discreet.explain.shap_parts import LEVEL, read_background
-from discreet.explain.shapley.engines import Engine, LinearEngine, choose_engine
+from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine, choose_engine
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole, up
@@ -193,8 +193,10 @@ def dependence_contribution(
         region=Box(-reach, reach),
         fill=0.0,
         compute=compute,
-        foreign=engine.foreign,
+        # The kernel engine multiplies matrices, whose last bits may depend on the rows beside.
+        foreign=engine.foreign or isinstance(engine, KernelEngine),
         grain=engine.grain,
+        gain=engine.gain,
         proven=certify_one_cell(len(bins), reach),
     )
 

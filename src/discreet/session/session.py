@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
 from discreet.certificates import Guarantee
 from discreet.data import PrivateTable, Summand, add_up
+from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
@@ -231,7 +232,9 @@ class Session:
             self._cluster.check([contribution for contribution in asked if by_blocks(contribution)])
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
-        value = self._finish(plan, program, reservation)
+        kept = KeptRows() if len(program.stages) > 1 else None
+        releaser = _Releaser(self, Filter(reservation.charge), kept)
+        value = self._finish(plan, program, releaser)
         if value is None:
             raise ReleaseFailed(
                 f"The release failed after its reservation {reservation.id}, which stays spent. "
@@ -239,29 +242,32 @@ class Session:
             )
         return Release(
             value=value,
-            guarantee=self._guarantee(plan, program),
+            guarantee=self._guarantee(plan, program, releaser.asked),
             plan=plan.describe(),
-            stages=tuple(stage.describe() for stage in program.stages),
+            stages=tuple(stage.describe() for stage in releaser.asked),
             dataset=self.dataset,
             version=self.version,
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _finish(self, plan: Plan, program: Program, reservation: Reservation) -> Result | None:
+    def _finish(self, plan: Plan, program: Program, releaser: _Releaser) -> Result | None:
         """Return the result, or None for any failure: its text and its frames could hold a row."""
         title = plan.kind.replace("_", " ")
         try:
-            with progress_bar(title, self._setting.rows, self._progress) as progress:
-                return program.finish(_Releaser(self, Filter(reservation.charge), progress))
+            with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
+                return program.finish(releaser)
         except Exception:  # whatever it was
             return None
 
-    def _guarantee(self, plan: Plan, program: Program) -> Guarantee:
-        certificates = [stage.certificate for stage in program.stages]
+    def _guarantee(
+        self, plan: Plan, program: Program, asked: Sequence[Stage[Perturbation]]
+    ) -> Guarantee:
+        """Return the promise: of the stages that were asked, which may differ from those priced."""
+        certificates = [stage.certificate for stage in asked]
         return Guarantee(
             epsilon=plan.epsilon,
-            delta=sum(stage.noise.delta for stage in program.stages),
+            delta=sum(stage.noise.delta for stage in asked),
             relation=program.relation or self._setting.relation,
             statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
             assumptions=tuple(dict.fromkeys(a for c in certificates for a in c.assumptions)),
@@ -292,13 +298,15 @@ class Session:
         return Setting(self.schema, relation, rows)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Releaser:
     """Answers stages inside a reservation; the filter, not the plan, knows what is left of it."""
 
     session: Session
     filter: Filter
-    progress: Progress
+    kept: KeptRows | None
+    progress: Progress | None = None
+    asked: list[Stage[Perturbation]] = field(default_factory=list)
     sums: dict[tuple[int, float], tuple[Stage[Perturbation], IntArray]] = field(default_factory=dict)
 
     def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
@@ -306,6 +314,7 @@ class _Releaser:
         session = self.session
         accountant = session._account.terms.accountant
         self.filter.charge(total([stage.cost(accountant) for stage in stages]))
+        self.asked += stages
         self._add_up([stage for stage in stages if _place(stage) not in self.sums])
         return [stage.noise.release(self.sums[_place(stage)][1], session._noise) for stage in stages]
 
@@ -319,6 +328,7 @@ class _Releaser:
             workers=session._workers,
             cluster=session._cluster,
             progress=self.progress,
+            kept=self.kept,
         )
         for stage, raw in zip(stages, raw_sums, strict=True):
             self.sums[_place(stage)] = (stage, raw)
