@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import tables_entropy, tables_histogram
+from benchmarks import tables_entropy, tables_histogram, tables_records
 from benchmarks.harness import print_table, save_results
 from benchmarks.tables_columns import even_column, real_columns
 
@@ -48,6 +48,8 @@ PARTS: dict[str, tuple[Callable[[int], Rows], int, int]] = {
     "routes": (tables_entropy.routes, 60, 600),
     "ranges": (tables_histogram.ranges, 10, 100),
     "consistency": (tables_histogram.consistency, 10, 100),
+    "pass rates": (tables_records.pass_rates, 60, 600),
+    "private means": (tables_records.private_means, 3, 30),
     "histogram speed": (tables_histogram.speed, 3, 11),
 }
 
