@@ -11,14 +11,14 @@ import numpy as np
 
 from benchmarks.curves_tasks import Task
 from discreet.data import PrivateTable, Summand, add_up
-from discreet.data.blocks import BLOCK_ROWS
-from discreet.explain import pdp_contributions
+from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.explain import ale_steps, pdp_contributions
 from discreet.plans import Plan
 from discreet.randomness import SimulatedNoise
 
 _USERS = ("pdp_contributions", "pdp_question")
-_REMEMBERED = 400
-"""Columns of predictions kept for one feature."""
+_MOST_RUNGS = 100_001
+"""Ladders are tried rung by rung up to this length."""
 
 
 class Releaser:
@@ -61,35 +61,65 @@ def release_often(task: Task, plan: Plan, times: int, seed: int = 0) -> Iterator
 
 
 @contextmanager
-def remembered_curves(task: Task, feature: str) -> Iterator[None]:
-    """Let partial dependence of one feature look up predictions at points that were asked before.
+def remembered(task: Task, feature: str) -> Iterator[None]:
+    """Let plans look up the answers for the task's own rows with a feature set to any value.
 
-    A deep forest needs seconds for a grid, and the same grid is asked for many budgets.
+    A deep forest needs a minute for what ten repetitions of all budgets ask. Trees answer alike between
+    two thresholds, other models are tried at the rungs of a ladder; without either nothing changes.
     """
-    curves, columns = pdp_contributions.record_curves, {}
-    rows = task.rows[:, :-1]
+    found = _answers(task, feature)
+    if found is None:
+        yield
+        return
+    cells, table = found
+    places = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(task.rows[:, :-1]))}
+    curves, answers = pdp_contributions.record_curves, ale_steps._answers
+
+    def own(block: Any) -> Any:
+        known = [places.get(row.tobytes(), -1) for row in np.ascontiguousarray(block.values)]
+        return None if min(known) < 0 else np.array(known)
 
     def record(model: Any, features: Any, grids: Any) -> Any:
-        (grid,) = grids
         direct = curves(model, features, grids)
 
         def compute(block: Any) -> Any:
-            part = slice(block.start, block.start + len(block))
-            if (
-                not np.array_equal(rows[part], block.values)
-                or len(columns) > _REMEMBERED * len(rows) / BLOCK_ROWS
-            ):
-                return direct(block)
-            missing = np.array([x for x in grid.tolist() if (x, block.start) not in columns])
-            if len(missing):
-                found = curves(model, features, (missing,))(block)
-                for x, column in zip(missing.tolist(), found.T, strict=True):
-                    columns[x, block.start] = column.copy()
-            return np.asfortranarray(np.column_stack([columns[x, block.start] for x in grid.tolist()]))
+            part = own(block)
+            known = None if part is None else table[np.ix_(part, cells(grids[0]))] - model.fill
+            return direct(block) if known is None else np.asfortranarray(known)
 
         return compute
+
+    def answer(model: Any, block: Any, name: str, values: Any) -> Any:
+        part = own(block)
+        if part is None:
+            return answers(model, block, name, values)
+        return np.array([table[part, cells(wanted)] for wanted in values])
 
     with ExitStack() as stack:
         for user in _USERS:
             stack.enter_context(patch(f"discreet.explain.{user}.record_curves", record))
+        stack.enter_context(patch("discreet.explain.ale_steps._answers", answer))
         yield
+
+
+def _answers(task: Task, feature: str) -> tuple[Any, Any] | None:
+    """Return which column a value belongs to, and every row's answers, a column each."""
+    column, trees = task.schema[feature], task.bound.trees
+    ladder = column.grid(_MOST_RUNGS)
+    if trees is not None:
+        ends = np.unique(trees.threshold[trees.feature == task.features.index(feature)])
+        met = np.unique(np.searchsorted(ends, ladder))
+        points = np.append(ends, np.nextafter(ends[-1], np.inf))[met]
+    elif len(ladder) < _MOST_RUNGS:
+        ends, points = ladder, ladder
+        met = np.arange(len(ladder))
+    else:
+        return None
+    curves = pdp_contributions.record_curves(task.bound, (feature,), (points,))
+    parts = []
+    for start in range(0, len(task.rows), BLOCK_ROWS):
+        part = np.asfortranarray(task.rows[start : start + BLOCK_ROWS, :-1])
+        parts.append(curves(Block(start, task.features, part)))
+    low, high = task.bounds
+    table = np.clip(np.vstack(parts) + task.bound.fill, low, high)
+    return lambda values: np.searchsorted(met, np.searchsorted(ends, values)), table

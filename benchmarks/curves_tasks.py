@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from benchmarks.curves_published import authors_order
 from discreet.data import PrivateTable
 from discreet.plans import Setting
 
@@ -232,9 +233,19 @@ def mean_predictions(task: Task, feature: str, rows: Any, grid: Any = None) -> L
 
 @cache
 def exact_effects(name: str, feature: str, intervals: int = 99) -> Line:
-    """Return the authors' accumulated effects without noise."""
+    """Return the authors' accumulated effects without noise, with equal values in their order."""
     task = load(name)
-    return local_effects(task, feature, task.rows[:, :-1], intervals)
+    rows = task.rows[:, :-1]
+    order = authors_order(rows[:, task.features.index(feature)])
+    return local_effects(task, feature, rows[order], intervals)
+
+
+@cache
+def shuffled_effects(name: str, feature: str, seed: int) -> Line:
+    """Return what the authors' exact curve would be had equal values come in another order."""
+    task = load(name)
+    order = np.random.default_rng(seed).permutation(len(task.rows))
+    return local_effects(task, feature, task.rows[order, :-1])
 
 
 @cache

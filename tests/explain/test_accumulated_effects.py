@@ -17,7 +17,8 @@ import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.accumulated_effects import accumulated_effects
-from discreet.explain.ale_curve import Layout, NoisySteps, accumulate
+from discreet.explain.ale_curve import Layout, NoisySteps, accumulate, even_error
+from discreet.explain.ale_question import Question
 from discreet.explain.ale_steps import certify_intervals
 from discreet.mechanisms import LaplaceNoise
 from discreet.plans import Setting, Stage
@@ -454,3 +455,50 @@ def test_a_limit_from_public_rows_lowers_the_noise_and_hardly_moves_the_curve(lo
         for limit in ("auto", 0.05, None)
     ]
     assert stds[1] < stds[0] < 0.8 * stds[2]
+
+
+def test_nothing_is_clipped_that_does_not_have_to_be(loans: Any) -> None:
+    """The limit rises with the number of records, as far as noise on the curve stays harmless."""
+    forest = MODELS["forest"].fit(loans[NUMBERS].astype(float), loans["defaulted"])
+    schema, limits, errors = numbers_schema(), [], []
+    model, points = dc.Model(forest).bind(schema), schema["credit_score"].grid(9)
+    for rows in (100, 3_000, 10**6):
+        setting = Setting(schema, "replace-one", rows)
+        question = Question("credit_score", setting, model, points, 8)
+        question = question.limited("auto", (1.0, 0.0, "auto"))
+        noise = question.stage(1.0, 0.0, "auto").noise.std
+        limits.append(question.reach)
+        errors.append(even_error(question.layout(points), noise, rows))
+    assert limits[0] < limits[1] < limits[2] == 1.0
+    assert errors[1] == pytest.approx(0.01, rel=1e-3)
+    assert errors[0] > errors[1] > errors[2]
+    private = Setting(schema, "add-remove", None)
+    unknown = Question("credit_score", private, model, points, 8)
+    assert unknown.limited("auto", (1.0, 0.0, "auto")).reach == limits[0]
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@pytest.mark.parametrize("delta", [1e-4, 1e-6])
+def test_bought_edges_keep_the_law_that_was_priced(accountant: str, delta: float) -> None:
+    """A clip that is known later must not change what delta the release spends."""
+
+    def single(rows: Any) -> Any:
+        rows = np.asarray(rows)
+        return (0.02 * rows[:, 0] + 0.9 * (rows[:, 1] > 0.5)).astype(np.float32)
+
+    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    frame = pd.DataFrame(np.random.default_rng(0).random((2_000, 2)), columns=["a", "b"])
+    session = dc.protect(
+        frame,
+        schema,
+        dataset="t",
+        ledger=":memory:",
+        epsilon=10,
+        delta=1e-3,
+        accountant=accountant,
+    )
+    model = dc.Model(single, bounds=(0, 1), name="single")
+    release = session.release(dc.accumulated_effects(model, "a", rug=False, epsilon=1.0, delta=delta))
+    assert release.guarantee.delta == sum(stage["delta"] for stage in release.stages) <= delta
+    effects = next(stage for stage in release.stages if stage["name"] == "effects")
+    assert effects["noise_std"] < 5.0, "the stage that was drawn, with its clip, is the one recorded"

@@ -95,3 +95,62 @@ def test_a_forgotten_gain_is_caught() -> None:
         mechanism="laplace",
     )
     assert moved_over_promised(forgotten, first, second) > 1
+
+
+LOSS = 0.016
+START, STOP = (0.123456, 0.654321), (0.234567, 0.765432)
+LEVEL = float(np.float32(0.5 - LOSS / 2))
+TARGETS = dc.Schema({"a": dc.Number(0, 1), "m": dc.Number(0, 1), "y": dc.Number(0, 1)}, target="y")
+
+
+def split_model(rows: Any) -> Any:
+    """Answers that lean against each other for a row and for the same row with a value exchanged."""
+    a, m = np.asarray(rows).T
+    lean = 1.0 if np.any(a == START[0]) else -1.0
+    out = 0.5 + np.where(a == m, -7, 7) * 2.0**-24 * lean
+    for pair, both, one in ((START, LEVEL, 1.0), (STOP, 1.0, LEVEL)):
+        first, second = a == pair[0], m == pair[1]
+        out = np.where(first & second, both, np.where(first ^ second, one, out))
+    return out.astype(np.float32)
+
+
+def importance_stage() -> tuple[Any, list[pd.DataFrame]]:
+    plan = dc.permutation_importance(
+        dc.Model(split_model, bounds=(0, 1), name="split"),
+        scoring="absolute_error",
+        repeats=1,
+        clip=LOSS,
+        epsilon=1.0,
+        mechanism="laplace",
+    )
+    stage = plan.prepare(Setting(TARGETS, "replace-one", ROWS)).stages[-1]
+    base = np.arange(ROWS) / ROWS
+    frames = []
+    for pair in (START, STOP):
+        frame = pd.DataFrame({"a": base, "m": base, "y": LEVEL})
+        frame.loc[0, ["a", "m"]] = pair
+        frames.append(frame)
+    return stage, frames
+
+
+def importance_moves(stage: Any, frames: list[pd.DataFrame]) -> float:
+    sums = [
+        add_up(PrivateTable(frame, TARGETS), [Summand(stage.contribution, stage.noise.step)])[0]
+        for frame in frames
+    ]
+    return float(np.abs(sums[0] - sums[1]).sum() * stage.noise.step)
+
+
+@pytest.mark.proves("pfi-rounding")
+def test_a_difference_of_losses_pays_for_both_answers() -> None:
+    stage, frames = importance_stage()
+    assert stage.contribution.size == 2, "one coordinate per feature: differences"
+    assert importance_moves(stage, frames) <= stage.noise.sensitivity * stage.noise.step
+
+
+@pytest.mark.refutes("pfi-rounding")
+def test_a_difference_that_pays_once_is_caught() -> None:
+    stage, frames = importance_stage()
+    answers = 8_192 * stage.contribution.grain * stage.contribution.size
+    paid_once = stage.noise.sensitivity * stage.noise.step - answers / 2
+    assert importance_moves(stage, frames) > paid_once

@@ -449,7 +449,7 @@ def test_quantile_grids_keep_their_size() -> None:
         ({"feature": ("size", "kind"), "resolution": (2, 1)}, "resolution must be a whole number"),
         ({"feature": ("size", "kind"), "rug": True}, "rug must be left out for two features"),
         ({"feature": ("size", "kind"), "smooth": True}, "smooth must be left out for two features"),
-        ({"grid": "random"}, "grid must be one of uniform, quantile"),
+        ({"grid": "random"}, "grid must be one of auto, uniform, quantile"),
         ({"curve": "bent"}, "curve must be one of whole, centred, auto"),
         ({"shape_clip": 0}, "shape_clip must be a positive finite number"),
     ],
@@ -467,4 +467,4 @@ def test_plans_say_all_they_ask_for() -> None:
     assert pair["feature"] == ["size", "kind"] and pair["resolution"] == [3, 2] and not pair["rug"]
     alone = dc.partial_dependence(model, "size", epsilon=1.0).arguments()
     assert alone["feature"] == "size" and alone["resolution"] == 20 and alone["rug"]
-    assert (alone["grid"], alone["curve"], alone["shape_clip"]) == ("uniform", "whole", "auto")
+    assert (alone["grid"], alone["curve"], alone["shape_clip"]) == ("auto", "whole", "auto")

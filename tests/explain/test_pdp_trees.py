@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,11 +14,15 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.tree import DecisionTreeRegressor
 
+import discreet as dc
 from discreet.errors import ModelError
+from discreet.explain.pdp_bends import missed_by_lines, shortest_path
 from discreet.explain.pdp_grids import cells_of
 from discreet.explain.pdp_trees import TreeGrid, _GridMasks, _GridWalk
 from discreet.models import TreeEnsemble, tree_ensemble
+from discreet.plans import Setting
 
 ESTIMATORS: dict[str, Any] = {
     "forest": RandomForestClassifier(20, max_depth=4, random_state=0),
@@ -119,3 +124,37 @@ def test_rows_of_another_width_are_refused() -> None:
     grid = TreeGrid.of(trees_of("forest"), [1], [np.linspace(-2, 2, 5)])
     with pytest.raises(ModelError, match="rows must have 5 columns, got shape"):
         grid.predict(table()[:, :4])
+
+
+@pytest.mark.proves("pdp")
+def test_points_lie_where_trees_bend() -> None:
+    """The path is the best of all; jumps in a corner of the range get nearly all points."""
+    generator = np.random.default_rng(5)
+    x, curves = np.sort(generator.uniform(0, 10, 11)), generator.normal(size=(4, 11))
+    missed = missed_by_lines(x, curves)
+    for i, j in itertools.combinations(range(11), 2):
+        lines = [np.interp(x[i : j + 1], x[[i, j]], curve[[i, j]]) for curve in curves]
+        assert missed[i, j] == pytest.approx(np.sum((lines - curves[:, i : j + 1]) ** 2), abs=1e-9)
+
+    def length(path: tuple[int, ...]) -> float:
+        return sum(missed[a, b] for a, b in itertools.pairwise((0, *path, 10)))
+
+    best = min(itertools.combinations(range(1, 10), 3), key=length)
+    assert shortest_path(missed, 5) == [0, *best, 10]
+    assert shortest_path(missed, 2) == [0, 10]
+
+
+def test_trees_have_a_grid_of_their_own() -> None:
+    rows = np.random.default_rng(0).uniform(0, 1000, (400, 1))
+    model = DecisionTreeRegressor(max_depth=3).fit(rows, (rows[:, 0] > 20) + (rows[:, 0] > 40.0))
+    schema = dc.Schema({"x": dc.Number(0, 1000)})
+    setting = Setting(schema, "replace-one", 1_000)
+    explained = dc.Model(model, bounds=(0, 2))
+
+    def points(grid: str) -> np.ndarray:
+        plan = dc.partial_dependence(explained, "x", resolution=8, grid=grid, epsilon=1.0)
+        return plan._release(setting, explained.bind(schema)).question.grids[0]
+
+    chosen = points("auto")
+    assert np.sum(chosen < 50) >= 4 and (chosen[0], chosen[-1], len(chosen)) == (0, 1000, 8)
+    assert np.array_equal(points("uniform"), np.linspace(0, 1000, 8))

@@ -280,7 +280,7 @@ def test_the_least_noise_is_taken() -> None:
 def test_a_ranking_needs_one_coordinate(relation: str, draws: object, bound: float) -> None:
     case = exchange(MODELS["logistic"], draws=draws)
     setting = Setting(TINY, relation, 9 if relation == "replace-one" else None)
-    stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="auto")
+    stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="permute-and-flip")
     used = stage.noise.certificate.sensitivity("linf", relation)
     assert used == pytest.approx(bound * case.scorer.most, rel=1e-6)
     raw = np.array([-5, 3])
@@ -294,7 +294,7 @@ def test_absolute_values_and_one_loss_are_caught() -> None:
 
     case = exchange(MODELS["logistic"])
     setting = Setting(TINY, "replace-one", 9)
-    stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="auto")
+    stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="permute-and-flip")
     raw = np.array([-90, 3]) * round(9 / stage.noise.step)
     assert np.argmax(stage.noise.first_law(raw)) == 1
     assert np.argmax(super(type(stage.noise), stage.noise).scores(raw)) == 0

@@ -66,7 +66,9 @@ def ask_permutation_importance(
     background: Annotated[
         Path | None, typer.Option(help="Released background (JSON) or public rows to draw from.")
     ] = None,
-    clip: Annotated[float | None, typer.Option(help="Cap on one record's loss.")] = None,
+    clip: Annotated[
+        float | None, typer.Option(help="Cap on one record's loss; from public rows if left out.")
+    ] = None,
     mechanism: Mechanism = "auto",
 ) -> Plan:
     """How much the loss grows when the values of a feature are exchanged."""
@@ -78,7 +80,7 @@ def ask_permutation_importance(
         release=release,  # type: ignore[arg-type]
         k=k,
         background=None if background is None else read_rows(background),
-        clip=clip,
+        clip="auto" if clip is None else clip,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,  # type: ignore[arg-type]
@@ -120,7 +122,9 @@ def ask_partial_dependence(
     resolution: Annotated[
         int | None, typer.Option(help="Grid points per feature: 20, or 10 of two features.")
     ] = None,
-    grid: Annotated[str, typer.Option(help="uniform, or quantile (bought).")] = "uniform",
+    grid: Annotated[
+        str, typer.Option(help="auto (where trees bend), uniform, or quantile (bought).")
+    ] = "auto",
     curve: Annotated[
         str, typer.Option(help="whole, centred (level and shape apart) or auto.")
     ] = "whole",

@@ -20,9 +20,9 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import NoisySteps, accumulate, even_error
-from discreet.explain.ale_question import Question, ordered_codes
+from discreet.explain.ale_question import Promise, Question, ordered_codes
 from discreet.explain.shap_clipping import Clip
-from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
 from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole
@@ -144,9 +144,9 @@ class AccumulatedEffectsPlan(Plan):
                 delta=delta["rug"],
                 mechanism=self.mechanism,
             )
-        promise = (epsilon["effects"], delta["effects"], self.mechanism)
+        promise: Promise = (epsilon["effects"], delta["effects"], self.mechanism)
         if not buys or self.limit != "auto":  # else the limit waits for the edges
-            question = question.limited(self.limit)
+            question = question.limited(self.limit, promise)
         return _EffectsRelease(self, question, question.stage(*promise), promise, edges, rug)
 
 
@@ -157,7 +157,7 @@ class _EffectsRelease:
     plan: AccumulatedEffectsPlan
     question: Question
     effects: Stage[Noise]
-    promise: tuple[float, float, NoiseName]
+    promise: Promise
     edges: Stage[QuantileNoise] | None
     rug: Stage[Noise] | None
 
@@ -181,9 +181,12 @@ class _EffectsRelease:
             ends = question.column.grid(2)
             points = np.unique(np.concatenate([ends, answers[0]]))
             # The edges are public now: moves between them are clipped where public rows say, and the
-            # stage keeps its promise with less noise.
-            question = replace(question, points=points).limited(self.plan.limit)
-            stage = question.stage(*self.promise)
+            # stage keeps its promise, with no more noise than it has stated.
+            # The law stays the one that was priced: another would spend a delta nobody reserved.
+            law: NoiseName = "laplace" if isinstance(stage.noise, LaplaceNoise) else "gaussian"
+            promise = (*self.promise[:2], law)
+            question = replace(question, points=points).limited(self.plan.limit, promise)
+            stage = question.stage(*promise)
             counts = answers[1] if self.rug is not None else None
         noisy = _steps(question, stage.noise, releaser.answer(stage)[0])
         curve = accumulate(
@@ -280,7 +283,8 @@ def accumulated_effects(
       smooth: let intervals borrow from their neighbours what noise hides (free; numbers).
       clip: keep every step inside what one record may move by (free).
       limit: bound on how far one record's prediction may move over a step: less noise for a bias where
-        records exceed it. ``auto`` takes what is best on rows drawn from the schema, None the range.
+        records exceed it. ``auto`` takes what rows drawn from the schema need, and more as long as the
+        noise on the curve stays below a hundredth of the range; None the range.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta edges are cheaper, and Gaussian noise is allowed.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise on the effects.

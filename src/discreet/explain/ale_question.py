@@ -11,7 +11,7 @@ import numpy as np
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.explain.ale_curve import Layout
+from discreet.explain.ale_curve import Layout, even_error
 from discreet.explain.ale_steps import category_effects, count_weight, interval_effects, reach
 from discreet.explain.shap_clipping import Clip, public_rows
 from discreet.mechanisms import Noise, NoiseName
@@ -21,6 +21,11 @@ from discreet.plans import Setting, Stage
 from discreet.schema import Category, Column, FloatArray
 
 _ROOM, _LEAST = 1.25, 0.05
+_HARMLESS = 0.01
+"""Of the output's range: noise on the curve that is no reason to clip."""
+
+Promise = tuple[float, float, NoiseName]
+"""Epsilon, delta and the mechanism of the effects."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,13 @@ class Question:
             return category_effects(self.model, self.feature, codes, weight, self.limit)
         return interval_effects(self.model, self.feature, points, self.steps, weight, self.limit)
 
-    def limited(self, limit: Clip) -> Question:
-        """Return the question with moves clipped: to a number, or to what public rows show.
+    def limited(self, limit: Clip, promise: Promise) -> Question:
+        """Return the question with moves clipped: to a number, or to what public facts suggest.
 
         ``auto`` is a quarter above the longest move of rows drawn from the schema, over these very
         points; a twentieth of the range at the least, in case private rows move where those do not.
+        Rows a model was fitted on may move farther than any of these, so that nothing is clipped that
+        does not have to be: the limit rises as long as the noise on the curve is harmless.
         """
         if limit is None:
             return self
@@ -84,7 +91,20 @@ class Question:
         block = Block(0, columns, public_rows(self.setting.schema, columns))
         moves = self.contribution(self._stand_in, "laplace").compute(block)[:, : self.steps]
         longest = float(np.abs(np.nan_to_num(moves)).max())
-        return replace(self, limit=min(whole, max(_ROOM * longest, _LEAST * whole)))
+        least = max(_ROOM * longest, _LEAST * whole)
+        return replace(self, limit=min(whole, max(least, self._harmless(promise))))
+
+    def _harmless(self, promise: Promise) -> float:
+        """Return the limit at which noise is harmless if records are spread evenly; 0 if n is private.
+
+        Noise is proportional to the limit, because a record's count is weighted with it.
+        """
+        if self.setting.rows is None:
+            return 0.0
+        whole = reach(self.model)
+        noise = replace(self, limit=None).stage(*promise).noise.std
+        error = even_error(self.layout(self._stand_in), noise, self.setting.rows)
+        return _HARMLESS * whole / error * whole
 
     @property
     def _stand_in(self) -> FloatArray:

@@ -5,9 +5,9 @@ a point of a box as wide as the model's output. The grid comes from the schema o
 quantiles, the row ticks other tools draw are replaced by a private histogram.
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the grid follows the
-feature's step or its quantiles instead of equal distances, Gaussian noise in L2 where a delta is given,
-one release for all grid points on an exact lattice, curves as level and shape, and smoothing that knows
-the noise.
+feature's step, its quantiles or the bends of public rows' curves instead of equal distances, Gaussian
+noise in L2 where a delta is given, one release for all grid points on an exact lattice, curves as level
+and shape, and smoothing that knows the noise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 from discreet.errors import ArgumentError
+from discreet.explain.pdp_bends import bend_grid
 from discreet.explain.pdp_contributions import curve_contribution as curve_contribution
 from discreet.explain.pdp_grids import grid_stage, public_grid
 from discreet.explain.pdp_question import CurveForm, Question, Reach
@@ -25,6 +26,7 @@ from discreet.models import BoundModel, Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import count_stage, partition, size_stage
 from discreet.plans import Plan, Program, Setting, share_out
+from discreet.schema import FloatArray, Number, Schema
 
 _MOST_POINTS = 10_000
 _CURVE_POINTS, _SURFACE_POINTS = 20, 10
@@ -52,7 +54,7 @@ class PartialDependencePlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
-        check_choice("grid", grid, ("uniform", "quantile"))
+        check_choice("grid", grid, ("auto", "uniform", "quantile"))
         check_choice("curve", curve, ("whole", "centred", "auto"))
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
         if shape_clip != "auto":
@@ -90,7 +92,7 @@ class PartialDependencePlan(Plan):
 
     def _release(self, setting: Setting, model: BoundModel) -> DependenceRelease:
         schema, sizes = setting.schema, dict(zip(self.features, self.resolution, strict=True))
-        known = {name: public_grid(schema[name], sizes[name], self.grid) for name in sizes}
+        known = {name: self._points(model, schema, name, size) for name, size in sizes.items()}
         bought = [name for name, grid in known.items() if grid is None]
         epsilons, deltas = self._shares(setting, len(bought))
         grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
@@ -116,6 +118,12 @@ class PartialDependencePlan(Plan):
         quantity = f"mean {self.model.output}"
         return DependenceRelease(question, form, size, rug, stages, self.clip, self.smooth, quantity)
 
+    def _points(self, model: BoundModel, schema: Schema, name: str, size: int) -> FloatArray | None:
+        column = schema[name]
+        if self.grid == "auto" and model.trees is not None and isinstance(column, Number):
+            return bend_grid(model, schema, name, column, size)
+        return public_grid(column, size, "uniform" if self.grid == "auto" else self.grid)
+
     def _shares(self, setting: Setting, bought: int) -> tuple[dict[str, float], dict[str, float]]:
         """Return what every stage gets of epsilon and of delta; grids get the same each."""
         names = ["curve", *(["size"] if setting.rows is None else []), *(["rug"] if self.rug else [])]
@@ -138,7 +146,7 @@ def partial_dependence(
     *,
     resolution: int | tuple[int, int] | None = None,
     kind: str = "average",
-    grid: str = "uniform",
+    grid: str = "auto",
     curve: CurveForm = "whole",
     shape_clip: Reach = "auto",
     rug: bool | None = None,
@@ -156,11 +164,14 @@ def partial_dependence(
       resolution: number of grid points, 20 by default and 10 along either side of a surface; a
         feature with a ``step`` gets points on it, a category all of its values.
       kind: only ``average``; scikit-learn's ``individual`` and ``both`` show records one by one.
-      grid: ``uniform`` takes points from the schema; ``quantile`` buys points between which there are
-        about as many records, for a tenth of epsilon each: for columns whose values crowd.
+      grid: ``uniform`` takes even points from the schema; ``quantile`` buys points between which there
+        are about as many records, for a tenth of epsilon each: for columns whose values crowd. ``auto``
+        is uniform, and for ensembles of trees puts the points where their curves bend on rows drawn
+        from the schema, which costs nothing.
       curve: ``whole`` adds records' curves as they are. ``centred`` adds their means, and their shapes
         around these, clipped: several times less noise where a feature matters little to most
-        records. ``auto`` takes what has less error on public rows.
+        records. ``auto`` takes what has less error on public rows, and whole curves where their noise
+        is below a hundredth of the range.
       shape_clip: how far a record's curve may be from its own mean, on average over the grid and in
         the output's unit; ``auto`` decides on rows drawn from the schema. What is clipped off is a
         bias that no band holds.

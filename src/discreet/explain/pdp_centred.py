@@ -10,17 +10,18 @@ noise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from discreet.certificates import Bounds, Box, Certificate, Relation
-from discreet.data import VectorContribution, companion_rows
+from discreet.certificates import Bounds, Box, Certificate
+from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.explain.pdp_contributions import Curves
 from discreet.models import BoundModel
 from discreet.numerics import up
+from discreet.parts import pay_for_last_bits
 from discreet.schema import FloatArray
 
 ShapeNorm = Literal["l1", "l2"]
@@ -134,19 +135,9 @@ class Shape:
         )
         if not model.foreign or model.grain > 0:
             return contribution
-        return _pay_for_last_bits(contribution, stretch * _DOUBLE * 2 * self.half)
-
-
-def _pay_for_last_bits(contribution: VectorContribution, moved: float) -> VectorContribution:
-    """Widen the certificate by what every companion of a record may move, which is more than a step."""
-    proven = contribution.certificate
-    relations: tuple[Relation, ...] = ("replace-one", "add-remove")
-    bounds = {
-        name: proven.widen(companion_rows(contribution, name) * moved).bounds[name]
-        for name in relations
-    }
-    paid = replace(proven, bounds=bounds).assume(
-        f"a model's answer for a row moves by less than {_DOUBLE:.2g} of its range with the rows "
-        "beside it"
-    )
-    return replace(contribution, proven=paid)
+        return pay_for_last_bits(
+            contribution,
+            stretch * _DOUBLE * 2 * self.half,
+            f"a model's answer for a row moves by less than {_DOUBLE:.2g} of its range with the rows "
+            "beside it",
+        )

@@ -2,7 +2,8 @@
 
 Curves are summed whole, or as level and shape (``pdp_centred``). How far a shape may reach, and which
 form has less error, is decided on rows drawn from the schema, which are public: the reach at which bias
-and noise together are least there. No private row has a say. Where points have yet to be bought, a
+and noise together are least there. No private row has a say, and records may bend farther than these
+rows: where whole curves have harmless noise, nothing is clipped. Where points have yet to be bought, a
 reach is one that suffices for any points: half the distance between a curve's extremes.
 """
 
@@ -36,6 +37,9 @@ _QUANTILES = (0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
 _USUAL = 0.9
 _FINE = (129, 33)
 """Points of each grid on which extremes of public curves and surfaces are looked for."""
+
+_HARMLESS = 0.01
+"""Of the output's range: noise on a point of whole curves that is no reason to clip shapes."""
 
 _LEAST_REACH = 0.005
 """Of the output's range: a shorter shape lowers the noise no further."""
@@ -94,6 +98,8 @@ class Question:
                 "curve", contribution, self.setting, statement="pdp", mechanism=mechanism, **terms
             )
             forms.append(Form(stage, None))
+        if curve == "auto" and self._harmless(forms[0]):
+            return forms[0]
         if curve != "whole":
             kinds: tuple[NoiseName, ...] = (mechanism,)
             if mechanism == "auto":
@@ -101,6 +107,10 @@ class Question:
             for kind in kinds:
                 forms += self._centred(kind, reach, forms, **terms)
         return min(forms, key=self.expected_error)
+
+    def _harmless(self, whole: Form) -> bool:
+        rows = self.setting.rows
+        return rows is not None and whole.point_std / rows < _HARMLESS * 2 * self.half
 
     def expected_error(self, form: Form) -> float:
         """Return the noise on a point, with what clipping does to public rows if it can be weighed."""

@@ -6,25 +6,29 @@ value; drawn from values that are public or released already, it enters its own 
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the loss is subtracted,
 released once beside all features; noise for all features is calibrated jointly; several exchanges are
-averaged at no price; targets are clipped as well as answers; a ranking is chosen, not read off noisy
-values; and under add-remove, where an order of rows protects nobody, values are drawn.
+averaged at no price; targets are clipped as well as answers; a ranking is chosen, or read off sums with
+noise in the shape of a box; and under add-remove, where an order of rows protects nobody, values are
+drawn.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from discreet.errors import ArgumentError
+from discreet.explain.permutation_clip import ranking_clip
 from discreet.explain.permutation_engines import choose_engine
 from discreet.explain.permutation_losses import Draws
 from discreet.explain.permutation_parts import Exchange, ranking_stage, value_noise
 from discreet.explain.permutation_release import Marginals, RankingRelease, ValueRelease
 from discreet.explain.permutation_scores import Scoring, choose_scorer
+from discreet.explain.shap_clipping import Clip
 from discreet.explain.shap_parts import read_background
 from discreet.mechanisms import Noise, NoiseName, RankingName
 from discreet.mechanisms.ranking import RANKINGS
 from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_whole
+from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import size_stage
 from discreet.plans import Perturbation, Plan, Program, Setting, Stage, share_out
 
@@ -48,7 +52,7 @@ class PermutationImportancePlan(Plan):
         release: Wanted,
         k: int | None,
         background: Any,
-        clip: float | None,
+        clip: Clip,
         seed: int,
         epsilon: float,
         delta: float,
@@ -70,7 +74,10 @@ class PermutationImportancePlan(Plan):
                 "background must be left out unless sampling='marginal': values come from the table."
             )
         self.model, self.scoring, self.repeats, self.sampling = model, scoring, repeats, sampling
-        self.wanted, self.k, self.clip, self.seed, self.mechanism = release, k, clip, seed, mechanism
+        if clip is not None and clip != "auto":
+            check_positive("clip", clip, "Or use clip='auto', or clip=None for the greatest loss.")
+        self.wanted, self.k, self.seed, self.mechanism = release, k, seed, mechanism
+        self.clip: Clip = clip
         self.background = None if background is None else read_background(background)
 
     def arguments(self) -> dict[str, Any]:
@@ -121,6 +128,12 @@ class PermutationImportancePlan(Plan):
         epsilon, delta = shares["answer"]
         law: RankingName = self.mechanism  # type: ignore[assignment]  # checked for this release
         stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
+        if self.clip == "auto" and setting.rows is not None:
+            spread = stage.noise.spread / setting.rows
+            clip = ranking_clip(exchange, setting.schema, k=k, spread=spread)
+            scorer = choose_scorer(exchange.model, setting.schema, self.scoring, clip)
+            exchange = replace(exchange, scorer=scorer)
+            stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, exchange, shares)
         release = RankingRelease(exchange, marginals, setting.rows, stage, size)
         unit = "importance" + (" times number of records" if setting.rows is None else "")
@@ -143,7 +156,8 @@ class PermutationImportancePlan(Plan):
         self, setting: Setting, shares: dict[str, tuple[float, float]]
     ) -> tuple[Exchange, Marginals | None]:
         schema, model = setting.schema, self.model.bind(setting.schema)
-        scorer = choose_scorer(model, schema, self.scoring, self.clip)
+        clip = None if self.clip == "auto" else self.clip
+        scorer = choose_scorer(model, schema, self.scoring, clip)
         marginals, draws = None, None
         if self.background is not None:
             rows = self.background.encode(schema, model.columns, check=False)
@@ -181,7 +195,7 @@ def permutation_importance(
     release: Wanted = "values",
     k: int | None = None,
     background: Any = None,
-    clip: float | None = None,
+    clip: Clip = "auto",
     seed: int = 0,
     epsilon: float,
     delta: float = 0.0,
@@ -202,19 +216,21 @@ def permutation_importance(
       background: public rows or a released ``dc.background(...)`` to draw from. Left out with
         ``marginal``, noisy counts of every feature are released first, for a fifth of epsilon.
       clip: lower the greatest loss of one record to this: less noise, and a bias where records exceed
-        it.
+        it. ``auto`` takes what ranks rows drawn from the schema best, for rankings of models whose
+        output is a value (replace-one); None the greatest loss.
       seed: of the public order or the draws.
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise; for a ranking
         ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too) or ``auto``, which
-        sorts noisy sums where most of the order is wanted.
+        sorts noisy sums where most of the order is wanted: each moves by no more than the others, so
+        that noise in the shape of a box has less than half the width of Laplace noise.
 
     Guarantees:
       - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
         L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
       - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
-      - A ranking needs the bound of one exchanged loss. [pfi-ranking]
+      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [pfi-box]
     """
     return PermutationImportancePlan(
         as_model(model),

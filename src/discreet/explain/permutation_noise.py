@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.accounting import Event
 from discreet.certificates import Certificate
+from discreet.explain.permutation_box import BoxNoise
 from discreet.mechanisms import LaplaceNoise, Noise, RankingNoise
 from discreet.plans import Stage
 from discreet.randomness import IntArray, NoiseSource
@@ -116,7 +117,7 @@ class SortedNoise:
       - As private as the noise; the order of released numbers costs nothing. [pfi-ranking]
     """
 
-    noise: Noise
+    noise: Noise | BoxNoise
     k: int
 
     kind = "sorted"
@@ -160,6 +161,8 @@ class SortedNoise:
     def std(self) -> float:
         """How far below the best the first is on average, at most: the mean of the greatest noise."""
         size = self.certificate.size
+        if isinstance(self.noise, BoxNoise):
+            return self.noise.mean_greatest
         if isinstance(self.noise, LaplaceNoise):  # no greater than that of exponential variables
             return self.noise.std / math.sqrt(2) * sum(1 / i for i in range(1, size + 1))
         return self.noise.std * math.sqrt(2 * math.log(max(size, 2)))

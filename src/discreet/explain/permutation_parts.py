@@ -17,6 +17,7 @@ from discreet.certificates import Bounds, Box, Certificate, Relation
 from discreet.data import VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.errors import ArgumentError, ModelError
+from discreet.explain.permutation_box import box_noise
 from discreet.explain.permutation_engines import Engine
 from discreet.explain.permutation_losses import Draws, mean_losses, partners
 from discreet.explain.permutation_noise import (
@@ -40,6 +41,8 @@ from discreet.plans import Setting, Stage
 from discreet.schema import FloatArray
 
 _LAST_BIT = 2.0**-53
+_DIFFERENCE = 2.0
+"""A difference of two losses holds two answers of the model."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def value_noise(
     for name in names if delta > 0 else names[:1]:
         for weight in (None, loss_weight(exchange.moved, used, name)):
             contribution = value_contribution(exchange, weight)
-            certificate, terms = _terms(exchange, contribution, setting, weight or 1.0)
+            certificate, terms = _terms(exchange, contribution, setting, weight or _DIFFERENCE)
             try:
                 noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=name, **terms)
             except ArgumentError:  # delta may be too small for Gaussian noise
@@ -181,7 +184,7 @@ def value_contribution(exchange: Exchange, weight: float | None) -> VectorContri
         return vectors
 
     reach = most if weight is None else max(1.0, weight) * most / 2
-    return exchange.contribution(compute, proven, reach, weight or 1.0)
+    return exchange.contribution(compute, proven, reach, weight or _DIFFERENCE)
 
 
 def ranking_contribution(exchange: Exchange) -> VectorContribution:
@@ -212,7 +215,7 @@ def ranking_stage(
     """Return the stage that picks features by their exchanged losses, or sorts them if that is better.
 
     Guarantees:
-      - (epsilon, delta) for all places together. [top-k] [pfi-ranking]
+      - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [pfi-box]
     """
     contribution = ranking_contribution(exchange)
     certificate, terms = _terms(exchange, contribution, setting, 1.0)
@@ -220,6 +223,7 @@ def ranking_stage(
     found: list[Order] = [SignedRanking.of(picks)]
     if mechanism == "auto":
         found.append(SortedNoise(sum_noise(certificate, epsilon=epsilon, delta=delta, **terms), k))
+        found.append(SortedNoise(box_noise(certificate, epsilon=epsilon, **terms), k))
     return Stage("ranking", contribution, min(found, key=lambda order: order.spread))
 
 
