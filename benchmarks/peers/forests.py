@@ -1,8 +1,8 @@
 """Forests and trees of diffprivlib on the splits, bounds and classes of ours.
 
 Its claim of epsilon holds for a leaf's choice when a record comes or goes; a replaced record changes
-two choices, or one twice. Rows go to trees in runs, so a record that goes moves others: what its claim of
-epsilon truly gives is 2 epsilon under replace-one.
+two choices, or one twice. Rows go to trees in runs, so a record that goes moves others: its claim of
+epsilon is truly 2 epsilon under replace-one.
 """
 
 from __future__ import annotations

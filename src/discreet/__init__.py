@@ -36,7 +36,9 @@ _HOMES = {
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
     "PrivateDecisionTreeClassifier": "discreet.estimators",
+    "PrivateRandomForestClassifier": "discreet.estimators",
     "Quantiles": "discreet.select",
+    "RandomForest": "discreet.trees",
     "RangeHistogram": "discreet.tables",
     "Ranking": "discreet.plans",
     "Release": "discreet.session",
@@ -66,6 +68,7 @@ _HOMES = {
     "permutation_importance": "discreet.explain",
     "protect": "discreet.session",
     "quantiles": "discreet.select",
+    "random_forest": "discreet.trees",
     "report": "discreet.reporting",
     "samples": "discreet.samples",
     "shap_baseline": "discreet.explain",
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from discreet.certificates import Certificate as Certificate
     from discreet.certificates import Guarantee as Guarantee
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
+    from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.explain import Background as Background
     from discreet.explain import accumulated_effects as accumulated_effects
     from discreet.explain import any_curve as any_curve
@@ -134,7 +138,9 @@ if TYPE_CHECKING:
     from discreet.tables import mutual_information as mutual_information
     from discreet.tables import synthesize as synthesize
     from discreet.trees import DecisionTree as DecisionTree
+    from discreet.trees import RandomForest as RandomForest
     from discreet.trees import decision_tree as decision_tree
+    from discreet.trees import random_forest as random_forest
 
 
 def __getattr__(name: str) -> Any:

@@ -254,8 +254,8 @@ def test_a_price_reads_no_row_and_knows_the_noise(frame) -> None:
     plan = any_curve(ones, feature="u", bounds=(-1, 1), subsets=100, epsilon=0.5)
     price = session.price(plan)
     assert sizes == [64]
-    # L1 m r / l over epsilon, and Laplace noise has sqrt(2) times its scale
-    assert price.plans[0].expected_error["curve"] == pytest.approx(np.sqrt(2) * 20 * 2 / 100 / 0.5)
+    # Linf r / l over epsilon, and a point of a box has sqrt((m + 1) (m + 2) / 3) times that
+    assert price.plans[0].expected_error["curve"] == pytest.approx(np.sqrt(21 * 22 / 3) * 2 / 100 / 0.5)
     picks = any_ranking(lambda t: NUMBERS, items=NUMBERS, epsilon=0.5)
     assert session.price(picks).plans[0].expected_error["mean points lost by a wrong choice"] > 0
 

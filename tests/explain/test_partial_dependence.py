@@ -274,8 +274,12 @@ def test_gaussian_noise_wins_on_many_points() -> None:
     plan = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0, delta=1e-6)
     price = plan.prepare(setting)
     assert price.stages[0].noise.name == "gaussian"
-    laplace = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0).prepare(setting)
-    assert price.stages[0].noise.std < 0.5 * laplace.stages[0].noise.std
+    box = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0).prepare(setting)
+    assert box.stages[0].noise.name == "box"
+    assert price.stages[0].noise.std < 0.9 * box.stages[0].noise.std
+    terms = {"resolution": 100, "mechanism": "laplace", "epsilon": 1.0}
+    laplace = dc.partial_dependence(model, "mass", **terms).prepare(setting)
+    assert box.stages[0].noise.std < 0.45 * laplace.stages[0].noise.std
     assert math.isclose(price.expected_error["curve"], price.stages[0].noise.std / 1000)
 
 

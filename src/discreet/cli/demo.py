@@ -11,11 +11,14 @@ import typer
 from discreet.cli.demo_questions import ask_all, train_forest, train_model
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
-from discreet.explain import partial_dependence
+from discreet.explain import Background, partial_dependence
+from discreet.models import as_model
 from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
 from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
+from discreet.tables import Scalar, SyntheticRows
+from discreet.trees import DecisionTree
 
 _NOTE = (
     "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
@@ -30,14 +33,14 @@ def demo_command(
     ),
     json: JsonOption = False,
 ) -> None:
-    """Protect example loans with epsilon 4, release what discreet can, write a page to open."""
+    """Protect example loans with epsilon 6, release what discreet can, write a page to open."""
     out.mkdir(parents=True, exist_ok=True)
     frame, model = loans(), train_model()
     session = protect(
         frame,
         loan_schema(),
         dataset="loans",
-        epsilon=4.0,
+        epsilon=6.0,
         delta=1e-6,
         ledger=out / "loans.db",
     )
@@ -62,6 +65,8 @@ def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
 
     curve = release.value
     if not isinstance(curve, Curve) or release.plan["kind"] != "partial_dependence":
+        return
+    if release.plan["arguments"]["model"] != as_model(model).describe():
         return
     features = frame.drop(columns="defaulted")
     points = curve.x if curve.labels is None else curve.labels
@@ -117,18 +122,18 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
 
 
 def _about(release: Release) -> str:
-    asked = release.plan["arguments"]
     if isinstance(release.value, Ranking):
         return " > ".join(release.value.names)
-    if named := asked.get("columns") or asked.get("feature"):
-        return named if isinstance(named, str) else ", ".join(named)
-    return "the forest" if "model" in asked else "the table"
+    model = "model" in release.plan["arguments"]
+    return ", ".join(release.about) or ("the forest" if model else "the table")
 
 
 def _typical_noise(release: Release) -> str:
     value = release.value
     if isinstance(value, Curve | Surface):
         return f"± {float(np.median(np.subtract(value.high, value.low) / 2)):.3g}"
-    if isinstance(value, Histogram | Attribution) and value.half_width is not None:
+    if isinstance(value, Histogram | Attribution | Scalar) and value.half_width is not None:
         return f"± {value.half_width:.3g}"
-    return "by choice" if isinstance(value, Ranking) else "in its rows"
+    if isinstance(value, Background | SyntheticRows):
+        return "in its rows"
+    return "in its counts" if isinstance(value, DecisionTree) else "by choice"

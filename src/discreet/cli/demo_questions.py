@@ -19,8 +19,10 @@ from discreet.explain import (
 from discreet.explain import background as background_plan
 from discreet.plans import Release
 from discreet.samples import loans
+from discreet.select import most_frequent, quantiles
 from discreet.session import Session
-from discreet.tables import histogram
+from discreet.tables import entropy, histogram, synthesize
+from discreet.trees import decision_tree, random_forest
 
 NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
 APPLICANT = {
@@ -40,6 +42,9 @@ def ask_all(session: Session, model: Any, forest: Any) -> list[Release]:
         *draw_curves(session, model),
         *explain_applicant(session, forest),
         *explain_forest(session, forest),
+        *choose(session),
+        *describe(session),
+        *train(session),
     ]
 
 
@@ -83,6 +88,35 @@ def explain_forest(session: Session, forest: Any) -> list[Release]:
         feature_interaction(forest, k=1, epsilon=0.6),
     ]
     return [background, *session.release(plans)]
+
+
+def choose(session: Session) -> list[Release]:
+    """Pick from public candidates: 0.3."""
+    return session.release(
+        [
+            most_frequent("purpose", epsilon=0.1),
+            quantiles("income", [5, 25, 50, 75, 95], epsilon=0.2),
+        ]
+    )
+
+
+def describe(session: Session) -> list[Release]:
+    """Describe the table itself: 1.1."""
+    return session.release(
+        [entropy("purpose", given="home", epsilon=0.1), synthesize(500, epsilon=1.0)]
+    )
+
+
+def train(session: Session) -> list[Release]:
+    """Train a tree and a forest on the records, and explain the forest on the same records: 1.2."""
+    tree, forest = session.release(
+        [
+            decision_tree("defaulted", depth=3, epsilon=0.5),
+            random_forest("defaulted", epsilon=0.5),
+        ]
+    )
+    explained = session.release(partial_dependence(forest.value, "credit_score", epsilon=0.2))
+    return [tree, forest, explained]
 
 
 def train_model() -> Any:

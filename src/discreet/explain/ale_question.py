@@ -134,10 +134,15 @@ class Question:
         found: list[Stage[Noise]] = []
         for kind in kinds:
             contribution = self.contribution(points, kind)
-            terms = {"epsilon": epsilon, "delta": delta}
             try:
                 stage = sum_stage(
-                    "effects", contribution, self.setting, statement="ale", mechanism=kind, **terms
+                    "effects",
+                    contribution,
+                    self.setting,
+                    statement="ale",
+                    epsilon=epsilon,
+                    delta=delta,
+                    mechanism=kind,
                 )
             except ArgumentError:  # a delta too small for Gaussian noise, where the choice is ours
                 if not found:

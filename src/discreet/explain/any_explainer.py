@@ -119,6 +119,7 @@ class AnyCurvePlan(Plan):
             delta=self.delta,
             mechanism=self.mechanism,
             largest_sum=self.subsets * half,
+            joint=True,
         )
         release = _CurveRelease(self, grid, Stage("curve", contribution, noise))
         return Program((release.stage,), release.finish, {"curve": noise.std / self.subsets})
@@ -245,7 +246,8 @@ def any_curve(
         every plan is a new question.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
+        noise in the shape of a box, on all points at once.
 
     Guarantees:
       - One record moves every point by at most range / subsets, under both relations: L1 m range / l

@@ -95,7 +95,13 @@ class Question:
         if curve != "centred":
             contribution = curve_contribution(self.model, self.features, *self.grids)
             stage = sum_stage(
-                "curve", contribution, self.setting, statement="pdp", mechanism=mechanism, **terms
+                "curve",
+                contribution,
+                self.setting,
+                statement="pdp",
+                mechanism=mechanism,
+                joint=True,
+                **terms,
             )
             forms.append(Form(stage, None))
         if curve == "auto" and self._harmless(forms[0]):

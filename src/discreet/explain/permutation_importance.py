@@ -230,7 +230,7 @@ def permutation_importance(
       - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
         L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
       - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
-      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [pfi-box]
+      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [box]
     """
     return PermutationImportancePlan(
         as_model(model),

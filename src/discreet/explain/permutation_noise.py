@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.accounting import Event
 from discreet.certificates import Certificate
-from discreet.explain.permutation_box import BoxNoise
 from discreet.mechanisms import LaplaceNoise, Noise, RankingNoise
+from discreet.mechanisms.box import BoxNoise
 from discreet.plans import Stage
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
@@ -117,7 +117,7 @@ class SortedNoise:
       - As private as the noise; the order of released numbers costs nothing. [pfi-ranking]
     """
 
-    noise: Noise | BoxNoise
+    noise: Noise
     k: int
 
     kind = "sorted"

@@ -17,7 +17,6 @@ from discreet.certificates import Bounds, Box, Certificate, Relation
 from discreet.data import VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.errors import ArgumentError, ModelError
-from discreet.explain.permutation_box import box_noise
 from discreet.explain.permutation_engines import Engine
 from discreet.explain.permutation_losses import Draws, mean_losses, partners
 from discreet.explain.permutation_noise import (
@@ -215,15 +214,15 @@ def ranking_stage(
     """Return the stage that picks features by their exchanged losses, or sorts them if that is better.
 
     Guarantees:
-      - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [pfi-box]
+      - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [box]
     """
     contribution = ranking_contribution(exchange)
     certificate, terms = _terms(exchange, contribution, setting, 1.0)
     picks = ranking_noise(certificate, epsilon=epsilon, delta=delta, k=k, mechanism=mechanism, **terms)
     found: list[Order] = [SignedRanking.of(picks)]
     if mechanism == "auto":
-        found.append(SortedNoise(sum_noise(certificate, epsilon=epsilon, delta=delta, **terms), k))
-        found.append(SortedNoise(box_noise(certificate, epsilon=epsilon, **terms), k))
+        sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, joint=True, **terms)
+        found.append(SortedNoise(sorting, k))
     return Stage("ranking", contribution, min(found, key=lambda order: order.spread))
 
 

@@ -31,7 +31,7 @@ from discreet.explain.shapley.engines import KernelEngine, choose_engine
 from discreet.explain.shapley.kernel import kernel_values
 from discreet.explain.shapley.operator_bounds import bound_logistic_background, bound_operator_range
 from discreet.mechanisms import sum_noise
-from discreet.mechanisms.noise import lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage

@@ -27,7 +27,7 @@ from discreet.mechanisms import (
     SupportTest,
     ranking_noise,
 )
-from discreet.mechanisms.noise import lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.mechanisms.ranking import RANKINGS
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole

@@ -26,17 +26,13 @@ from discreet.accounting import (
 from discreet.accounting.discrete import lattice_slack
 from discreet.certificates import NORMS, Certificate, Relation
 from discreet.errors import ArgumentError, CertificateError
+from discreet.mechanisms.box import BoxNoise, box_noise
+from discreet.mechanisms.lattice import lattice_step
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource, check_scale
 
 FloatArray = NDArray[np.float64]
 NoiseName = Literal["auto", "laplace", "gaussian"]
-
-_FINEST = 2.0**-46
-"""A step is no finer than this share of the noise, so that noise scales stay below 2^50 steps."""
-
-_LARGEST_SUM = 2.0**61
-"""A sum of contributions stays below this many steps."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +171,7 @@ class GaussianNoise:
         return noisy.astype(np.float64) * self.step
 
 
-Noise = LaplaceNoise | GaussianNoise
+Noise = LaplaceNoise | GaussianNoise | BoxNoise
 
 
 def count_noise(
@@ -215,6 +211,7 @@ def sum_noise(
     mechanism: NoiseName = "auto",
     largest_sum: float,
     companions: int = 0,
+    joint: bool = False,
 ) -> Noise:
     """Return noise for a sum of real contributions, rounded row by row to a lattice.
 
@@ -226,6 +223,8 @@ def sum_noise(
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the smaller standard deviation.
       largest_sum: no coordinate of the sum exceeds this in absolute value (public).
       companions: rows whose rounding may flip because they share a model call with the record.
+      joint: whether ``auto`` may take noise in the shape of a box, on all coordinates at once: half the
+        width of Laplace noise where a record moves many coordinates as far as any.
 
     Guarantees:
       - The certificate that is used is that of the rounded sum: one step per coordinate for the
@@ -250,7 +249,19 @@ def sum_noise(
         event = GaussianEvent(multiplier, slack)
         return GaussianNoise(rounded, relation, epsilon, delta, step, up(moved * multiplier), event)
 
-    return _less_noisy(mechanism, epsilon, delta, laplace, gaussian)
+    def pure() -> Noise:
+        if not joint or mechanism != "auto":
+            return laplace()
+        box = box_noise(
+            certificate,
+            relation=relation,
+            epsilon=epsilon,
+            largest_sum=largest_sum,
+            companions=companions,
+        )
+        return min((laplace(), box), key=lambda noise: noise.std)
+
+    return _less_noisy(mechanism, epsilon, delta, pure, gaussian)
 
 
 def _less_noisy(
@@ -287,9 +298,3 @@ def _whole(raw_steps: IntArray) -> IntArray:
 
 def _rounded(certificate: Certificate, step: float, companions: int) -> Certificate:
     return certificate.widen(step * (1 + companions), "lattice")
-
-
-def lattice_step(noise: float, largest_sum: float) -> float:
-    """Return a power of two that is fine for the noise and keeps sums inside 64 bits."""
-    least = max(noise * _FINEST, largest_sum / _LARGEST_SUM)
-    return math.ldexp(1.0, math.frexp(least)[1])

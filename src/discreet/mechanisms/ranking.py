@@ -20,7 +20,7 @@ import numpy as np
 from discreet.accounting import BoundedRangeEvent, PureEvent
 from discreet.accounting.conversion import bounded_range_rho, pure_rho, zcdp_budget
 from discreet.certificates import Certificate, Relation
-from discreet.mechanisms.noise import lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.mechanisms.selection import (
     ExponentialMechanism,
     FloatArray,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
 from discreet.errors import ArgumentError
+from discreet.mechanisms.flips import permute_and_flip
 from discreet.numerics import check_positive, check_whole, float_of_units, to_budget_units, up
 from discreet.randomness import IntArray, NoiseSource, SelectionLaw
 
@@ -98,7 +99,7 @@ class PermuteAndFlip(Selection):
 
     def release(self, raw_scores: IntArray, source: NoiseSource) -> int:
         """Return the chosen index."""
-        return source.select(_scores(raw_scores), self.scale, 1, "permute-and-flip")[0]
+        return permute_and_flip(_scores(raw_scores), self.scale, source)
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,16 @@ def sum_stage(
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
+    joint: bool = False,
 ) -> Stage[Noise]:
-    """Return the stage that adds up a contribution of every record.
+    """Return the stage that adds up a contribution of every record; ``joint`` as in ``sum_noise``.
 
     Guarantees:
       - Pays for rounding, and for everything ``sum_terms`` names. [lattice]
     """
     certificate, terms = sum_terms(contribution, setting, statement=statement)
-    noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=mechanism, **terms)
+    promise = {"epsilon": epsilon, "delta": delta}
+    noise = sum_noise(certificate, mechanism=mechanism, joint=joint, **promise, **terms)
     return Stage(name, contribution, noise)
 
 

@@ -15,6 +15,8 @@ from discreet.plans.results import Result
 FORMAT = 1
 """Version of the JSON shape. A reader refuses what it does not know."""
 
+_NAMES = ("feature", "columns", "column", "target")
+
 
 @dataclass(frozen=True)
 class Release:
@@ -44,6 +46,13 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.plan['kind']} of {self.dataset!r}: {self.guarantee})"
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns that were asked for by name; empty if the plan names none."""
+        asked = self.plan["arguments"]
+        named = next((asked[key] for key in _NAMES if asked.get(key)), ())
+        return (named,) if isinstance(named, str) else tuple(named)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the answer with its noise; returns a display with ``ax_`` and ``figure_``."""

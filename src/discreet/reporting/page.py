@@ -69,9 +69,9 @@ def report(
 
 
 def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
-    asked = dict(release.plan["arguments"])
-    asked.pop("model", None)
-    about = asked.pop("feature", None) or " × ".join(asked.pop("columns", []))
+    told = ("model", "feature", "columns", "column", "target")
+    asked = {name: value for name, value in release.plan["arguments"].items() if name not in told}
+    about = " × ".join(release.about)
     kind = release.plan["kind"].replace("_", " ").capitalize().replace("Shap", "SHAP")
     return {
         "kind": f"{kind} of {about}" if about else kind,

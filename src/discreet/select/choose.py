@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
-from discreet.mechanisms.noise import lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import fingerprint
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms

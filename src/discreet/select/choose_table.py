@@ -8,7 +8,7 @@ from typing import Any, Literal
 from discreet.certificates import Box
 from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
-from discreet.mechanisms.noise import lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import fingerprint
 from discreet.numerics import check_choice, check_positive
 from discreet.plans import Plan, Program, Releaser, Setting, Stage

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.accounting import Event
 from discreet.certificates import Certificate
+from discreet.mechanisms.flips import permute_and_flip
 from discreet.mechanisms.ranking import worst_loss
 from discreet.mechanisms.selection import (
     ExponentialMechanism,
@@ -27,7 +28,6 @@ from discreet.mechanisms.smooth_tables import TableName, stability_table
 from discreet.numerics import check_choice
 from discreet.randomness import NoiseSource
 from discreet.schema import FloatArray
-from discreet.select.flips import permute_and_flip
 from discreet.select.order_statistics import Standing
 
 ChoiceName = Literal[

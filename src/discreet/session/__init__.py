@@ -10,6 +10,6 @@ from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.protect import protect
 from discreet.session.session import Session
 from discreet.tables import MeanCurve as _MeanCurve  # noqa: F401
-from discreet.trees import DecisionTree as _DecisionTree  # noqa: F401
+from discreet.trees import RandomForest as _RandomForest  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

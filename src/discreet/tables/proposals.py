@@ -61,7 +61,7 @@ class Resample:
         for one in self.draws:
             weights = one.weights[0 if one.parent is None else record[one.parent]]
             chances.append(weights[record[one.column]] / weights.sum())
-        return math.prod(chances)
+        return float(math.prod(chances))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ class Ball:
         low, high = self._ends(codes)
         # A hair below gamma: rounding of logarithms must not let a rung be wider than the factor.
         cells = np.log((high - low + 1).astype(np.float64)).sum(axis=1)
-        return np.floor(cells / (math.log(self.gamma) * (1 - 1e-9)) + 1e-10).astype(np.int64)
+        rungs = np.floor(cells / (math.log(self.gamma) * (1 - 1e-9)) + 1e-10)
+        return np.asarray(rungs, dtype=np.int64)
 
 
 def resample(tree: NoisyTree, resampled: int) -> Resample:

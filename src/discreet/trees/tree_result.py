@@ -76,8 +76,8 @@ class DecisionTree(ReleasedClassifier, Result):
             features=features,
             target=target,
             feature=tuple(nodes.feature.tolist()),
-            low=_finite(nodes.low),
-            high=_finite(nodes.high),
+            low=finite(nodes.low),
+            high=finite(nodes.high),
             left=tuple(nodes.left.tolist()),
             counts=tuple(map(tuple, counts.tolist())),
             shares=tuple(map(tuple, shares.tolist())),
@@ -173,5 +173,6 @@ class DecisionTree(ReleasedClassifier, Result):
         return TreeDisplay(self, levels=levels).plot(ax, title=title)
 
 
-def _finite(ends: FloatArray) -> tuple[float | None, ...]:
+def finite(ends: FloatArray) -> tuple[float | None, ...]:
+    """Return ends as JSON can hold them: None where there is none."""
     return tuple(end if np.isfinite(end) else None for end in ends.tolist())

@@ -1,9 +1,10 @@
 """Noise in the shape of a box, for sums whose coordinates may all move at once, each by as much.
 
 P(z) is proportional to exp(-max|z_i| / scale): the K-norm mechanism of Hardt and Talwar (2010) for the
-largest coordinate, on a lattice. A record enters the exchanged losses of all m features, so that
+largest coordinate, on a lattice. A record enters all m points of a curve, or the exchanged losses of
+all m features, so that
 Laplace noise grows as sqrt(2) m; this noise grows as m / sqrt(3), less than half of it for many
-features, and is as pure.
+coordinates, and is as pure.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting import PureEvent
 from discreet.certificates import Certificate, Relation
 from discreet.errors import ArgumentError, CertificateError
-from discreet.mechanisms.noise import lattice_step
-from discreet.numerics import check_positive, check_whole, up
+from discreet.mechanisms.lattice import lattice_step
+from discreet.numerics import check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource, check_scale
-from discreet.schema import FloatArray
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class BoxNoise:
     """Noise of ``scale`` steps on a vector whose every coordinate moves by ``sensitivity`` steps.
 
     Guarantees:
-      - epsilon-differentially private, exactly, on the lattice. [pfi-box]
+      - epsilon-differentially private, exactly, on the lattice. [box]
     """
 
     certificate: Certificate
@@ -56,15 +59,41 @@ class BoxNoise:
         return up(self.sensitivity / self.epsilon)
 
     @property
-    def events(self) -> tuple[PureEvent]:
+    def event(self) -> PureEvent:
         """What the accountant is told."""
-        return (PureEvent(self.epsilon, self.name),)
+        return PureEvent(self.epsilon, self.name)
+
+    @property
+    def events(self) -> tuple[PureEvent]:
+        """The one event, as a stage tells it."""
+        return (self.event,)
 
     @property
     def std(self) -> float:
         """The standard deviation of one coordinate on a fine lattice, where cubes have a gamma law."""
         size = self.certificate.size
         return self.step * self.scale * math.sqrt((size + 1) * (size + 2) / 3)
+
+    def half_width(self, level: float) -> float:
+        """Return h such that a released value is within h of the exact one with probability level.
+
+        A coordinate is uniform up to a width with a gamma law: P(abs(Z) > h) is that of the width being
+        greater, less h times the mean of its inverse there.
+        """
+        from scipy.optimize import brentq
+        from scipy.special import gammaincc
+
+        check_probability("level", level)
+        size = self.certificate.size
+
+        def outside(h: float) -> float:
+            return float(gammaincc(size + 1, h) - h / size * gammaincc(size, h))
+
+        if level >= 1:
+            return math.inf
+        most = size + 40.0 * math.sqrt(size + 1.0) - 2 * math.log(1 - level)
+        steps = self.scale * float(brentq(lambda h: outside(h) - (1 - level), 0.0, most))
+        return self.step * math.ceil(steps)
 
     @property
     def mean_greatest(self) -> float:
@@ -75,7 +104,7 @@ class BoxNoise:
         """Return the query with noise, as values: a uniform point of a cube of random width.
 
         Guarantees:
-          - Cubes of half width r, drawn as (2r + 1)^m exp(-r / scale), mix to the law. [pfi-box]
+          - Cubes of half width r, drawn as (2r + 1)^m exp(-r / scale), mix to the law. [box]
         """
         steps = np.asarray(raw_steps)
         if steps.shape != (self.certificate.size,) or steps.dtype.kind not in "iu":
@@ -93,7 +122,7 @@ def draw_half_width(size: int, scale: float, source: NoiseSource) -> int:
     with the probability that the two differ by, nearly always on a fine lattice.
 
     Guarantees:
-      - Exact, from whole random numbers alone. [pfi-box]
+      - Exact, from whole random numbers alone. [box]
     """
     while True:
         half = int(_geometric(size + 1, scale, source).sum())
@@ -122,7 +151,7 @@ def box_noise(
 
     Guarantees:
       - Pays one step per coordinate for the record's own rounding and one for every companion.
-        [lattice] [pfi-box]
+        [lattice] [box]
     """
     check_positive("epsilon", epsilon)
     step = lattice_step(certificate.sensitivity("linf", relation) / epsilon, largest_sum)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from discreet.mechanisms import flips
+from discreet.mechanisms.flips import permute_and_flip
 from discreet.mechanisms.selection import PermuteAndFlip
 from discreet.randomness import SimulatedNoise, SystemNoise
-from discreet.select import flips
-from discreet.select.flips import permute_and_flip
 from tests.oracles.goodness import fits
 from tests.oracles.selection import permute_and_flip as walked
 

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.mechanisms.noise import FloatArray
 from discreet.randomness import IntArray, NoiseSource, entropy_words, toss_on
-from discreet.schema import FloatArray
 
 _BITS = 16
 _LOST = 1e-9

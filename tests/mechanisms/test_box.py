@@ -8,14 +8,11 @@ import math
 import numpy as np
 import pytest
 
-import discreet as dc
 from discreet.certificates import Bounds, Certificate
 from discreet.errors import ArgumentError, CertificateError
-from discreet.explain.permutation_box import BoxNoise, box_noise, draw_half_width
-from discreet.explain.permutation_clip import ranking_clip
 from discreet.mechanisms import sum_noise
+from discreet.mechanisms.box import BoxNoise, box_noise, draw_half_width
 from discreet.randomness import SimulatedNoise, SystemNoise
-from tests.explain.permutation_cases import TINY, exchange
 
 REACH = 40
 
@@ -52,7 +49,7 @@ def worst_loss(law: dict[tuple[int, ...], float], moves: int, inside: int = 12) 
     )
 
 
-@pytest.mark.proves("pfi-box")
+@pytest.mark.proves("box")
 @pytest.mark.parametrize(("size", "moves", "epsilon"), [(1, 1, 1.0), (2, 1, 0.8), (2, 2, 1.5)])
 def test_the_mixture_of_cubes_keeps_the_promise(size: int, moves: int, epsilon: float) -> None:
     noise = box(size, moves=moves, epsilon=epsilon)
@@ -63,7 +60,7 @@ def test_the_mixture_of_cubes_keeps_the_promise(size: int, moves: int, epsilon: 
     assert worst_loss(law, moves) == pytest.approx(epsilon, abs=1e-6)
 
 
-@pytest.mark.refutes("pfi-box")
+@pytest.mark.refutes("box")
 def test_a_wrong_width_and_a_small_bound_are_caught() -> None:
     """Cubes drawn with one power less, and a bound of one loss where two may move."""
     noise = box(2, moves=1, epsilon=1.0)
@@ -73,7 +70,7 @@ def test_a_wrong_width_and_a_small_bound_are_caught() -> None:
         BoxNoise(certificate(2, 2.0), "replace-one", 1.0, 1.0, 1)
 
 
-@pytest.mark.proves("pfi-box")
+@pytest.mark.proves("box")
 @pytest.mark.parametrize("exact", [False, True])
 def test_half_widths_have_their_law(exact: bool) -> None:
     """Both sources, against the law by a chi-squared distance at which a true sampler fails never."""
@@ -90,7 +87,7 @@ def test_half_widths_have_their_law(exact: bool) -> None:
     assert shifted > 80
 
 
-@pytest.mark.proves("pfi-box")
+@pytest.mark.proves("box")
 def test_released_points_have_the_stated_width() -> None:
     noise = box_noise(
         certificate(5, 2.0), relation="replace-one", epsilon=0.5, largest_sum=1e4, companions=3
@@ -102,6 +99,9 @@ def test_released_points_have_the_stated_width() -> None:
     assert found.std(axis=0) == pytest.approx(noise.std, rel=0.05)
     assert found.max(axis=1).mean() == pytest.approx(noise.mean_greatest, rel=0.05)
     assert noise.std == pytest.approx(4 * math.sqrt(6 * 7 / 3), rel=1e-3)
+    for level in (0.5, 0.95):
+        inside = np.mean(np.abs(found) <= noise.half_width(level))
+        assert inside == pytest.approx(level, abs=0.01)
     with pytest.raises(ArgumentError, match="whole lattice steps"):
         noise.release(raw[:4], source)
 
@@ -113,32 +113,3 @@ def test_many_coordinates_gain(size: int) -> None:
     ratio = box_noise(proven, **terms).std / sum_noise(proven, **terms).std
     assert ratio == pytest.approx(math.sqrt((size + 1) * (size + 2) / 6) / size, rel=1e-3)
     assert (ratio < 0.5) == (size == 13 or size == 100)
-
-
-def test_a_clip_ranks_public_rows_best() -> None:
-    """Answers that are far apart on few rows: clipped where noise is great, not where it is small."""
-    schema = dc.Schema(
-        {"a": dc.Number(0, 1), "b": dc.Number(0, 1), "y": dc.Number(0, 1000)}, target="y"
-    )
-    model = dc.Model(
-        lambda rows: 100 * rows[:, 0] + 40 * rows[:, 1], bounds=(0, 1000), name="far from its bounds"
-    )
-    case = exchange(model, schema)
-    clip = ranking_clip(case, schema, k=2, spread=5e4)
-    assert clip == 250.0**2  # exchanges move answers by 100 at most, but targets may be farther
-    assert ranking_clip(case, schema, k=2, spread=1e-9) is None
-    settings = {"release": "ranking", "epsilon": 1.0}
-    setting = dc.plans.Setting(schema, "replace-one", 1_000)
-    spreads = {
-        str(clip): dc.permutation_importance(model, clip=clip, **settings)
-        .prepare(setting)
-        .stages[0]
-        .noise.spread
-        for clip in ("auto", None)
-    }
-    assert spreads["auto"] < 0.1 * spreads["None"]
-
-
-def test_classes_are_not_clipped() -> None:
-    model = dc.Model(lambda rows: rows[:, 0] / 2, output="probability", bounds=(0, 1), name="half")
-    assert ranking_clip(exchange(model), TINY, k=2, spread=1.0) is None
