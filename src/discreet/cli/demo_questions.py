@@ -85,7 +85,7 @@ def explain_forest(session: Session, forest: Any) -> list[Release]:
         shap_importance(forest, background=background, epsilon=0.2),
         accumulated_effects(forest, "credit_score", intervals=10, epsilon=0.3),
         permutation_importance(forest, release="ranking", k=3, epsilon=0.1),
-        feature_interaction(forest, k=1, epsilon=0.6),
+        feature_interaction(forest, k=2, epsilon=0.6),
     ]
     return [background, *session.release(plans)]
 
