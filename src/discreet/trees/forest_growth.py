@@ -133,7 +133,15 @@ def forest_leaves(
     if not whole:
         assign = assign_trees(trees, setting.relation)
         return leaf_stage(
-            "leaves", nodes, columns, classes, setting, epsilon=epsilon, delta=delta, assign=assign
+            "leaves",
+            nodes,
+            columns,
+            classes,
+            setting,
+            epsilon=epsilon,
+            delta=delta,
+            assign=assign,
+            statement="forest-disjoint",
         )
     owner = tree_of(nodes, trees)[nodes.leaves]
     number = np.zeros(len(nodes), dtype=np.int64)

@@ -35,6 +35,7 @@ def leaf_stage(
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
     assign: Assign | None = None,
+    statement: str = "tree-leaves",
 ) -> Stage[Noise]:
     """Return the stage that counts the records of every leaf and class.
 
@@ -48,6 +49,7 @@ def leaf_stage(
       delta: zero for a pure promise.
       mechanism: Laplace or Gaussian noise, or the one with less.
       assign: the tree of every row of a block; the first if left out.
+      statement: why a record is in one leaf.
 
     Guarantees:
       - Every record is in one leaf, and so in one cell. [tree-leaves]
@@ -62,7 +64,7 @@ def leaf_stage(
     contribution = CellContribution(columns, len(nodes.leaves) * classes, index)
     proven = contribution.certificate
     noise = count_noise(
-        replace(proven, statements=(*proven.statements, "tree-leaves")),
+        replace(proven, statements=(*proven.statements, statement)),
         relation=setting.relation,
         epsilon=epsilon,
         delta=delta,
