@@ -10,16 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.certificates import certify_cells
 from discreet.errors import ArgumentError
-from discreet.mechanisms.deniability import DeniabilityTest, composed_delta, plan_attempts
+from discreet.mechanisms.deniability import (
+    DeniabilityTest,
+    PlausibleDeniability,
+    composed_delta,
+    plan_attempts,
+)
+from discreet.randomness import SimulatedNoise
 from discreet.tables.proposals import Ball, Draw, Resample
 
 ROWS = 5
 PAIR = Resample((0,), (Draw(1, 0, np.array([[3, 1], [1, 4]])),))
+TRIPLE = Resample((0, 2), (Draw(1, 2, np.array([[3, 1], [1, 4]])),))
 LINE = Ball((1,), (4,), 1.4)
 WIDE = Ball((1,), (4,), 2.0)
 CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "resample": (PAIR, (2, 2)),
+    "keep two": (TRIPLE, (2, 2, 2)),
     "narrow ball": (LINE, (4,)),
     "wide ball": (WIDE, (4,)),
 }
@@ -101,8 +110,6 @@ def test_a_threshold_that_is_too_low_is_caught() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_proposals_have_the_law_they_state(name: str) -> None:
-    from discreet.randomness import SimulatedNoise
-
     proposal, sizes = CASES[name]
     source, seed = SimulatedNoise(1), np.zeros(len(sizes), dtype=np.int64)
     drawn = [tuple(proposal.draw(seed, source).tolist()) for _ in range(4_000)]
@@ -111,6 +118,33 @@ def test_proposals_have_the_law_they_state(name: str) -> None:
     assert sum(exact.values()) == pytest.approx(1)
     for record, chance in exact.items():
         assert drawn.count(record) / len(drawn) == pytest.approx(chance, abs=0.035)
+
+
+@pytest.mark.proves("deniability")
+@pytest.mark.parametrize("name", ["resample", "keep two", "wide ball"])
+def test_the_loop_that_runs_has_the_exact_law(name: str) -> None:
+    """Chi-squared distances at which a true loop fails once in 10^9, and a shifted one always."""
+    proposal, sizes = CASES[name]
+    universe = list(itertools.product(*(range(size) for size in sizes)))
+    table = tuple(place % len(universe) for place in (0, 0, 1, 1, len(universe) - 1))
+    test, times = DeniabilityTest(3, 1, 2.0, 1.5, ROWS), 8_000
+    mechanism = PlausibleDeniability(certify_cells(2), test, times, 1.0, 0.1, proposal)
+    codes = np.array([universe[place] for place in table])
+    drawn = mechanism.release(codes.ravel(), SimulatedNoise(5)).reshape(times, -1)
+    passed = drawn[~np.isnan(drawn[:, 0])].astype(np.int64)
+    seen = np.bincount(np.ravel_multi_index(passed.T, sizes), minlength=len(universe))
+    exact = law(proposal, universe, table, test.pass_probability) * times
+    counts = np.append(seen, times - len(passed))
+    assert np.all(counts[exact == 0] == 0)
+    often = exact > 5
+    assert distance(counts, exact, often) < 70
+    other = DeniabilityTest(2, 1, 2.0, 1.5, ROWS)
+    wrong = law(proposal, universe, table, other.pass_probability) * times
+    assert distance(counts, wrong, often) > 70
+
+
+def distance(counts: np.ndarray, exact: np.ndarray, often: np.ndarray) -> float:
+    return float(np.sum((counts[often] - exact[often]) ** 2 / exact[often]))
 
 
 @pytest.mark.parametrize("ball", [LINE, WIDE])

@@ -98,12 +98,11 @@ def test_laws_of_neighbours_keep_epsilon_if_the_claim_is_true(relation: str, mec
     stage = stage_of(relation, mechanism)
     known = cache(lambda counts: as_law(law_of(stage, relation, counts)))
     for counts in small_tables(4, 3):
-        if sum(counts) == 0:
+        if sum(counts) == 0 and relation == "replace-one":
             continue
         assert sum(known(counts).values()) == pytest.approx(1.0, abs=1e-6)
         for other in neighbours(counts, relation):
-            if sum(other) > 0:
-                assert max_divergence(known(counts), known(other)) <= 1.0 + 1e-9
+            assert max_divergence(known(counts), known(other)) <= 1.0 + 1e-9
 
 
 @pytest.mark.refutes("claimed-utility")

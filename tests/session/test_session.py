@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from discreet.errors import (
     AccessDenied,
     ArgumentError,
     BudgetExhausted,
+    CertificateError,
     DataRefused,
     LedgerConflict,
     LedgerUnavailable,
@@ -449,3 +451,19 @@ def test_a_plan_that_peeks_is_seen(open_session: Open, monkeypatch: pytest.Monke
     plan = _Peeking(0.1, 0.0)
     plan.session = open_session()
     assert pricing_reads(plan.session, plan, monkeypatch) != set()
+
+
+def test_a_plan_whose_stages_cost_more_than_it_says_is_refused() -> None:
+    class Greedy(type(dc.histogram("k", epsilon=1.0))):  # type: ignore[misc]
+        def prepare(self, setting: Any) -> Any:
+            program = super().prepare(setting)
+            return replace(program, stages=(*program.stages, *program.stages))
+
+    schema = dc.Schema({"k": dc.Category("a", "b")})
+    frame = pd.DataFrame({"k": ["a", "b"] * 10})
+    session = dc.protect(frame, schema, dataset="d", epsilon=9.0, ledger=":memory:")
+    plan = dc.histogram("k", epsilon=1.0)
+    plan.__class__ = Greedy
+    with pytest.raises(CertificateError, match="more than the 1"):
+        session.release(plan)
+    assert float(session.remaining.to_json()["epsilon"]) == 9.0

@@ -253,7 +253,8 @@ def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: flo
 
 def _into_ball(vectors: FloatArray, ball: Ball, fill: float) -> FloatArray:
     """Return rows in the ball, clipped in units of its radius: no square can be too large or small."""
-    filled = np.where(np.isnan(vectors), fill, vectors)
+    # Row by row in memory: sums along rows must not depend on how many rows there are.
+    filled = np.ascontiguousarray(np.where(np.isnan(vectors), fill, vectors))
     with np.errstate(all="ignore"):
         units = np.clip(filled / ball.radius, -_HUGE, _HUGE)
         inside = Ball(1.0, ball.norm).clip(units)

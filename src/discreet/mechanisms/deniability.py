@@ -78,7 +78,7 @@ class DeniabilityTest:
     @property
     def forced_failure(self) -> float:
         """The public probability of no output, so that no output is covered."""
-        return up(1 / (1 + self.rows * math.expm1(self.epsilon)))
+        return up(1 / (1 + self.rows * math.expm1(min(self.epsilon, 700.0))))
 
     def pass_probability(self, plausible: int) -> float:
         """Return the exact chance to pass, given the number of plausible seeds."""
@@ -114,6 +114,7 @@ class PlausibleDeniability:
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the proposed records that pass, flat; NaN for those that fail."""
         assert self.proposal is not None, "the proposal is released before"
+        assert self.proposal.gamma <= self.test.gamma, "the test was planned for a smaller factor"
         raw_codes = np.asarray(raw_steps).reshape(self.test.rows, -1)
         noise = source.laplace(self.test.scale, self.attempts)
         found = np.full((self.attempts, raw_codes.shape[1]), np.nan)

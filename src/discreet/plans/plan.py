@@ -18,7 +18,7 @@ from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
 from discreet.errors import AccessDenied, ArgumentError
-from discreet.numerics import check_positive, check_probability, float_of_units, to_units
+from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
@@ -256,7 +256,7 @@ def share_out(amount: float, weights: tuple[float, ...]) -> list[float]:
     >>> share_out(0.1, (0.9, 0.1))
     [0.09, 0.01]
     """
-    units = to_units(amount)
+    units = to_budget_units(amount)
     parts = [int(units * weight / sum(weights)) for weight in weights[1:]]
     parts.insert(0, units - sum(parts))
     return [float_of_units(part) for part in parts]

@@ -119,7 +119,8 @@ class TableClaim:
             relation,
             1.0,
             "one record moves a whole number of distance by at most one, and it is zero for exactly "
-            "one candidate; where it fails, all candidates count as one edit away",
+            "one candidate; where it fails, the first candidate counts as the answer and the others as "
+            "one edit away",
         )
 
     def scores(self, certificate: Certificate) -> WholeContribution:
@@ -132,12 +133,17 @@ class TableClaim:
         return self._contribution(self.size, self.bounds, middle, compute, certificate)
 
     def distances(self, certificate: Certificate) -> WholeContribution:
-        """Return the distances of the table."""
+        """Return the distances of the table, none greater than its number of records.
+
+        Guarantees:
+          - A true claim about tables with records stays true, and holds for the empty table, on which
+            a distance may fail: a record more or less moves the cap by one, too. [claimed-utility]
+        """
         assert self.distance is not None
         distance = self.distance
 
         def compute(rows: FloatArray) -> FloatArray:
-            return distance(rows, (self.size,))
+            return np.minimum(distance(rows, (self.size,)), max(len(rows), 1))
 
         return self._contribution(self.size, Box(0.0, MOST_EDITS), 1.0, compute, certificate)
 

@@ -15,7 +15,7 @@ from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
-from discreet.numerics import check_whole
+from discreet.numerics import check_whole, from_units, to_units
 from discreet.plans import (
     Diagnosis,
     Perturbation,
@@ -196,6 +196,8 @@ class Session:
         if not plans:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
+        for plan, program in zip(plans, programs, strict=True):
+            _check_promise(plan, program)
         self._check_certified(programs)
         self._check_cluster(programs)
         orders = [
@@ -337,6 +339,18 @@ class _Releaser:
 def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
     """Return what two stages that need the same sum have in common."""
     return id(stage.contribution), stage.noise.step
+
+
+def _check_promise(plan: Plan, program: Program) -> None:
+    """Raise if the stages of a plan promise less than the plan does, before anything is spent."""
+    for name in ("epsilon", "delta"):
+        asked = to_units(getattr(plan, name))
+        shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)
+        if shared > asked:
+            raise CertificateError(
+                f"The stages of {plan.kind} need {name} {from_units(shared)} together, more than the "
+                f"{getattr(plan, name)!r} the plan promises. This is a fault of the plan; report it."
+            )
 
 
 def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:

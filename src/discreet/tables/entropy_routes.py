@@ -119,7 +119,8 @@ def narrowed_route(cells: dict[str, Bins], measure: Measure, setting: Setting, b
     margin = counted.noise.half_width(_FIRST_LEVEL)
 
     def fitted(least: float, greatest: float) -> MeasureNoise:
-        low = int(min(max(least - margin, 1.0), rows))
+        # No table has a least count above the mean one; a unit for such counts would be too small.
+        low = int(min(max(least - margin, 1.0), max(rows // counted.contribution.size, 1)))
         return between(noise, low, int(min(max(greatest + margin, low + 1), max(rows, 2))))
 
     def answer(releaser: Releaser) -> Estimate:
