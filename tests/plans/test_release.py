@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -104,8 +105,8 @@ def test_shares_never_exceed_the_whole(amount: float, weights: list[float]) -> N
     parts = share_out(amount, tuple(weights))
     billed = sum(Amount.charge(part).loss for part in parts)
     whole = Amount.charge(amount).loss
-    assert billed <= whole
-    assert billed == whole or amount > 100  # floats are coarser than units there
+    assert billed <= whole and sum(map(Fraction, parts)) <= Fraction(amount) + Fraction(1, 10**12)
+    assert billed >= whole - 1 or amount > 100  # floats are coarser than units there
 
 
 def test_a_release_draws_itself_with_its_promise() -> None:

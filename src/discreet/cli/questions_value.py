@@ -10,7 +10,6 @@ import typer
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon
 from discreet.plans import Plan
-from discreet.value.data_shapley import data_shapley
 
 
 def ask_data_shapley(
@@ -38,6 +37,8 @@ def ask_data_shapley(
     ] = "auto",
 ) -> Plan:
     """What records are worth to a model: their Shapley values."""
+    from discreet.value.data_shapley import data_shapley  # compiles: slow to import
+
     return data_shapley(
         None if model is None else load_model(model),
         test=test,
