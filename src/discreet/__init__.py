@@ -24,6 +24,7 @@ _HOMES = {
     "Category": "discreet.schema",
     "Certificate": "discreet.certificates",
     "Choice": "discreet.select",
+    "Coreset": "discreet.value.coreset",
     "Curve": "discreet.plans",
     "DecisionTree": "discreet.trees",
     "DeniableRows": "discreet.tables",
@@ -33,6 +34,7 @@ _HOMES = {
     "Ledger": "discreet.ledger",
     "MeanCurve": "discreet.tables",
     "Model": "discreet.models",
+    "NeighbourCounts": "discreet.value.private_neighbours",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
     "PrivateDecisionTreeClassifier": "discreet.estimators",
@@ -41,18 +43,21 @@ _HOMES = {
     "RandomForest": "discreet.trees",
     "RangeHistogram": "discreet.tables",
     "Ranking": "discreet.plans",
+    "RecordRanking": "discreet.value.valuation",
     "Release": "discreet.session",
     "Scalar": "discreet.tables",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.tables",
+    "Valuation": "discreet.value.valuation",
     "accumulated_effects": "discreet.explain",
     "any_curve": "discreet.explain",
     "any_ranking": "discreet.explain",
     "background": "discreet.explain",
     "choose": "discreet.select",
     "compare_tables": "discreet.tables",
+    "data_shapley": "discreet.value.data_shapley",
     "dataflow": "discreet.explain.dataflow",
     "decision_tree": "discreet.trees",
     "deniable_rows": "discreet.tables",
@@ -141,6 +146,11 @@ if TYPE_CHECKING:
     from discreet.trees import RandomForest as RandomForest
     from discreet.trees import decision_tree as decision_tree
     from discreet.trees import random_forest as random_forest
+    from discreet.value.coreset import Coreset as Coreset
+    from discreet.value.data_shapley import data_shapley as data_shapley
+    from discreet.value.private_neighbours import NeighbourCounts as NeighbourCounts
+    from discreet.value.valuation import RecordRanking as RecordRanking
+    from discreet.value.valuation import Valuation as Valuation
 
 
 def __getattr__(name: str) -> Any:

@@ -38,6 +38,7 @@ from discreet.cli.questions_shap import (
 from discreet.cli.questions_synthesis import ask_deniable_rows, ask_functional_mean, ask_synthesize
 from discreet.cli.questions_tables import ask_entropy, ask_histogram, ask_mutual_information
 from discreet.cli.questions_trees import ask_decision_tree, ask_random_forest
+from discreet.cli.questions_value import ask_data_shapley
 from discreet.plans import Plan, Release
 
 price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
@@ -60,6 +61,7 @@ QUESTIONS: dict[str, Callable[..., Plan]] = {
     "quantiles": ask_quantiles,
     "decision-tree": ask_decision_tree,
     "random-forest": ask_random_forest,
+    "data-shapley": ask_data_shapley,
     "entropy": ask_entropy,
     "mutual-information": ask_mutual_information,
     "synthesize": ask_synthesize,

@@ -19,6 +19,7 @@ from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
 from discreet.tables import Scalar, SyntheticRows
 from discreet.trees import DecisionTree
+from discreet.value.private_neighbours import NeighbourCounts
 
 _NOTE = (
     "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
@@ -136,4 +137,4 @@ def _typical_noise(release: Release) -> str:
         return f"± {value.half_width:.3g}"
     if isinstance(value, Background | SyntheticRows):
         return "in its rows"
-    return "in its counts" if isinstance(value, DecisionTree) else "by choice"
+    return "in its counts" if isinstance(value, DecisionTree | NeighbourCounts) else "by choice"

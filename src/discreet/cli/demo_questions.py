@@ -23,6 +23,7 @@ from discreet.select import most_frequent, quantiles
 from discreet.session import Session
 from discreet.tables import entropy, histogram, synthesize
 from discreet.trees import decision_tree, random_forest
+from discreet.value.data_shapley import data_shapley
 
 NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
 APPLICANT = {
@@ -45,6 +46,7 @@ def ask_all(session: Session, model: Any, forest: Any) -> list[Release]:
         *choose(session),
         *describe(session),
         *train(session),
+        *appraise(session),
     ]
 
 
@@ -117,6 +119,12 @@ def train(session: Session) -> list[Release]:
     )
     explained = session.release(partial_dependence(forest.value, "credit_score", epsilon=0.2))
     return [tree, forest, explained]
+
+
+def appraise(session: Session) -> list[Release]:
+    """Count the records near public ones, from which every owner finds what a record is worth: 0.3."""
+    test = loans(100, seed=7)
+    return [session.release(data_shapley(test=test, method="tknn", epsilon=0.3, delta=1e-7))]
 
 
 def train_model() -> Any:

@@ -11,5 +11,7 @@ from discreet.session.protect import protect
 from discreet.session.session import Session
 from discreet.tables import MeanCurve as _MeanCurve  # noqa: F401
 from discreet.trees import RandomForest as _RandomForest  # noqa: F401
+from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
+from discreet.value.valuation import Valuation as _Valuation  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

@@ -1,0 +1,280 @@
+"""Layered data Shapley under differential privacy: clipped marginals over public coalitions.
+
+The value of record i is (1/n) sum over layers k = 0..n-1 of the mean marginal v(C + i) - v(C) over
+coalitions C of k other records, each marginal clipped to [-c_k, c_k], c_k = min(width, c / k^decay).
+Every coalition is fitted from its own rows alone, in a public order, so that a coalition without a
+record is worth the same, to the last bit, whatever that record is.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.certificates import Box, Certificate
+from discreet.data import WholeContribution
+from discreet.data.foreign import foreign_code
+from discreet.errors import ArgumentError, ModelError
+from discreet.models.fingerprint import fingerprint
+from discreet.plans import Setting
+from discreet.randomness import public_generator
+from discreet.schema import FloatArray
+from discreet.value.coreset import Coreset
+from discreet.value.games import Chains
+from discreet.value.layered import layer_clips
+from discreet.value.private_design import (
+    Audience,
+    Rotations,
+    ValueDesign,
+    certify_values,
+    choose_design,
+)
+from discreet.value.private_rows import TestSet, digest_of, read_test
+from discreet.value.running import run_chains
+from discreet.value.scores import Score
+from discreet.value.stability import Stability
+from discreet.value.utilities import Utility
+
+MOST_RECORDS = 2_000
+"""Values need a refit for every coalition: of more records nobody would wait for the end."""
+
+_PROBE_ROWS = 24
+_CLIP = 0.1
+_SLICE_CELLS = 2**23
+"""Chains are valued for at most so many weights at a time: 64 MB."""
+
+
+@dataclass(frozen=True)
+class LayeredQuestion:
+    """What is fitted and scored: the public half of the question, before any schema is known."""
+
+    model: Any = field(repr=False)
+    test: Any = field(repr=False)
+    score: str | Score
+    empty: float | None
+    strength: float | None
+    row_clip: float | None
+    clip: float | None
+    decay: float
+    rounds: int
+    seed: int
+    n_jobs: int | None
+
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """What identifies the question: model, score and test rows by fingerprints, taken once."""
+        score = self.score if isinstance(self.score, str) else fingerprint(self.score, None)
+        return {
+            "method": "layered",
+            "model": {"kind": type(self.model).__name__, "fingerprint": fingerprint(self.model, None)},
+            "test": digest_of(self.test),
+            "score": score,
+            "empty": self.empty,
+            "strength": self.strength,
+            "row_clip": self.row_clip,
+            "clip": self.clip,
+            "decay": self.decay,
+            "rounds": self.rounds,
+            "seed": self.seed,
+        }
+
+    def utility(self, test: TestSet) -> Utility:
+        """Return the utility on the public test set, tried on public rows."""
+        utility = Utility(
+            seeded(self.model),
+            test.x,
+            test.y,
+            score=self.score,
+            empty=self.empty,
+            strength=self.strength,
+            row_clip=self.row_clip,
+            classes=None if test.classes is None else np.arange(test.classes, dtype=np.float64),
+        )
+        _try_out(utility, test)
+        return utility
+
+
+@dataclass(frozen=True)
+class LayeredValues:
+    """A question about some records of a table, made ready: design, clips and certificate."""
+
+    test: TestSet
+    utility: Utility
+    design: ValueDesign
+    clips: FloatArray
+    certificate: Certificate
+    question: dict[str, Any]
+    n_jobs: int | None
+    coreset: Coreset | None
+
+    @property
+    def reach(self) -> float:
+        """The greatest absolute value a record can have."""
+        return float(self.clips.sum()) / self.design.players * (1 + 1e-9)
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        """Return the exact clipped values of the records, from all encoded rows."""
+        x, y = self.test.split(rows)
+        if self.coreset is None:
+            return self.design.values(self._worths(x, y), self.clips)
+        question = json.dumps(self.question, sort_keys=True)
+        found = self.coreset.recall(question, rows, lambda: self._worths(x, y))
+        return self.design.values(found, self.clips)
+
+    def contribution(self, *, scale: float = 1.0, shift: float = 0.0) -> WholeContribution:
+        """Return the values, times ``scale`` (1 or -1) plus ``shift``, as one vector of all rows."""
+
+        def compute(rows: FloatArray) -> FloatArray:
+            return scale * self.values(rows) + shift
+
+        return WholeContribution(
+            self.test.columns,
+            len(self.design.records),
+            Box(-self.reach + shift, self.reach + shift),
+            shift,
+            compute,
+            self.certificate,
+            foreign=self.utility.fast is None,
+        )
+
+    def _worths(self, x: FloatArray, y: FloatArray) -> list[FloatArray]:
+        game = self.utility.on(x, y)
+        return [
+            np.concatenate([self._valued(game, part) for part in _slices(chains, x.shape[1] + 1)])
+            for chains in self.design.batches()
+        ]
+
+    def _valued(self, game: Any, chains: Chains) -> FloatArray:
+        work = run_chains(game, chains, n_jobs=self.n_jobs, progress=False)
+        if not work.finished:
+            raise KeyboardInterrupt  # half the coalitions would be another, uncertified answer
+        return work.values
+
+
+def lay_out(
+    game: LayeredQuestion,
+    records: tuple[int, ...] | None,
+    audience: Audience,
+    coreset: Coreset | None,
+    setting: Setting,
+) -> LayeredValues:
+    """Return the question made ready for a table; reads no row.
+
+    Guarantees:
+      - The certificate covers every record that is not the audience's own. [shapley-design]
+    """
+    n = _check_rows(setting)
+    wanted = check_records(records, n)
+    test = read_test(game.test, setting.schema)
+    utility = game.utility(test)
+    stability = utility.certificate()
+    clips = layer_limits(n, utility.width, game.clip, game.decay, stability, audience)
+    if coreset is None:
+        design = choose_design(n, wanted, game.rounds, game.seed)
+    else:
+        design = Rotations(n, wanted, game.rounds, game.seed)
+    certificate = certify_values(design, clips, stability, audience)
+    if utility.fast is None:
+        certificate = certificate.assume(
+            "fitting and scoring the model twice on the same rows in the "
+            "same order gives the same score"
+        )
+    asked = game.described | {"clip": None, "decay": None}  # clips are taken after the worths
+    return LayeredValues(test, utility, design, clips, certificate, asked, game.n_jobs, coreset)
+
+
+def layer_limits(
+    n: int,
+    width: float,
+    clip: float | None,
+    decay: float,
+    stability: Stability | None,
+    audience: Audience,
+) -> FloatArray:
+    """Return c_k of every layer: min(width, c / k^decay), and no more than a proven stability allows.
+
+    Smaller clips than about 0.1 hardly change the order of values, and their noise shrinks no faster
+    than they do.
+
+    Layer 0 holds no other record: for the owner alone it needs no clip.
+    """
+    most = min(_CLIP, width / 10) if clip is None else min(clip, width)
+    sizes = np.arange(n, dtype=np.float64)
+    limits = np.minimum(layer_clips(n, width, stability), most / np.maximum(sizes, 1.0) ** decay)
+    if audience == "owner":
+        limits[0] = width
+    return limits
+
+
+def seeded(model: Any) -> Any:
+    """Return an unfitted copy in which nothing is left to chance: a refit must repeat itself."""
+    from sklearn.base import clone
+
+    copy = clone(model)
+    names = [name for name in copy.get_params() if name.split("__")[-1] == "random_state"]
+    return copy.set_params(**{name: 0 for name in names if copy.get_params()[name] is None})
+
+
+def check_records(records: tuple[int, ...] | None, n: int) -> tuple[int, ...]:
+    """Return the valued records, by their place in the table."""
+    if records is None:
+        return tuple(range(n))
+    if not all(0 <= record < n for record in records):
+        raise ArgumentError(f"records must be places from 0 to {n - 1}, got {max(records)}.")
+    return records
+
+
+def _check_rows(setting: Setting) -> int:
+    if setting.relation != "replace-one" or setting.rows is None:
+        raise ArgumentError(
+            "relation must be replace-one for method='layered', got add-remove: a value is a mean over "
+            "the number of records, and a record's place means nothing where records come and go. "
+            "Use method='tknn', which holds under both."
+        )
+    if not 2 <= setting.rows <= MOST_RECORDS:
+        raise ArgumentError(
+            f"The table must have 2 to {MOST_RECORDS} records for method='layered', "
+            f"got {setting.rows}. Use method='tknn'."
+        )
+    return setting.rows
+
+
+def _slices(chains: Chains, width: int) -> list[Chains]:
+    """Return the chains in pieces whose weights fit into memory; cut at public places alone."""
+    each = max(1, chains.evaluations // len(chains))
+    step = max(1, _SLICE_CELLS // (each * width))
+    return [chains.select(i, min(i + step, len(chains))) for i in range(0, len(chains), step)]
+
+
+def _try_out(utility: Utility, test: TestSet) -> None:
+    """Raise unless the model can be fitted on public rows and scores them the same way twice."""
+    rows = test.draw(_PROBE_ROWS)
+    if test.classes is not None:
+        rows[:, -1] = np.arange(_PROBE_ROWS) % test.classes
+    order = public_generator(0).permutation(_PROBE_ROWS)
+    chains = Chains.of([order], [np.array([_PROBE_ROWS // 2, _PROBE_ROWS])])
+    first, second = (utility.on(*test.split(rows)).evaluate(chains) for _ in range(2))
+    if not np.array_equal(first, second):
+        raise ModelError(
+            "model must score the same when it is fitted twice on the same rows, got two scores. "
+            "Fix its random_state."
+        )
+    if utility.fast is None:
+        _fit_once(utility, *test.split(rows))
+
+
+def _fit_once(utility: Utility, x: FloatArray, y: FloatArray) -> None:
+    from sklearn.base import clone
+
+    with foreign_code():
+        try:
+            clone(utility.model).fit(x, y)
+        except Exception as error:  # public rows: whatever the model raises may be shown
+            raise ModelError(
+                "model must be fitted on rows drawn from the schema, but it failed: "
+                f"{type(error).__name__}: {error}"
+            ) from error
