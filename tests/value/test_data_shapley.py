@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dc
+from discreet.accounting import Amount
 from discreet.errors import AccessDenied, ArgumentError, ModelError
 from discreet.plans import Release, Setting
 from discreet.value import Work, private_layered
@@ -409,3 +410,16 @@ def test_models_that_cannot_be_fitted_or_repeat_themselves_are_refused() -> None
     for kind, message in ((Fickle, "twice on the same rows"), (Broken, "rows drawn from the schema")):
         with pytest.raises(ModelError, match=message):
             data_shapley(kind(), test=TEST, epsilon=1.0).prepare(SETTING)
+
+
+def test_an_analyst_cannot_ask_for_the_values_of_owners() -> None:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": draw.random(40), "y": draw.choice(["a", "b"], 40)})
+    schema = dc.Schema({"x": dc.Number(0, 1), "y": dc.Category("a", "b")}, target="y")
+    ledger = dc.Ledger.open(":memory:")
+    terms = {"dataset": "d", "ledger": ledger}
+    dc.protect(frame, schema, epsilon=5.0, delta=1e-3, **terms)
+    ledger.allot("d", "ann", Amount.charge(2.0))
+    plan = dc.data_shapley(LogisticRegression(), test=frame, records=[0], epsilon=1.0)
+    with pytest.raises(AccessDenied, match="must be asked by the curator"):
+        dc.protect(frame, schema, analyst="ann", **terms).release(plan)

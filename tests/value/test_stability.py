@@ -96,19 +96,18 @@ def test_half_the_bound_is_caught(replacement_found: float) -> None:
 @pytest.mark.refutes("stability-replace")
 def test_a_fixed_c_is_caught() -> None:
     """scikit-learn's C held fixed: the penalty in the mean falls with k, and weights keep moving."""
-    draw, strength = np.random.default_rng(0), 0.5 / 10  # C = 1 is right at k = 10
-    x = draw.normal(size=(640, 2))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    y = np.where(draw.random(640) < 0.5, 1, 0)
-    k, other = len(x), np.vstack([x[:-1], -x[-1:]])
-    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1_000)
-    moved = np.linalg.norm(model.fit(x, y).coef_ - model.fit(other, y).coef_)
-    assert moved > CLIP / (strength * k) / 8  # with C by size it would be a 64th of that at k = 10
-    by_size = LogisticRegression(
-        C=1 / (2 * strength * k), fit_intercept=False, tol=1e-12, max_iter=1_000
-    )
-    steady = np.linalg.norm(by_size.fit(x, y).coef_ - by_size.fit(other, y).coef_)
-    assert steady <= CLIP / (strength * k) < moved * 8
+    strength, k = 0.05, 640  # C = 1 would be right at k = 10
+    x, y = np.tile([1.0, 0.0], (k, 1)), np.ones(k, dtype=int)
+    x[0], y[0] = -x[0], 0
+    other = x.copy()
+    x[-1], other[-1] = (-0.5, 0.86), (-0.5, -0.86)  # against the crowd, from either side
+
+    def moved(c: float) -> float:
+        model = LogisticRegression(C=c, fit_intercept=False, tol=1e-12, max_iter=1_000)
+        return float(np.linalg.norm(model.fit(x, y).coef_ - model.fit(other, y).coef_))
+
+    bound = CLIP / (strength * k)
+    assert moved(1 / (2 * strength * k)) <= bound < moved(1.0) / 10
 
 
 @pytest.mark.refutes("stability-replace")

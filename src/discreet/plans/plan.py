@@ -204,6 +204,11 @@ class Plan(ABC):
     def prepare(self, setting: Setting) -> Program:
         """Check the arguments against public facts and calibrate; read no row."""
 
+    @property
+    def curator_only(self) -> bool:
+        """Whether an answer must not be seen by an analyst, as values meant for their owners alone."""
+        return False
+
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Return the ways to answer so many queries like this one with this plan's budget."""
         return ()

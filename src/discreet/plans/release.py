@@ -20,7 +20,7 @@ _NAMES = ("feature", "columns", "column", "target")
 
 @dataclass(frozen=True)
 class Release:
-    """What left the table. Safe to share: it holds no row and no exact statistic.
+    """What left the table: no row and no exact statistic. Who may see it, the guarantee says.
 
     Attributes:
       value: the noisy answer.

@@ -197,6 +197,7 @@ class Session:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
         for plan, program in zip(plans, programs, strict=True):
+            self._check_reader(plan)
             _check_promise(plan, program)
         self._check_certified(programs)
         self._check_cluster(programs)
@@ -217,6 +218,14 @@ class Session:
             plan.key: release.with_head(head)
             for plan, release, head in zip(plans, releases, heads, strict=True)
         }
+
+    def _check_reader(self, plan: Plan) -> None:
+        """Refuse an analyst what only the curator may hand on, piece by piece."""
+        if plan.curator_only and self.analyst is not None:
+            raise AccessDenied(
+                f"{plan.kind} must be asked by the curator, got the analyst {self.analyst!r}: every "
+                'value is for its owner alone. Ask with audience="public" for values that all may see.'
+            )
 
     def _check_certified(self, programs: Sequence[Program]) -> None:
         """Refuse noise that nobody proved, unless the owner asked for it."""

@@ -71,6 +71,11 @@ class LayeredPlan(Plan):
             "mechanism": self.mechanism,
         }
 
+    @property
+    def curator_only(self) -> bool:
+        """Values for owners pass through the curator's hands, and through no analyst's."""
+        return self.audience == "owner"
+
     def prepare(self, setting: Setting) -> Program:
         """Draw the coalitions, find how far one record moves the values, and calibrate."""
         asked = lay_out(self.game, self.records, self.audience, self.coreset, setting)

@@ -202,15 +202,13 @@ def owner_values(
 def near_and_right(test: TestSet, encoded: FloatArray, radius: float) -> tuple[BoolArray, BoolArray]:
     """Return, records x test points, who is near, and who is near and has the label.
 
-    Squares are added up column by column, element by element, so that a record's answer is its own,
-    whatever rows stand beside it: a matrix product could round otherwise with other companions.
+    A distance is made from its own two rows alone: a record's answer is its own, whatever rows stand
+    beside it, where a matrix product could round otherwise with other companions.
     """
-    x, y = test.split(encoded)
-    squares = np.zeros((len(x), len(test.y)))
-    for own, public in zip(x.T, test.x.T, strict=True):
-        squares += (own[:, None] - public) ** 2
-    near = squares <= radius * radius
-    return near, near & (y[:, None] == test.y)
+    from discreet.value.neighbours import near_and_right as compare  # compiles: slow to import
+
+    near, right = compare(*test.split(encoded), test.x, test.y, radius)
+    return near, near & right
 
 
 def reachable_points(test: TestSet, radius: float) -> int:

@@ -253,7 +253,11 @@ class UtilityGame:
             else:
                 fitted = with_strength(utility.model, utility.strength, len(y)).fit(x, y)
             return float(self._score_estimator(fitted))
-        except Exception:  # whatever a fit raises, the coalition is worth the public number
+        except KeyboardInterrupt:
+            raise
+        except (
+            BaseException
+        ):  # even an exit; whatever a fit raises, the coalition is worth the public number
             return float("nan")
 
     def _score_estimator(self, fitted: Any) -> Any:
