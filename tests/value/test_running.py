@@ -192,7 +192,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_appears_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.value.running._PATIENCE", 0.05)
+    monkeypatch.setattr("discreet.display.progress._PATIENCE", 0.05)
     for show, pause, shown in ((None, 0.02, True), (None, 0.0, False), (False, 0.02, False)):
         screen = Terminal()
         monkeypatch.setattr(sys, "stderr", screen)

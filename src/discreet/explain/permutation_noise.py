@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from discreet.accounting import Event
-from discreet.certificates import Certificate
 from discreet.mechanisms import LaplaceNoise, Noise, RankingNoise
 from discreet.mechanisms.box import BoxNoise
+from discreet.mechanisms.wrapped import WrappedNoise
 from discreet.plans import Stage
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
@@ -110,7 +108,7 @@ class SignedRanking(RankingNoise):
 
 
 @dataclass(frozen=True)
-class SortedNoise:
+class SortedNoise(WrappedNoise):
     """The order of noisy sums: cheaper than picks if most of the order is wanted.
 
     Guarantees:
@@ -126,26 +124,6 @@ class SortedNoise:
     def name(self) -> str:
         """How the order was found."""
         return f"sorted {self.noise.name}"
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proven of the sums."""
-        return self.noise.certificate
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What the accountant is told."""
-        return self.noise.events
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-        return self.noise.epsilon
-
-    @property
-    def delta(self) -> float:
-        """See ``epsilon``."""
-        return self.noise.delta
 
     @property
     def step(self) -> float:

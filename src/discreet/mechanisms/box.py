@@ -15,58 +15,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import PureEvent
 from discreet.certificates import Certificate, Relation
-from discreet.errors import ArgumentError, CertificateError
+from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
-from discreet.numerics import check_positive, check_probability, check_whole, up
-from discreet.randomness import IntArray, NoiseSource, check_scale
+from discreet.mechanisms.pure import PureNoise
+from discreet.numerics import check_positive, check_probability
+from discreet.randomness import IntArray, NoiseSource
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class BoxNoise:
+class BoxNoise(PureNoise):
     """Noise of ``scale`` steps on a vector whose every coordinate moves by ``sensitivity`` steps.
 
     Guarantees:
       - epsilon-differentially private, exactly, on the lattice. [box]
     """
 
-    certificate: Certificate
-    relation: Relation
-    epsilon: float
-    step: float
-    sensitivity: int
-    delta: float = 0.0
-
     name = "box"
-
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_positive("step", self.step)
-        check_whole("sensitivity", self.sensitivity, 1)
-        check_scale(self.scale)
-        moved = self.certificate.sensitivity("linf", self.relation) / self.step
-        if self.sensitivity < math.floor(moved):  # a query moves by whole steps
-            raise CertificateError(
-                f"{self.sensitivity} steps of {self.step!r} are less than the certificate's Linf bound."
-            )
-
-    @property
-    def scale(self) -> float:
-        """The noise scale in steps, rounded up."""
-        return up(self.sensitivity / self.epsilon)
-
-    @property
-    def event(self) -> PureEvent:
-        """What the accountant is told."""
-        return PureEvent(self.epsilon, self.name)
-
-    @property
-    def events(self) -> tuple[PureEvent]:
-        """The one event, as a stage tells it."""
-        return (self.event,)
+    norm = "linf"
 
     @property
     def std(self) -> float:

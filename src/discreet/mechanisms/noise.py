@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from discreet.accounting import (
     CountGaussianEvent,
     GaussianEvent,
-    PureEvent,
     count_gaussian_scale,
     gaussian_multiplier,
 )
@@ -28,6 +27,7 @@ from discreet.certificates import NORMS, Certificate, Relation
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.box import BoxNoise, box_noise
 from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.pure import PureNoise
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource, check_scale
 
@@ -36,47 +36,15 @@ NoiseName = Literal["auto", "laplace", "gaussian"]
 
 
 @dataclass(frozen=True)
-class LaplaceNoise:
+class LaplaceNoise(PureNoise):
     """Discrete Laplace noise of ``scale`` steps on a query that moves by ``sensitivity`` steps in L1.
 
     Guarantees:
       - epsilon-differentially private, exactly, on the lattice. [laplace]
     """
 
-    certificate: Certificate
-    relation: Relation
-    epsilon: float
-    step: float
-    sensitivity: int
-    delta: float = 0.0
-
     name = "laplace"
-
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_positive("step", self.step)
-        check_whole("sensitivity", self.sensitivity, 1)
-        check_scale(self.scale)
-        moved = self.certificate.sensitivity("l1", self.relation) / self.step
-        if self.sensitivity < math.floor(moved):  # a query moves by whole steps
-            raise CertificateError(
-                f"{self.sensitivity} steps of {self.step!r} are less than the certificate's L1 bound."
-            )
-
-    @property
-    def scale(self) -> float:
-        """The noise scale in steps, rounded up."""
-        return up(self.sensitivity / self.epsilon)
-
-    @property
-    def event(self) -> PureEvent:
-        """What the accountant is told."""
-        return PureEvent(self.epsilon, self.name)
-
-    @property
-    def events(self) -> tuple[PureEvent]:
-        """The one event, as a stage tells it."""
-        return (self.event,)
+    norm = "l1"
 
     @property
     def std(self) -> float:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting import Event
-from discreet.certificates import Certificate
 from discreet.data import ROWS_CAP
 from discreet.data.contributions import certify_tables
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms.wrapped import WrappedNoise
 from discreet.parts.sums import ROWS_ASSUMED
 from discreet.plans import Setting
 from discreet.randomness import IntArray, NoiseSource
@@ -20,7 +18,7 @@ from discreet.schema import FloatArray
 
 
 @dataclass(frozen=True)
-class TableNoise:
+class TableNoise(WrappedNoise):
     """Noise on the cells at ``places`` of a sum of counts; the places are public by now.
 
     Counts are whole, so they are multiples of the noise's finer lattice, and nothing is rounded.
@@ -33,31 +31,6 @@ class TableNoise:
     places: tuple[int, ...] = ()
 
     step = 1.0
-
-    @property
-    def name(self) -> str:
-        """The mechanism."""
-        return self.noise.name
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proven of the tables."""
-        return self.noise.certificate
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What the accountant is told."""
-        return self.noise.events
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-        return self.noise.epsilon
-
-    @property
-    def delta(self) -> float:
-        """See ``epsilon``."""
-        return self.noise.delta
 
     @property
     def std(self) -> float:

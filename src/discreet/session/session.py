@@ -13,6 +13,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
+from discreet.display.progress import progress_bar
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole, from_units, to_units
@@ -29,7 +30,6 @@ from discreet.plans import (
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
-from discreet.session.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd

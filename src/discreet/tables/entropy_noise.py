@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.accounting import Event
 from discreet.certificates import Bounds, Certificate
 from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms.wrapped import WrappedNoise
 from discreet.numerics import up
 from discreet.plans import Setting
 from discreet.randomness import IntArray, NoiseSource
@@ -56,7 +55,7 @@ class Narrowed:
 
 
 @dataclass(frozen=True)
-class MeasureNoise:
+class MeasureNoise(WrappedNoise):
     """Noise on one number that is computed from counts.
 
     Args:
@@ -76,31 +75,6 @@ class MeasureNoise:
     floor: int = 0
 
     step = 1.0
-
-    @property
-    def name(self) -> str:
-        """The mechanism."""
-        return self.noise.name
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proven of the number."""
-        return self.noise.certificate
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What the accountant is told."""
-        return self.noise.events
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-        return self.noise.epsilon
-
-    @property
-    def delta(self) -> float:
-        """See ``epsilon``."""
-        return self.noise.delta
 
     @property
     def std(self) -> float:

@@ -24,7 +24,7 @@ from discreet.value.designs import (
 )
 from discreet.value.estimates import Estimates, resumed
 from discreet.value.games import Chains, Game
-from discreet.value.running import Progress, progress_bar, run_chains
+from discreet.value.running import Progress, run_chains, showing
 from discreet.value.stability import Stability
 
 _MOST_MEMBERS = 2**24
@@ -91,7 +91,7 @@ def layered_shapley(
     work = np.full((len(chosen), per_record), np.nan) if done is None else done.copy()
     results = np.full((2, len(chosen)), np.nan)
     finished = True
-    with progress_bar("layered Shapley", work.size, progress) as advance:
+    with showing("layered Shapley", work.size, progress) as advance:
         for part in _batches(len(chosen), design_of(0)):
             designs = [design_of(int(record)) for record in chosen[part]]
             chains = joined([d.chains(int(r)) for d, r in zip(designs, chosen[part], strict=True)])

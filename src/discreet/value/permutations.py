@@ -17,7 +17,7 @@ from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
 from discreet.value.estimates import Estimates, resumed
 from discreet.value.games import Chains, Game
-from discreet.value.running import Progress, progress_bar, run_chains
+from discreet.value.running import Progress, run_chains, showing
 
 _CALM = 5
 _PIECES = 16
@@ -63,7 +63,7 @@ def permutation_shapley(
     if earlier is not None:
         values[: len(earlier)] = earlier
     missing = int(np.isnan(values).sum())
-    with progress_bar("permutation Shapley", missing, progress) as advance:
+    with showing("permutation Shapley", missing, progress) as advance:
         finished = all(
             _value_piece(game, orders, values, sizes, truncate, n_jobs, advance)
             for sizes in _pieces(n, truncate)

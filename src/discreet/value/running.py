@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.display.progress import progress_bar
 from discreet.errors import ArgumentError, ModelError
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
@@ -27,7 +27,6 @@ from discreet.value.games import Chains, Game
 _BATCHES = 128
 """Into how many tasks the work is cut: what an interruption can lose, and how often the bar moves."""
 
-_PATIENCE = 1.0
 
 Progress = bool | Callable[[int], None] | None
 """A bar or none, a function called with every number of finished coalitions, or None: on terminals."""
@@ -76,7 +75,7 @@ def run_chains(
     waiting = sum(int(chains.marks[after] - chains.marks[first]) for first, after in tasks)
     try:
         with (
-            progress_bar(title, waiting, progress) as advance,
+            showing(title, waiting, progress) as advance,
             closing(_results(game, chains, tasks, n_jobs)) as results,
         ):
             for first, after, found in results:
@@ -137,40 +136,10 @@ def _cut(chains: Chains) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def progress_bar(title: str, total: int, show: Progress) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with every number of finished coalitions.
-
-    The bar, with the remaining time, appears once the work has taken a second.
-    """
+def showing(title: str, total: int, show: Progress) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with every number of finished coalitions: the caller's, or a bar's."""
     if callable(show):
         yield show
         return
-    if show is False or (show is None and not sys.stderr.isatty()):
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    # The stream is taken now: while a model runs, sys.stderr leads nowhere.
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr, force_terminal=True),
-        redirect_stdout=False,
-        redirect_stderr=False,
-        transient=True,
-    )
-    task, started = bar.add_task(title, total=total), time.monotonic()
-
-    def advance(done: int) -> None:
-        if not bar.live.is_started and time.monotonic() - started > _PATIENCE:
-            bar.start()
-        bar.advance(task, done)
-
-    try:
+    with progress_bar(title, total, show) as advance:
         yield advance
-    finally:
-        bar.stop()

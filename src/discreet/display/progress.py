@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from discreet.data.engine import Progress
 
 _PATIENCE = 1.0
 
 
 @contextmanager
-def progress_bar(title: str, rows: int | None, show: bool | None) -> Iterator[Progress]:
-    """Yield a function to call with every batch of finished rows.
+def progress_bar(title: str, total: int | None, show: bool | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with every batch of finished rows, or whatever is counted.
 
-    ``show`` None means: only on a terminal. ``rows`` None means that the number of rows is private;
+    ``show`` None means: only on a terminal. ``total`` None means that the number of rows is private;
     the bar then pulses and shows no number.
     """
     if show is False or (show is None and not sys.stderr.isatty()):
@@ -35,7 +33,7 @@ def progress_bar(title: str, rows: int | None, show: bool | None) -> Iterator[Pr
         redirect_stderr=False,
         transient=True,
     )
-    task = bar.add_task(title, total=rows)
+    task = bar.add_task(title, total=total)
     started = time.monotonic()
 
     def advance(done: int) -> None:
