@@ -210,7 +210,7 @@ def error_of(model: dc.Model, rows: int | None, **options: Any) -> tuple[float, 
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("rows", [2_000, None])
+@pytest.mark.parametrize("rows", [300, None])
 def test_auto_takes_level_and_shape_where_curves_are_flat(delta: float, rows: int | None) -> None:
     flat = dc.Model(lambda r: 0.5 + 0.05 * r[:, 0] + 0.4 * r[:, 1], bounds=(0, 1), name="flat")
     jumpy = dc.Model(lambda r: (r[:, 0] > r[:, 1]) * 1.0, bounds=(0, 1), name="jumpy")
@@ -226,7 +226,7 @@ def test_auto_takes_level_and_shape_where_curves_are_flat(delta: float, rows: in
 def test_a_model_that_ignores_the_feature_has_a_short_shape() -> None:
     ignoring = dc.Model(lambda r: 0.5 + 0.4 * r[:, 1], bounds=(0, 1), name="ignoring")
     whole, _ = error_of(ignoring, 1_000)
-    assert error_of(ignoring, 1_000, curve="centred")[0] < whole / 10
+    assert error_of(ignoring, 1_000, curve="centred")[0] < whole / 5
 
 
 def test_certificates_say_where_shapes_are_clipped() -> None:

@@ -177,7 +177,12 @@ def test_ctrl_c_itself_keeps_what_is_done() -> None:
         return float(len(members))
 
     assert threading.current_thread() is threading.main_thread()
-    part = permutation_shapley(FunctionGame(10, slow), permutations=50)
+    # A shell that starts jobs in the background lets them ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        part = permutation_shapley(FunctionGame(10, slow), permutations=50)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not part.finished and 0 < part.evaluations < 40
     full = permutation_shapley(FunctionGame(10, slow), permutations=50, continue_from=part)
     assert full.finished and full.values.tolist() == [1.0] * 10
