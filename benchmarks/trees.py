@@ -39,8 +39,7 @@ def main() -> None:
     }
     found = {name: part() for name, part in parts.items() if options.part in (None, name)}
     rows = [{"part": name, **row} for name, part_rows in found.items() for row in part_rows]
-    name = "trees_quick" if options.quick else "trees" + (f"_{options.part}" if options.part else "")
-    save_results(name, rows, summarise(found.get("forests", [])))
+    save_results("trees", rows, summarise(found.get("forests", [])))
 
 
 def forests(quick: bool, runs: int) -> list[dict[str, Any]]:
