@@ -421,5 +421,62 @@ def test_an_analyst_cannot_ask_for_the_values_of_owners() -> None:
     dc.protect(frame, schema, epsilon=5.0, delta=1e-3, **terms)
     ledger.allot("d", "ann", Amount.charge(2.0))
     plan = dc.data_shapley(LogisticRegression(), test=frame, records=[0], epsilon=1.0)
+    ann = dc.protect(frame, schema, analyst="ann", **terms)
     with pytest.raises(AccessDenied, match="must be asked by the curator"):
-        dc.protect(frame, schema, analyst="ann", **terms).release(plan)
+        ann.release(plan)
+    dc.protect(frame, schema, **terms).release(plan)
+    with pytest.raises(AccessDenied, match="must be asked by the curator"):
+        ann.release(plan)  # stored by now, and still not hers
+
+
+def test_a_score_of_the_caller_s_runs_in_silence_and_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[int] = []
+
+    def loud(truth: Any, said: Any) -> Any:
+        print(said)
+        calls.append(len(np.atleast_2d(said)))
+        if calls and float(np.mean(said == "a")) > 0.7:
+            raise SystemExit
+        return np.mean(np.atleast_2d(said) == truth, axis=1)
+
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": draw.random(8), "y": ["a", "b"] * 4})
+    schema = dc.Schema({"x": dc.Number(0, 1), "y": dc.Category("a", "b")}, target="y")
+    session = dc.protect(frame, schema, dataset="d", epsilon=9.0, ledger=":memory:")
+    plan = dc.data_shapley(
+        LogisticRegression(),
+        test=frame,
+        records=[0],
+        score=custom_score("loud", loud, low=0.0, high=1.0, needs="label"),
+        empty=0.5,
+        epsilon=1.0,
+    )
+    session.release(plan)
+    assert set(calls) == {1} and capsys.readouterr().out == ""
+
+
+def test_a_coreset_tells_schemas_apart() -> None:
+    rows = pd.DataFrame({"x": [0.1, 0.2, 0.7, 0.9], "b": [0.5] * 4, "y": list("abab")})
+    core, found = dc.Coreset(), []
+    for high in (1, 500):
+        schema = dc.Schema(
+            {"x": dc.Number(0, 1), "b": dc.Number(0, high), "y": dc.Category("a", "b")}, target="y"
+        )
+        plan = dc.data_shapley(
+            LogisticRegression(), test=rows, records=[0], coreset=core, score="log-loss", epsilon=1.0
+        )
+        asked = plan.prepare(Setting(schema, "replace-one", 4)).stages[0].contribution
+        found.append(
+            asked.compute(np.array([[0.1, 0.5, 0], [0.2, 0.5, 1], [0.7, 0.5, 0], [0.9, 0.5, 1]]))
+        )
+        fresh = dc.data_shapley(
+            LogisticRegression(),
+            test=rows,
+            records=[0],
+            coreset=dc.Coreset(),
+            score="log-loss",
+            epsilon=1.0,
+        )
+        alone = fresh.prepare(Setting(schema, "replace-one", 4)).stages[0].contribution
+        again = alone.compute(np.array([[0.1, 0.5, 0], [0.2, 0.5, 1], [0.7, 0.5, 0], [0.9, 0.5, 1]]))
+        assert np.array_equal(found[-1], again)

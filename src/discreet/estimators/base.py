@@ -31,6 +31,9 @@ from discreet.plans import Plan, Release
 from discreet.schema import FloatArray, Schema
 from discreet.session import Session, protect
 
+_AS_IT_IS = {"dtype": None, "ensure_all_finite": False}
+"""Values are not looked at: whether they are finite is nobody's business."""
+
 
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns by one private release per fit.
@@ -150,18 +153,29 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if reset:
                 check_array(np.zeros((min(1, _num_samples(X)), X.shape[1])))  # neither may be none
             return X
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        return validate_data(self, self._value_by_value(X), reset=reset, **_AS_IT_IS)
 
     def _labels(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:
             raise ArgumentError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(self._value_by_value(y), warn=True)
         check_consistent_length(X, labels)
-        if _from_data(self.bounds):
+        if self._reads_data:
             check_classification_targets(labels)
         return np.asarray(labels)
+
+    @property
+    def _reads_data(self) -> bool:
+        """Whether public facts are taken from the data, for a simulation that protects nobody."""
+        return _from_data(self.bounds) and self.session is None and self.schema is None
+
+    def _value_by_value(self, values: Any) -> Any:
+        """Return lists as objects: numpy would choose one kind for all, and one row change others."""
+        if self._reads_data or hasattr(values, "dtype") or not isinstance(values, list | tuple):
+            return values
+        return np.array(values, dtype=object)
 
     def _facts(self, rows: Any, labels: NDArray[Any]) -> Schema:
         if self.session is not None:
@@ -186,7 +200,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return schema.target
 
     def _stamped(self, guarantee: Guarantee) -> Guarantee:
-        if not _from_data(self.bounds) or self.session is not None or self.schema is not None:
+        if not self._reads_data:
             return guarantee
         told = ("bounds, categories and classes were read from the data",)
         return replace(guarantee, certified=False, simulation=True, assumptions=told)

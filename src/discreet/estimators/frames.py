@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError
 from discreet.schema import Category, FloatArray, Schema
+from discreet.schema.raw import category_text
 
 _FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
 
@@ -85,4 +86,7 @@ def _quick(name: str, values: NDArray[Any], schema: Schema) -> Any:
     import pandas as pd
 
     texts = name in schema and isinstance(schema[name], Category) and values.dtype.kind in "OUS"
-    return pd.Categorical(values) if texts else values
+    if not texts:
+        return values
+    # Value by value: pandas would read a whole column otherwise, and one row change all others.
+    return pd.Categorical(np.fromiter(map(category_text, values), dtype=object, count=len(values)))

@@ -185,6 +185,8 @@ class Session:
           BudgetExhausted: if it costs more than is left; nothing is spent.
         """
         asked = _as_list(plans)
+        for plan in asked:  # what is stored already must not reach a wrong reader either
+            self._check_reader(plan)
         known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
         new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
         answers = {key: release for key, release in known.items() if release is not None}
@@ -197,7 +199,6 @@ class Session:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
         for plan, program in zip(plans, programs, strict=True):
-            self._check_reader(plan)
             _check_promise(plan, program)
         self._check_certified(programs)
         self._check_cluster(programs)
@@ -268,7 +269,7 @@ class Session:
         try:
             with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
                 return program.finish(releaser)
-        except Exception:  # whatever it was
+        except (Exception, SystemExit):  # whatever it was
             return None
 
     def _guarantee(

@@ -107,7 +107,7 @@ class Nodes:
         )
         own = (codes >= begin) & (codes < self.firsts[splits.feature[numbers] + 1][:, None])
         pairs = np.stack([inside | ~own, ~inside], axis=1) & self.region[here][:, None, :]
-        return pairs.reshape(2 * len(here), -1)
+        return pairs.reshape(2 * len(here), self.region.shape[1])
 
     def add_up(self, values: FloatArray) -> FloatArray:
         """Return values with every split's replaced by the sum over its children; rows are nodes."""

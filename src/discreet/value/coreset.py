@@ -42,7 +42,7 @@ class Coreset:
     def recall(self, question: str, rows: FloatArray, compute: Callable[[], Worths]) -> Worths:
         """Return the worths for these rows, computed once; for the plan that will add noise."""
         # The rows are part of the key: worths of other rows must never answer for these.
-        content = question.encode() + np.ascontiguousarray(rows).tobytes()
+        content = f"{question}{rows.shape}".encode() + np.ascontiguousarray(rows).tobytes()
         key = hashlib.sha256(content).digest()
         if self.__worths is None or key != self.__key:
             self.__key, self.__worths = key, compute()

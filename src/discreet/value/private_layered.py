@@ -183,7 +183,9 @@ def lay_out(
             "fitting and scoring the model twice on the same rows in the "
             "same order gives the same score"
         )
-    asked = game.described | {"clip": None, "decay": None}  # clips are taken after the worths
+    # Worths depend on how rows are scaled, too; clips are taken after them.
+    scaled = {"schema": setting.schema.to_json(), "columns": list(test.columns)}
+    asked = game.described | {"clip": None, "decay": None} | scaled
     return LayeredValues(test, utility, design, clips, certificate, asked, game.n_jobs, coreset)
 
 

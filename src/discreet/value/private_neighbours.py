@@ -36,6 +36,7 @@ from discreet.value.valuation import Valuation
 if TYPE_CHECKING:
     import pandas as pd
 
+_FAR = 1e100
 _DRAWS = 64
 _RADIUS_POINTS = 1_000
 _QUANTITY = "threshold-KNN Shapley value (share of the right label)"
@@ -217,6 +218,8 @@ def reachable_points(test: TestSet, radius: float) -> int:
     Guarantees:
       - Whoever is near two test points, they are within twice the radius of each other. [tknn-counts]
     """
+    if radius > _FAR:
+        return len(test.x)
     x, most = test.x, 0
     reach = up(2 * radius, 4) ** 2 * (1 + 1e-9) + 1e-12  # squares of distances are rounded
     for point in x:

@@ -83,7 +83,8 @@ class Utility:
         self._is_classifier = self.score.needs in ("label", "probability")
         self.empty = self._within_range("empty", self._guess() if empty is None else empty)
         self.failed = self._within_range("failed", self.empty if failed is None else failed)
-        self.fast = self._compiled()
+        # A score that is not ours is called for one fit at a time, in silence, as a model is.
+        self.fast = self._compiled() if isinstance(score, str) else None
 
     @property
     def low(self) -> float:
@@ -255,9 +256,7 @@ class UtilityGame:
             return float(self._score_estimator(fitted))
         except KeyboardInterrupt:
             raise
-        except (
-            BaseException
-        ):  # even an exit; whatever a fit raises, the coalition is worth the public number
+        except BaseException:  # even an exit: the coalition is worth the public number
             return float("nan")
 
     def _score_estimator(self, fitted: Any) -> Any:
