@@ -97,6 +97,19 @@ def test_a_wrong_length_or_gain_is_caught(fault: str) -> None:
     assert moved > stage.certificate.sensitivity("l2", "replace-one")
 
 
+@pytest.mark.refutes("rkhs-mean")
+def test_replacing_at_the_price_of_coming_or_going_is_caught() -> None:
+    stage = prepared(clip=0.8, rho=0.01).stages[0]
+    moved = 0.0
+    for direction in worst_curves("white", "matern"):
+        ends = [
+            sums(pd.DataFrame([1 + sign * 9 * direction], columns=list(NAMES)), stage)
+            for sign in (1, -1)
+        ]
+        moved = max(moved, float(np.linalg.norm((ends[0] - ends[1]) * stage.noise.step)))
+    assert moved > stage.certificate.sensitivity("l2", "add-remove")
+
+
 @pytest.mark.proves("rkhs-mean")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("rho", [1e-4, 1e-2, 1.0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.value.private_design import Pairs
-from discreet.value.private_sampling import amplified_epsilon, inclusion_probability
+from tests.oracles.sampling import amplified_epsilon, inclusion_probability
 
 
 @pytest.mark.proves("amplification-cap")

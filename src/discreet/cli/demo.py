@@ -23,8 +23,9 @@ from discreet.value.private_neighbours import NeighbourCounts
 
 _NOTE = (
     "20,000 example loans, drawn from a seed: they describe nobody, so this page may show the exact "
-    "curve (dashed) beside the released one. On real data nobody sees the dashed line. The model was "
-    "trained on other records; what is protected are the records it is explained on."
+    "curve (dashed) beside the released one. On real data nobody sees the dashed line. The models that "
+    "are explained first were trained on other records; the tree and the forest at the end on these, "
+    "privately. What is protected are these records."
 )
 
 

@@ -20,9 +20,8 @@ def inclusion_probability(counts: IntArray) -> float:
     Args:
       counts: coalitions of the layers k = 0..n-1, of k of n - 1 others each.
 
-    Guarantees:
-      - 1 - prod_k (1 - k / (n - 1))^counts[k], a probability: never above one, and one as soon as the
-        layer of all others is drawn. [amplification-cap]
+    It is 1 - prod_k (1 - k / (n - 1))^counts[k]: never above one, and one as soon as the layer of all
+    others is drawn.
 
     >>> round(inclusion_probability(np.array([1, 1, 0, 0])), 3)
     0.333
@@ -34,8 +33,7 @@ def inclusion_probability(counts: IntArray) -> float:
 def amplified_epsilon(epsilon: float, inclusion: float) -> float:
     """Return what an epsilon-private answer from one secret coalition costs a record seldom in it.
 
-    Guarantees:
-      - ln(1 + p (e^epsilon - 1)) with p capped at one: never more than epsilon. [amplification-cap]
+    It is ln(1 + p (e^epsilon - 1)) with p capped at one: never more than epsilon.
 
     >>> amplified_epsilon(1.0, 76.0)
     1.0
