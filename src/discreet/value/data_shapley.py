@@ -217,8 +217,8 @@ def data_shapley(
         those that contain it, and for ``public`` from its own value besides. [shapley-design]
       - For ``owner`` the promise is joint: everybody but a record's owner, pooling all other values,
         cannot tell what the record is. [joint-values]
-      - Nothing is taken off for the sampling of coalitions: one layer holds everybody, so a record is in
-        some coalition with probability one. [amplification-cap]
+      - Nothing is taken off for the sampling of coalitions: one layer holds everybody, so that every
+        record is in some coalition for certain. [amplification-cap]
       - Counts of ``tknn`` are priced for all test points together. [tknn-counts] [tknn-owner]
 
     >>> import numpy as np
