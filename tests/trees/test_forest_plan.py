@@ -54,6 +54,12 @@ def test_forest_learns_under_both_relations(relation: str, rows: str) -> None:
     assert model.rows == rows
 
 
+@pytest.mark.parametrize("mechanism", ["stability", "smooth-student-t", "smooth-laplace-log-normal"])
+def test_choices_by_stability_split_every_node(mechanism: str) -> None:
+    model = forest(frame(), mechanism=mechanism, trees=4, depth=5, offered=8)
+    assert model.score(frame(seed=1), frame(seed=1)["class"]) > 0.9
+
+
 def test_sorted_labels_do_not_matter() -> None:
     table = frame().sort_values("class")
     assert forest(table).score(frame(seed=1), frame(seed=1)["class"]) > 0.9

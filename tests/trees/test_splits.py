@@ -10,6 +10,7 @@ import pytest
 
 from discreet.errors import ArgumentError
 from discreet.randomness import SimulatedNoise
+from discreet.trees.forest_growth import OfferedNodes
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise
@@ -145,6 +146,47 @@ def test_splits_without_two_sides_are_never_chosen() -> None:
     assert useful[:, ~ages].all()
     for law, allowed in zip(laws(noise_of("exponential", "add-remove"), RECORDS), useful, strict=True):
         assert np.all((law[:-1] > 0) == allowed)
+
+
+@cache
+def offered_level() -> Level:
+    """Return two open nodes of which one is offered four splits and the other two."""
+    whole = two_nodes()
+    useful = whole.nodes.useful(whole.splits)
+    assert useful.sum(axis=1).tolist() == [4, 4]
+    offered = useful.copy()
+    offered[1, np.flatnonzero(useful[1])[[1, 2]]] = False
+    return replace(whole, nodes=OfferedNodes.of(whole.nodes, offered))
+
+
+def offered_laws(noise: SplitNoise, rows: Rows) -> list[np.ndarray]:
+    stage = level_stage("level", noise, offered_level(), "class")
+    return stage.noise.laws(counts_of(stage, np.array(rows)))
+
+
+@pytest.mark.proves("tree-splits")
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("kind", ["stability", "smooth-student-t", "smooth-laplace"])
+def test_choices_by_stability_are_among_what_is_offered(kind: str, relation: str) -> None:
+    noise, offered = noise_of(kind, relation), offered_level().nodes.useful(offered_level().splits)
+    for first, second in neighbours(relation)[::7]:
+        least = most = 0.0
+        for one, other, allowed in zip(
+            offered_laws(noise, first), offered_laws(noise, second), offered, strict=True
+        ):
+            assert one[:-1][allowed].sum() == pytest.approx(1.0)
+            ratios = np.log(one[:-1][allowed]) - np.log(other[:-1][allowed])
+            least, most = least + ratios.min(), most + ratios.max()
+        assert max(most, -least) <= 1.0 + 1e-9
+
+
+def test_draws_by_stability_follow_the_law_of_what_is_offered() -> None:
+    noise = noise_of("stability", "add-remove", epsilon=2.0)
+    stage = level_stage("level", noise, offered_level(), "class")
+    raw, source = counts_of(stage, np.array(RECORDS)), SimulatedNoise(8)
+    drawn = np.array([stage.noise.release(raw, source) for _ in range(1500)]).astype(int)
+    for node, law in enumerate(stage.noise.laws(raw)):
+        assert fits(drawn[:, node].tolist(), {p: s for p, s in enumerate(law[:-1]) if s > 0})
 
 
 def test_dampening_is_for_gain_alone() -> None:

@@ -154,9 +154,11 @@ class SplitNoise:
         # Every feature's table holds all records: the first tells how many are in each node.
         table = raw_counts[: (slots + 1) * int(self.level.grid.bins[0]) * classes]
         raw_sizes = table.reshape(slots + 1, -1).sum(axis=1)[:-1]
+        offered = nodes.useful(splits)
+        most = int(offered.sum(axis=1).max())
         return [
-            _Seen(scores, int(size), useful)
-            for scores, size, useful in zip(raw_scores, raw_sizes, nodes.useful(splits), strict=True)
+            _Seen(scores, int(size), useful, most)
+            for scores, size, useful in zip(raw_scores, raw_sizes, offered, strict=True)
         ]
 
     def _choose(self, node: _Seen, source: NoiseSource) -> int:
@@ -164,8 +166,9 @@ class SplitNoise:
         if len(places) <= 1:  # nothing to choose from, which is public
             return int(places[0]) if len(places) else LEAF
         if self.kind in _ON_STABILITY:
-            place = self._on_stability.release(*self._standing(node), source)
-            return place if node.useful[place] else LEAF
+            drawn_place = self._on_stability(node.most).release(*self._standing(node), source)
+            known = drawn_place < len(places)  # else it stands for any of them
+            return int(places[drawn_place if known else source.below(len(places))])
         raw_few = node.raw_scores[places]
         if self.kind == "dampening":
             return int(places[self._dampening.release(raw_few, self._reach(node), source)])
@@ -177,9 +180,8 @@ class SplitNoise:
         if len(places) <= 1:
             law[places[0] if len(places) else LEAF] = 1.0
         elif self.kind in _ON_STABILITY:
-            drawn = self._on_stability.probabilities(*self._standing(node))
-            law[:-1] = np.where(node.useful, drawn, 0.0)
-            law[LEAF] = drawn[~node.useful].sum()
+            drawn = self._on_stability(node.most).probabilities(*self._standing(node))
+            law[places] = drawn[: len(places)] + drawn[len(places) :].sum() / len(places)
         elif self.kind == "dampening":
             law[places] = self._dampening.probabilities(node.raw_scores[places], self._reach(node))
         else:
@@ -190,13 +192,12 @@ class SplitNoise:
     def _on_scores(self) -> PermuteAndFlip | ExponentialMechanism | NoisyMax:
         return _ON_SCORES[self.kind](self.criterion.half, self.share)
 
-    @property
-    def _on_stability(self) -> SmoothNoisyMax:
-        """One table of chances for all nodes: splits without effect stay in it."""
-        return SmoothNoisyMax(self.candidates, self.share, 0.0, _ON_STABILITY[self.kind])
+    def _on_stability(self, most: int) -> SmoothNoisyMax:
+        """One table of chances for all nodes; where fewer splits are offered the rest is shared out."""
+        return SmoothNoisyMax(most, self.share, 0.0, _ON_STABILITY[self.kind])
 
     def _standing(self, node: _Seen) -> tuple[int, int]:
-        return score_stability(node.raw_scores, self.criterion.spread)
+        return score_stability(node.raw_scores[node.useful], self.criterion.spread)
 
     @property
     def _dampening(self) -> LocalDampening:
@@ -208,11 +209,12 @@ class SplitNoise:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the choice of one node looks at; only ``useful`` is public."""
+    """What the choice of one node looks at; only ``useful`` is public, and how many ``most`` is."""
 
     raw_scores: IntArray
     raw_size: int
     useful: NDArray[np.bool_]
+    most: int
 
 
 def split_noise(
