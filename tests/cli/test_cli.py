@@ -178,6 +178,16 @@ def test_verify_finds_an_edit(folder: Path, tmp_path: Path) -> None:
     assert found.returncode == LedgerTampered.exit_code and "error:" in found.stderr
 
 
+def test_verify_tells_an_edited_release(folder: Path, tmp_path: Path) -> None:
+    saved = answer("release", "histogram", "age", "--epsilon", "0.1", "--out", "kept.json", cwd=folder)
+    assert answer("budget", "verify", "kept.json", cwd=folder)["ok"]
+    saved["guarantee"]["epsilon"] = 0.0001
+    (tmp_path / "edited.json").write_text(json.dumps(saved))
+    found = discreet("budget", "verify", str(tmp_path / "edited.json"), cwd=folder)
+    assert found.returncode == LedgerTampered.exit_code
+    assert f"The release '{saved['id']}' of dataset 'loans' was edited" in found.stderr
+
+
 def test_help_and_version(tmp_path: Path) -> None:
     assert "Private answers" in discreet("--help", cwd=tmp_path).stdout
     assert discreet("version", cwd=tmp_path).stdout.strip() == dc.__version__

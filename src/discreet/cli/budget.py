@@ -18,7 +18,7 @@ from discreet.cli.project import (
 )
 from discreet.errors import LedgerTampered
 from discreet.numerics import format_units
-from discreet.plans import Release
+from discreet.plans import copy_of
 
 app = typer.Typer(help="Look into the ledger. Needs no table.")
 
@@ -66,16 +66,16 @@ def history(
 @app.command()
 def verify(
     releases: Annotated[
-        list[Path] | None, typer.Argument(help="Saved releases; they show whether entries are missing.")
+        list[Path] | None,
+        typer.Argument(help="Saved releases: shows whether one was edited, or entries are missing."),
     ] = None,
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Check the hash chain of a data set, and that saved releases are in it."""
+    """Check the hash chain of a data set, and that saved releases are those that were settled."""
     name, ledger = open_ledger(project, dataset)
-    heads = [head for path in releases or [] if (head := Release.load(path).head) is not None]
-    found = ledger.verify(name, heads=heads)
+    found = ledger.verify(name, copies=[copy_of(path) for path in releases or []])
     if json:
         typer.echo(
             json_module.dumps({"ok": found.ok, "entries": found.entries, "problems": found.problems})

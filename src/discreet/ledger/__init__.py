@@ -9,6 +9,7 @@ A reservation is refused, or recorded and spent; there is nothing in between. Wh
 chained under a key, so that ``Ledger.verify`` finds what was changed behind the ledger's back.
 """
 
+from discreet.ledger.copies import Copy
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import (
     Account,
@@ -25,6 +26,7 @@ from discreet.ledger.records import (
 __all__ = [
     "Account",
     "Balance",
+    "Copy",
     "Entry",
     "Head",
     "Ledger",

@@ -19,6 +19,7 @@ from discreet.ledger.checks import (
     check_terms,
     note_text,
 )
+from discreet.ledger.copies import Copy
 from discreet.ledger.opening import Books, open_books
 from discreet.ledger.postings import (
     check_same_terms,
@@ -211,17 +212,21 @@ class Ledger:
         with self._connections.reading() as connection:
             return read_history(connection, dataset)
 
-    def verify(self, dataset: str | None = None, heads: Iterable[Head] = ()) -> Verification:
+    def verify(
+        self, dataset: str | None = None, heads: Iterable[Head] = (), copies: Iterable[Copy] = ()
+    ) -> Verification:
         """Check the chain, the totals and the stored releases; tampering is reported, not raised.
 
         Args:
-            dataset: One data set; all of them if left out. Data sets of ``heads`` are included.
+            dataset: One data set; all of them if left out. Data sets of ``heads`` and ``copies`` are
+                included.
             heads: Heads that releases carry; they show whether the chain was cut short.
+            copies: Releases as somebody holds them; each must be the one that was settled.
         """
         if dataset is not None:
             check_name("dataset", dataset)
         with self._connections.reading() as connection:
-            return verify_books(connection, self._chain, dataset, list(heads))
+            return verify_books(connection, self._chain, dataset, list(heads), list(copies))
 
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""

@@ -1,7 +1,8 @@
 """Verifying: compare the chain with itself, with the totals, the releases and the heads.
 
 All reads see one moment of the ledger. What cannot be found: a chain rewritten by someone who holds
-the key, and a ledger put back to an earlier state if no release made since is at hand.
+the key, a ledger put back to an earlier state and a data set removed with all its rows, unless a
+release of it is at hand.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, Table, select, union
 
 from discreet.ledger.books import Row, has_own_key
 from discreet.ledger.chain import Chain, is_release_of
+from discreet.ledger.copies import Copy, check_copies
 from discreet.ledger.records import Head, Verification
 from discreet.ledger.replay import Replay
 from discreet.ledger.tables import analysts, datasets, entries, releases
@@ -23,16 +25,20 @@ _WRONG_KEY = (
 
 
 def verify_books(
-    connection: Connection, chain: Chain, dataset: str | None, heads: list[Head]
+    connection: Connection, chain: Chain, dataset: str | None, heads: list[Head], copies: list[Copy]
 ) -> Verification:
-    """Check one data set, or all, and those that heads name."""
+    """Check one data set, or all, and those that heads and copies name."""
     if not has_own_key(connection, chain):
         return Verification(0, [_WRONG_KEY])
     names = _all_names(connection) if dataset is None else {dataset}
     checked, problems = 0, []
-    for name in sorted(names | {head.dataset for head in heads}, key=str):
+    heads = heads + [copy.head for copy in copies if copy.head is not None]
+    for name in sorted(
+        names | {head.dataset for head in heads} | {copy.dataset for copy in copies}, key=str
+    ):
         own_heads = [head for head in heads if head.dataset == name]
         replay = _verify_dataset(connection, chain, name, own_heads)
+        replay.problems += check_copies(connection, replay, [c for c in copies if c.dataset == name])
         checked += replay.entries
         problems += replay.problems
     return Verification(checked, problems)

@@ -13,7 +13,7 @@ from discreet.plans.plan import (
     Way,
     share_out,
 )
-from discreet.plans.release import Release
+from discreet.plans.release import Release, copy_of
 from discreet.plans.results import Curve, Histogram, Result, Surface
 
 __all__ = [
@@ -33,5 +33,6 @@ __all__ = [
     "Stage",
     "Surface",
     "Way",
+    "copy_of",
     "share_out",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.certificates import Guarantee
 from discreet.errors import ReleaseError
-from discreet.ledger import Head
+from discreet.ledger import Copy, Head
 from discreet.plans.results import Result
 
 FORMAT = 1
@@ -123,3 +123,15 @@ class Release:
             return cls.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def copy_of(release: Release | str | Path) -> Copy:
+    """Return a release, or the file of one, as the ledger compares it with what was settled."""
+    if isinstance(release, Release):
+        return Copy.of(release.to_json(), _rewrite)
+    Release.load(release)
+    return Copy.of(json.loads(Path(release).read_text(encoding="utf-8")), _rewrite)
+
+
+def _rewrite(text: str) -> str:
+    return Release.loads(text).dumps()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
@@ -26,6 +27,7 @@ from discreet.plans import (
     Result,
     Setting,
     Stage,
+    copy_of,
 )
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
@@ -106,10 +108,9 @@ class Session:
 
         return pd.DataFrame([entry.to_json() for entry in self._ledger.history(self.dataset)])
 
-    def verify(self, releases: Sequence[Release] = ()) -> Verification:
-        """Check the ledger's chain, and that these releases have their place in it."""
-        heads = [release.head for release in releases if release.head is not None]
-        return self._ledger.verify(self.dataset, heads=heads)
+    def verify(self, releases: Sequence[Release | str | Path] = ()) -> Verification:
+        """Check the ledger's chain, and that these releases (or files) are those that were settled."""
+        return self._ledger.verify(self.dataset, copies=[copy_of(release) for release in releases])
 
     def allot(self, analyst: str, *, epsilon: float, delta: float = 0.0) -> None:
         """Give an analyst a part of the budget to spend; the owner's call.
