@@ -422,10 +422,10 @@ def test_an_analyst_cannot_ask_for_the_values_of_owners() -> None:
     ledger.allot("d", "ann", Amount.charge(2.0))
     plan = dc.data_shapley(LogisticRegression(), test=frame, records=[0], epsilon=1.0)
     ann = dc.protect(frame, schema, analyst="ann", **terms)
-    with pytest.raises(AccessDenied, match="must be asked by the curator"):
+    with pytest.raises(AccessDenied, match="must be asked by the data set's owner"):
         ann.release(plan)
     dc.protect(frame, schema, **terms).release(plan)
-    with pytest.raises(AccessDenied, match="must be asked by the curator"):
+    with pytest.raises(AccessDenied, match="must be asked by the data set's owner"):
         ann.release(plan)  # stored by now, and still not hers
 
 

@@ -47,6 +47,7 @@ from discreet.ledger.records import (
     Verification,
 )
 from discreet.ledger.refusals import unknown_dataset, wrong_key
+from discreet.ledger.shares import check_share
 from discreet.ledger.verify import verify_books
 
 
@@ -194,6 +195,20 @@ class Ledger:
         self._check_own_key()
         with self._connections.reading() as connection:
             return read_release(connection, self._chain, dataset, version, plan_key)
+
+    def check_reader(self, dataset: str, analyst: str | None) -> None:
+        """Raise unless this analyst may ask; ``None`` is the owner, who always may.
+
+        Raises:
+            AccessDenied: Others have an allotment of this data set, this analyst has none.
+        """
+        check_name("dataset", dataset)
+        if analyst is None:
+            return
+        check_name("analyst", analyst)
+        self._check_own_key()
+        with self._connections.reading() as connection:
+            check_share(connection, self._chain, dataset, analyst)
 
     def balance(self, dataset: str, analyst: str | None = None) -> Balance:
         """Return what was granted, spent and is left, in constant time.

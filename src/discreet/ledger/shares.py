@@ -38,6 +38,13 @@ def has_allotment(share: Row | None) -> bool:
     return share is not None and share["budget_loss"] is not None
 
 
+def check_share(connection: Connection, chain: Chain, dataset: str, analyst: str) -> None:
+    """Raise if others have an allotment of this data set and this analyst has none."""
+    share = _find_sealed(connection, chain, dataset, analyst)
+    if not has_allotment(share) and is_shared(connection, dataset):
+        raise no_allotment(dataset, analyst)
+
+
 def spend_share(
     connection: Connection, chain: Chain, account: Row, analyst: str, charge: Amount
 ) -> None:
@@ -62,10 +69,13 @@ def set_share(connection: Connection, chain: Chain, account: Row, analyst: str, 
 
 
 def _open_share(connection: Connection, chain: Chain, dataset: str, analyst: str) -> Row:
+    share = _find_sealed(connection, chain, dataset, analyst)
+    return _add_share(connection, dataset, analyst) if share is None else share
+
+
+def _find_sealed(connection: Connection, chain: Chain, dataset: str, analyst: str) -> Row | None:
     share = find_share(connection, dataset, analyst)
-    if share is None:
-        return _add_share(connection, dataset, analyst)
-    if not chain.is_sealed("analyst", share):
+    if share is not None and not chain.is_sealed("analyst", share):
         raise tampered(f"The allotment of analyst {analyst!r} for dataset {dataset!r}")
     return share
 

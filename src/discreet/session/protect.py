@@ -15,6 +15,7 @@ from discreet.ledger import Account, Ledger, Terms
 from discreet.numerics import check_choice, check_whole
 from discreet.randomness import noise_source
 from discreet.schema import Schema
+from discreet.session.roles import check_owner
 from discreet.session.session import Session
 
 
@@ -51,7 +52,8 @@ def protect(
       accountant: "basic" (default; sums of epsilon and delta) or "zcdp".
       version: your label of the state of the data; an identical plan on the same version is
         answered from the ledger for free.
-      analyst: whose allotment pays, if the data set has allotments.
+      analyst: who asks, if not the owner: her share pays, if the data set has shares, and the owner's
+        calls (``allot``, ``diagnose``, ``heuristics``, values for owners) are refused.
       workers: threads that work on row blocks; all cores if not given. Never changes a result.
       cluster: a ``dask.distributed.Client`` whose workers take the row blocks instead.
       progress: show a progress bar; only on a terminal if not given.
@@ -64,6 +66,7 @@ def protect(
       SchemaError: if the schema still has bounds that were read from data.
       DataRefused: if a column is missing or the table is empty under replace-one.
       LedgerConflict: if the ledger knows the data set under other terms.
+      AccessDenied: if others have a share of the data set and this analyst has none.
     """
     public = schema if isinstance(schema, Schema) else Schema.load(schema)
     _check_seed(seed, ledger)
@@ -72,6 +75,8 @@ def protect(
     helpers = None if cluster is None else Cluster.of(cluster)
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     known = opened.find_account(dataset)
+    if known is None:
+        check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
     agreed = relation or (known.terms.relation if known else "replace-one")
     table = PrivateTable(data, public, agreed)
     account = _open_account(opened, known, dataset, public, epsilon, delta, agreed, accountant)

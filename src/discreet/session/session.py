@@ -15,7 +15,7 @@ from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
 from discreet.display.progress import progress_bar
-from discreet.errors import AccessDenied, ArgumentError, CertificateError, ReleaseFailed
+from discreet.errors import ArgumentError, CertificateError, ReleaseFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole, from_units, to_units
 from discreet.plans import (
@@ -32,9 +32,15 @@ from discreet.plans import (
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
+from discreet.session.roles import check_owner, owners_call
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FOR_OWNERS = (
+    'Every value is for the owner of its record alone; ask with audience="public" for values that '
+    "all may see."
+)
 
 
 class Session:
@@ -62,6 +68,9 @@ class Session:
         progress: bool | None,
         heuristics: bool = False,
     ) -> None:
+        ledger.check_reader(account.terms.dataset, analyst)
+        if heuristics:
+            check_owner(analyst, "heuristics", "Only the owner may allow noise that nobody proved.")
         self._table = table
         self._ledger = ledger
         self._account = account
@@ -70,8 +79,8 @@ class Session:
         self._cluster = cluster
         self._progress = progress
         self._heuristics = heuristics
+        self._analyst = analyst
         self.version = version
-        self.analyst = analyst
 
     def __repr__(self) -> str:
         terms = self._account.terms
@@ -81,6 +90,11 @@ class Session:
     def dataset(self) -> str:
         """The name of the data set in the ledger."""
         return self._account.terms.dataset
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asks; None is the owner."""
+        return self._analyst
 
     @property
     def schema(self) -> Schema:
@@ -112,24 +126,24 @@ class Session:
         """Check the ledger's chain, and that these releases (or files) are those that were settled."""
         return self._ledger.verify(self.dataset, copies=[copy_of(release) for release in releases])
 
+    @owners_call("Shares are the owner's to give.")
     def allot(self, analyst: str, *, epsilon: float, delta: float = 0.0) -> None:
         """Give an analyst a part of the budget to spend; the owner's call.
+
+        Once a data set has a share, analysts without one are denied, stored releases included.
 
         Under the accountant zcdp, ``epsilon`` and ``delta`` are converted to the rho that keeps them.
         """
         accountant = self._account.terms.accountant
         self._ledger.allot(self.dataset, analyst, budget_amount(accountant, epsilon, delta))
 
+    @owners_call("Its facts are exact.")
     def diagnose(self, plan: Plan) -> Diagnosis:
         """Return exact facts about a plan on this table: for the curator, never for an analyst.
 
         It is not a release: no noise, no charge, no trace. It tells how likely a private answer is to
         be right here (the gap between the best features, say) and must not leave the curator's desk.
         """
-        if self.analyst is not None:
-            raise AccessDenied(
-                "diagnose must be called by the owner, got an analyst's session. Its facts are exact."
-            )
         if not isinstance(plan, Plan):
             raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
         return plan.diagnose(self._setting, self._exact_sums)
@@ -186,8 +200,7 @@ class Session:
           BudgetExhausted: if it costs more than is left; nothing is spent.
         """
         asked = _as_list(plans)
-        for plan in asked:  # what is stored already must not reach a wrong reader either
-            self._check_reader(plan)
+        self._check_reader(asked)  # what is stored already must not reach a wrong reader either
         known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
         new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
         answers = {key: release for key, release in known.items() if release is not None}
@@ -221,13 +234,12 @@ class Session:
             for plan, release, head in zip(plans, releases, heads, strict=True)
         }
 
-    def _check_reader(self, plan: Plan) -> None:
-        """Refuse an analyst what only the curator may hand on, piece by piece."""
-        if plan.curator_only and self.analyst is not None:
-            raise AccessDenied(
-                f"{plan.kind} must be asked by the curator, got the analyst {self.analyst!r}: every "
-                'value is for its owner alone. Ask with audience="public" for values that all may see.'
-            )
+    def _check_reader(self, plans: Sequence[Plan]) -> None:
+        """Refuse an analyst without a share, and any analyst what only the curator may hand on."""
+        self._ledger.check_reader(self.dataset, self.analyst)
+        for plan in plans:
+            if plan.curator_only:
+                check_owner(self.analyst, plan.kind, _FOR_OWNERS)
 
     def _check_certified(self, programs: Sequence[Program]) -> None:
         """Refuse noise that nobody proved, unless the owner asked for it."""
