@@ -73,7 +73,9 @@ def test_many_queries_are_ranked_in_one_pass_and_billed_together(frame, model) -
     release = session.release(dc.shap_ranking(model, queries, k=2, epsilon=3e4, delta=1e-6))
     assert [order[0] for order in release.value.order] == ["f0", "f0", "f1"]
     assert release.stages[0]["events"][0]["times"] == 6
-    assert list(release.value.to_frame().columns) == ["query", "place", "feature"]
+    tabled = release.value.to_frame()
+    assert tabled.index.name == "query" and list(tabled.index) == [0, 0, 1, 1, 2, 2]
+    assert list(tabled.columns) == ["place", "feature"]
 
 
 def test_a_threshold_gives_a_stable_support_or_nothing(frame, model) -> None:

@@ -167,10 +167,16 @@ def test_a_release_goes_to_json_to_shap_and_to_pictures(task, tmp_path) -> None:
     release = session.release(dc.shap_values(model, queries, epsilon=1.0, delta=1e-6))
     assert Release.loads(release.dumps()).value == release.value
     frame_out = release.value.to_frame()
-    assert list(frame_out.columns) == ["query", "feature", "value", "low", "high"]
+    assert list(frame_out.columns) == ["feature", "value", "low", "high"]
+    assert frame_out.index.name == "query" and list(frame_out.index) == sorted([0, 1, 2] * D)
+    for query, row in enumerate(release.value.values):
+        one_query = frame_out.loc[query]
+        assert tuple(one_query["feature"]) == release.value.features
+        assert tuple(one_query["value"]) == row
     explanation = release.value.to_shap()
     assert explanation.values.shape == (3, D) and explanation.base_values.shape == (3,)
     one = session.release(dc.shap_values(model, queries[0], epsilon=1.0)).value
+    assert list(one.to_frame().index) == [0] * D
     assert one.to_shap().values.shape == (D,) and len(one.ranking(2)) == 2
     assert one.plot().ax_.get_xlabel().startswith("SHAP value")
     assert len(one.plot_waterfall().ax_.patches) == D

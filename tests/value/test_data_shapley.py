@@ -117,7 +117,9 @@ def test_rankings_name_the_best_or_the_worst(end: str) -> None:
     values = dict(zip(exact.records, exact.values, strict=True))
     found = [values[record] for record in ranked.value.records]
     assert found == pytest.approx([values[record] for record in wanted], abs=1e-3)
-    assert list(ranked.value.to_frame().columns[:2]) == ["place", "record"]
+    tabled = ranked.value.to_frame()
+    assert tabled.index.name == "record" and tuple(tabled.index) == ranked.value.records
+    assert list(tabled["place"]) == [1, 2, 3]
     assert Release.loads(ranked.dumps()).value == ranked.value
 
 
@@ -138,8 +140,9 @@ def test_a_release_can_be_saved_and_holds_no_row() -> None:
 def test_frames_pictures_and_what_an_owner_gets() -> None:
     value = session().release(plan()).value
     frame = value.to_frame()
-    assert list(frame.columns) == ["record", "value", "standard_error", "low", "high"]
-    assert frame["value"].is_monotonic_decreasing and len(frame) == N
+    assert list(frame.columns) == ["value", "standard_error", "low", "high"]
+    assert frame.index.name == "record" and list(frame.index) == list(range(N))
+    assert frame["value"].tolist() == list(value.values), "zipped with rows it must be right"
     assert value.for_owner(4).records == (4,) and len(value.for_owner(4)) == 1
     assert min(value.standard_errors) >= value.noise_std[0]
     assert value.noise_share is not None and value.noise_share > 0.3  # noise wins
@@ -282,7 +285,8 @@ def test_counts_for_owners_hold_under_both_relations() -> None:
         values = release.value.appraise(people(N, 0))
         assert len(values) == N and values.half_width is None
         assert release.plot().ax_ is not None and values.plot().ax_ is not None
-        assert len(release.value.to_frame()) == len(TEST)
+        tabled = release.value.to_frame()
+        assert tabled.index.name == "test_point" and list(tabled.index) == list(range(len(TEST)))
 
 
 def test_counts_are_near_the_exact_ones_for_a_large_epsilon() -> None:

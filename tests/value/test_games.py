@@ -181,4 +181,5 @@ def test_select_gives_the_same_chains() -> None:
 def test_estimates_are_shown_as_frame_and_ranking() -> None:
     found = exact_shapley(KNOWN["airport"][0])
     assert found.ranking()[0] == 4
-    assert list(found.to_frame().columns) == ["record", "value", "standard_error"]
+    frame = found.to_frame()
+    assert frame.index.name == "record" and list(frame.columns) == ["value", "standard_error"]

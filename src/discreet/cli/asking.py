@@ -108,7 +108,9 @@ def release_plan(
     if json:
         print_json(release.to_json())
     else:
-        typer.echo(release.value.to_frame().to_string(index=False))
+        frame = release.value.to_frame()
+        shown = frame if frame.index.name is None else frame.reset_index()
+        typer.echo(shown.to_string(index=False))
         typer.echo(f"\n{release.guarantee}\nleft: {session.remaining}")
 
 

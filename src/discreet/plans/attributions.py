@@ -49,21 +49,22 @@ class Attribution(Result):
         return np.array(self.values, dtype=np.float64)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query and feature: value and band, largest first within a query."""
+        """Return one row per feature: value and band.
+
+        Explanations of queries come in the order of the queries and their features, the query as
+        index; importances, which have no query, with the largest first.
+        """
         import pandas as pd
 
-        frames = []
-        for number, row in enumerate(self.to_array()):
-            order = np.argsort(-np.abs(row), kind="stable")
-            frame = pd.DataFrame({"feature": [self.features[i] for i in order], "value": row[order]})
-            if len(self.values) > 1:
-                frame.insert(0, "query", number)
-            frames.append(frame)
-        frame = pd.concat(frames, ignore_index=True)
+        values = self.to_array()
+        frame = pd.DataFrame({"feature": self.features * len(values), "value": values.ravel()})
         if self.half_width is not None:
             frame["low"] = frame["value"] - self.half_width
             frame["high"] = frame["value"] + self.half_width
-        return frame
+        if self.base_values is None and self.predictions is None:
+            return frame.iloc[np.argsort(-np.abs(values[0]), kind="stable")].reset_index(drop=True)
+        queries = np.repeat(np.arange(len(values)), len(self.features))
+        return frame.set_index(pd.Index(queries, name="query"))
 
     def ranking(self, k: int = 1, query: int = 0) -> tuple[str, ...]:
         """Return the ``k`` features with the largest noisy values: free, since it reads nothing else.
@@ -154,21 +155,26 @@ class Ranking(Result):
         return all(chosen is not None for chosen in self.order)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query and place: feature, lead and value where there are any."""
+        """Return one row per place: feature, lead and value where there are any.
+
+        Of several queries the query is the index, in their order; one without an answer has no row.
+        """
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
+        queries: list[int] = []
         for query, chosen in enumerate(self.order):
             for place, name in enumerate(chosen or ()):
-                row: dict[str, Any] = {"query": query} if len(self.order) > 1 else {}
-                row |= {"place": place + 1, "feature": name}
+                row: dict[str, Any] = {"place": place + 1, "feature": name}
                 if self.gaps is not None:
                     row["gap"] = self.gaps[query][place]
                 if self.values is not None:
                     row["value"] = self.values[query][place]
                 rows.append(row)
+                queries.append(query)
         columns = ["place", "feature"] if not rows else None
-        return pd.DataFrame(rows, columns=columns)
+        index = pd.Index(queries, name="query", dtype="int64") if len(self.order) > 1 else None
+        return pd.DataFrame(rows, columns=columns, index=index)
 
     def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
         """Draw the chosen features with their gap, or their values with noise bands."""

@@ -61,11 +61,12 @@ class Estimates:
         return np.asarray(self.records[np.argsort(-self.values, kind="stable")])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame: record, value, standard error."""
+        """Return one row per record, in their order, the record as index: value, standard error."""
         import pandas as pd
 
         return pd.DataFrame(
-            {"record": self.records, "value": self.values, "standard_error": self.errors}
+            {"value": self.values, "standard_error": self.errors},
+            index=pd.Index(self.records, name="record"),
         )
 
 

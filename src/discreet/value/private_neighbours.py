@@ -111,12 +111,11 @@ class NeighbourCounts(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per test point: the noisy counts."""
+        """Return one row per test point, in their order, the test point as index: the noisy counts."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {"test_point": range(len(self.right)), "right": self.right, "wrong": self.wrong}
-        )
+        frame = pd.DataFrame({"right": self.right, "wrong": self.wrong})
+        return frame.rename_axis("test_point")
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the noisy counts of all test points."""

@@ -96,20 +96,17 @@ class Valuation(Result):
         return tuple(self.records[place] for place in sorted_places)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per record, best first: value, standard error and band."""
+        """Return one row per record, in their order, the record as index: value, error and band."""
         import pandas as pd
 
         frame = pd.DataFrame(
-            {
-                "record": self.records,
-                "value": self.values,
-                "standard_error": self.standard_errors,
-            }
+            {"value": self.values, "standard_error": self.standard_errors},
+            index=pd.Index(self.records, name="record"),
         )
         if self.half_width is not None:
             frame["low"] = frame["value"] - self.half_width
             frame["high"] = frame["value"] + self.half_width
-        return frame.sort_values("value", ascending=False, ignore_index=True, kind="stable")
+        return frame
 
     def plot(self, ax: Any = None, *, title: str | None = None, top: int = 15) -> Any:
         """Draw the ``top`` best and worst records as bars with their noise."""
@@ -148,8 +145,9 @@ class RecordRanking(Ranking):
     """The best or the worst records, in noisy order; ``features`` are all records as texts."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per place: the record, and its lead where the mechanism gives one."""
-        return super().to_frame().rename(columns={"feature": "record"})
+        """Return one row per place, the record as index: its lead where the mechanism gives one."""
+        frame = super().to_frame().rename(columns={"feature": "record"})
+        return frame.astype({"record": "int64"}).set_index("record")
 
     @property
     def records(self) -> tuple[int, ...]:
