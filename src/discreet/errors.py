@@ -158,11 +158,15 @@ class LedgerConflict(LedgerError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The ledger's file or server cannot be read or written."""
+    """The ledger's file or server cannot be read or written; ``what`` says it without advice."""
 
     code = "ledger-unavailable"
     http_status = 503
     exit_code = 13
+
+    def __init__(self, message: str, *, what: str | None = None) -> None:
+        super().__init__(message)
+        self.what = what or message
 
 
 class LedgerTampered(LedgerError):

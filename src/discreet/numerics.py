@@ -24,6 +24,8 @@ _EXACT = Context(prec=60)
 LARGEST_UNITS = 2**62
 """Amounts stay below this, so that two of them add up inside a 64-bit column."""
 
+LARGEST_AMOUNT = LARGEST_UNITS // _UNITS_PER_ONE
+
 
 def up(value: float, ulps: int = 4) -> float:
     """Return ``value`` moved up by a few floats: more than a handful of operations can lose."""
@@ -146,5 +148,8 @@ def _whole_units(amount: float | Decimal, *, upwards: bool) -> int:
     whole, rest = divmod(numerator * _UNITS_PER_ONE, denominator)
     units = whole + int(upwards and rest > 0)
     if units >= LARGEST_UNITS:
-        raise ArgumentError(f"An amount must be below {LARGEST_UNITS} units, got {amount}.")
+        raise ArgumentError(
+            f"An epsilon, rho or delta must be below {LARGEST_AMOUNT}, got {amount}. "
+            "Give a smaller one: so much protects nobody."
+        )
     return units

@@ -223,3 +223,15 @@ def test_the_last_unit_can_be_spent_and_no_more() -> None:
         door.charge(Amount(1, 0))
     with pytest.raises(BudgetExhausted):
         door.charge(Amount(0, 1))
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+@pytest.mark.parametrize("epsilon", [4611686.5, 1e9, 1e300])
+def test_a_budget_that_is_too_large_is_refused_in_its_own_words(
+    accountant: Accountant, epsilon: float
+) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        budget_amount(accountant, epsilon, 1e-6)
+    assert str(caught.value) == (
+        f"epsilon must be below 4611686, got {epsilon!r}. So much protects nobody."
+    )

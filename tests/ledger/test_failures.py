@@ -73,7 +73,7 @@ def test_messages_and_causes_hold_no_values(ledger: Ledger, backend: Backend) ->
 
 
 def test_an_error_without_a_driver_behind_it_is_named() -> None:
-    assert explain(InvalidRequestError("x")).startswith("failed (InvalidRequestError).")
+    assert explain(InvalidRequestError("x")).what == "failed (InvalidRequestError)"
 
 
 # -- SQLite
@@ -149,6 +149,17 @@ def test_a_damaged_ledger(sqlite_backend: Backend) -> None:
     with open(sqlite_backend.where, "r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * 4096 * 4)
+    with pytest.raises(LedgerUnavailable, match="is damaged or is not a ledger"):
+        sqlite_backend.open()
+
+
+def test_damage_that_sqlite_quotes_in_its_own_message(sqlite_backend: Backend) -> None:
+    """The names of tables are on the first page; the driver cannot decode the message about them."""
+    with sqlite_backend.open() as ledger:
+        ledger.register(make_terms())
+    whole = Path(sqlite_backend.where).read_bytes()
+    place = whole.index(b"discreet_analystsdiscreet_analysts")
+    Path(sqlite_backend.where).write_bytes(whole[:place] + b"\xff" * 9 + whole[place + 9 :])
     with pytest.raises(LedgerUnavailable, match="is damaged or is not a ledger"):
         sqlite_backend.open()
 
@@ -253,7 +264,7 @@ def raise_on_insert(backend: Backend, action: str) -> None:
     [
         ("53100", "has no space left to write to"),
         ("53300", "has no connection left"),
-        ("40P01", "is held by another process"),
+        ("40P01", "was overtaken by another transaction"),
         ("08006", "cannot be reached"),
         ("42501", "refuses access"),
         ("XX000", r"failed \(SQLSTATE XX000\)"),

@@ -20,7 +20,14 @@ from discreet.accounting.amounts import Amount
 from discreet.accounting.conversion import zcdp_budget, zcdp_delta
 from discreet.accounting.events import BoundedRangeEvent, Event, PureEvent, event_delta
 from discreet.errors import ArgumentError, BudgetExhausted, CertificateError, UnsupportedEvent
-from discreet.numerics import check_choice, check_positive, check_probability, to_units, up
+from discreet.numerics import (
+    LARGEST_AMOUNT,
+    check_choice,
+    check_positive,
+    check_probability,
+    to_units,
+    up,
+)
 
 Accountant = Literal["basic", "zcdp"]
 ACCOUNTANTS: tuple[Accountant, ...] = ("basic", "zcdp")
@@ -30,6 +37,10 @@ def budget_amount(accountant: Accountant, epsilon: float, delta: float) -> Amoun
     """Return what a filter may hand out in total, rounded down."""
     check_choice("accountant", accountant, ACCOUNTANTS)
     check_positive("epsilon", epsilon, "Give the total budget of the data set.")
+    if epsilon >= LARGEST_AMOUNT:
+        raise ArgumentError(
+            f"epsilon must be below {LARGEST_AMOUNT}, got {epsilon!r}. So much protects nobody."
+        )
     check_probability("delta", delta)
     if accountant == "basic":
         return Amount.budget(epsilon, delta)

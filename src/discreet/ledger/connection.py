@@ -3,7 +3,8 @@
 SQLite: write-ahead log, ``synchronous=FULL``, and ``BEGIN IMMEDIATE`` for every transaction that
 writes, so that a writer reads totals nobody else can change before it commits. Python's driver
 opens transactions of its own accord; that is switched off and SQLAlchemy's ``begin`` event does it.
-PostgreSQL: writers lock the data set's row (``SELECT ... FOR UPDATE``); readers see one snapshot.
+PostgreSQL: writers lock the data set's row (``SELECT ... FOR UPDATE``) and then see what others
+committed (``READ COMMITTED``, whatever the server prefers); readers see one snapshot.
 """
 
 from __future__ import annotations
@@ -32,6 +33,15 @@ _CREATION_LOCK = 0x64697363
 
 _BEGIN = "discreet_begin"
 
+_SIGNS_OF_LIFE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": int(PATIENCE * 1000),
+}
+"""So that a server that vanished without a word is noticed; an address may say otherwise."""
+
 
 class Connections:
     """A pool of connections to one ledger.
@@ -45,7 +55,7 @@ class Connections:
         self.place = place
         self._engine = _make_engine(place)
         self._reader = self._engine.execution_options(**_reading_options(place))
-        self._writer = self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._writer = self._engine.execution_options(**_writing_options(place))
         self._without_begin = self._engine.execution_options(**{_BEGIN: ""})
         self._pid = os.getpid()
         # One connection serves all threads of an in-memory ledger, one transaction at a time.
@@ -141,6 +151,12 @@ def _reading_options(place: Place) -> dict[str, Any]:
     return {_BEGIN: "BEGIN"}
 
 
+def _writing_options(place: Place) -> dict[str, Any]:
+    if place.is_server:
+        return {"isolation_level": "READ COMMITTED"}
+    return {_BEGIN: "BEGIN IMMEDIATE"}
+
+
 def _make_engine(place: Place) -> Engine:
     if place.is_server:
         return _server_engine(place)
@@ -158,7 +174,7 @@ def _server_engine(place: Place) -> Engine:
     try:
         engine = create_engine(
             place.url,
-            connect_args={"connect_timeout": 10},
+            connect_args={k: v for k, v in _SIGNS_OF_LIFE.items() if k not in place.url.query},
             hide_parameters=True,
             pool_pre_ping=True,
         )

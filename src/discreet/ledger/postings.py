@@ -64,6 +64,7 @@ def post_reservations(
     if analyst is not None:
         spend_share(connection, chain, account, analyst, together)
     check_charge(account, together)
+    check_may_store(connection, dataset)
     return [_post_reservation(connection, chain, account, draft) for draft in drafts]
 
 
@@ -91,6 +92,18 @@ def post_settlement(
     head = append(connection, chain, account, draft)
     _store_release(connection, draft, head, body)
     return head
+
+
+def check_may_store(connection: Connection, dataset: str) -> None:
+    """Try what settling will need, and take it back: who may not store a release shall not pay for it.
+
+    Rights on a server are given table by table, and row by row; a file has one right for all.
+    """
+    if connection.dialect.name == "postgresql":
+        with connection.begin_nested() as trial:
+            find_entry(connection, "settle", "")
+            _store_release(connection, Draft("settle", new_id()), Head(dataset, 0, ""), "")
+            trial.rollback()
 
 
 def _find_open(connection: Connection, chain: Chain, reservation: Reservation) -> Row:
