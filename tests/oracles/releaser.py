@@ -18,8 +18,11 @@ class SimulatedReleaser:
         self._sums: dict[str, np.ndarray] = {}
 
     def answer(self, *stages: Stage) -> list[np.ndarray]:
-        for stage in stages:
-            if stage.name not in self._sums:
-                summand = Summand(stage.contribution, stage.noise.step)
-                (self._sums[stage.name],) = add_up(self._table, [summand])
-        return [stage.noise.release(self._sums[stage.name], self._noise) for stage in stages]
+        return [stage.noise.release(self.exact(stage), self._noise) for stage in stages]
+
+    def exact(self, stage: Stage) -> np.ndarray:
+        """Return the sum without noise, in whole steps."""
+        if stage.name not in self._sums:
+            summand = Summand(stage.contribution, stage.noise.step)
+            (self._sums[stage.name],) = add_up(self._table, [summand])
+        return self._sums[stage.name]

@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.certificates import certify_cells
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
+from discreet.mechanisms import count_noise
 from discreet.plans import Setting
 from discreet.tables import RangeHistogram
+from discreet.tables.range_bands import band_factor, range_half_width
 from discreet.tables.range_tree import RangeTree, candidate_trees
 from tests.oracles.releaser import SimulatedReleaser
 
@@ -163,3 +166,34 @@ def test_a_range_histogram_can_be_read_back() -> None:
     release = session.release(dc.histogram("mass", bins=512, ranges=True, epsilon=1.0))
     back = dc.Release.loads(release.dumps()).value
     assert back == release.value and back.range(0.2, 0.4) == release.value.range(0.2, 0.4)
+
+
+@pytest.mark.proves("range-tree")
+@pytest.mark.parametrize(
+    ("relation", "epsilon", "delta"),
+    [("add-remove", 2.4, 0.0), ("replace-one", 4.76, 0.0), ("add-remove", 8.0, 1e-3)],
+)
+def test_bands_of_whole_noise_are_exact_quantiles(relation: str, epsilon: float, delta: float) -> None:
+    mechanism = "gaussian" if delta else "laplace"
+    plan = dc.histogram("mass", bins=8, ranges=True, epsilon=epsilon, delta=delta, mechanism=mechanism)
+    values = answers(plan, relation, 400)
+    assert values[0].widths == (1,)
+    exact = np.histogram(some_rows()["mass"], 8, (0, 1))[0]
+    cells = np.abs(np.array([v.counts for v in values]) - exact) <= values[0].half_width
+    assert cells.mean(axis=0).min() > 0.92
+    for low, high in [(0, 2), (1, 6), (0, 7)]:
+        ranges = [v.range(low / 8 + 1e-3, high / 8 + 1e-3) for v in values]
+        errors = np.array([r.value for r in ranges]) - exact[low : high + 1].sum()
+        assert np.mean(np.abs(errors) <= ranges[0].half_width) > 0.92
+
+
+@pytest.mark.refutes("range-tree")
+def test_a_density_in_the_place_of_whole_noise_misses() -> None:
+    tree = RangeTree(8, (1,), False)
+    noise = count_noise(certify_cells(8), relation="add-remove", epsilon=2.4)
+    smooth = noise.std * band_factor(0.95, normal=False)
+    exact = range_half_width(tree, 0, 1, block_std=noise.std, normal=False, level=0.95)
+    offsets = np.arange(-50, 51)
+    law = noise.probabilities(offsets)
+    assert law[np.abs(offsets) <= smooth].sum() < 0.92 < 0.95 <= law[np.abs(offsets) <= exact].sum()
+    assert exact == pytest.approx(noise.half_width(0.95))

@@ -13,9 +13,11 @@ from discreet.numerics import check_choice
 from discreet.parts import partition
 from discreet.plans import Plan, Program, Releaser, Setting
 from discreet.schema import Bins
+from discreet.tables.entropy_counted import counted_route, direct_above_route
 from discreet.tables.entropy_routes import (
     LEVEL,
     MOST_REHEARSED,
+    REFERENCE_ROWS,
     Budget,
     Route,
     choose_route,
@@ -76,10 +78,11 @@ class MeasurePlan(Plan):
         routes = self._routes(cells, measure, setting)
         route = choose_route(routes) if self.method == "auto" else routes[0]
         nats = math.log(2) if self.base == "bits" else 1.0
-        compared = tuple((each.name, each.worst / nats) for each in routes)
+        known = tuple((each.name, each.worst) for each in routes)
 
         def finish(releaser: Releaser) -> Scalar:
             found = route.answer(releaser)
+            compared = tuple((name, error / nats) for name, error in found.compared or known)
             return Scalar(
                 name=self.name,
                 value=min(max(found.value, 0.0), measure.greatest) / nats,
@@ -88,12 +91,13 @@ class MeasurePlan(Plan):
                 noise_std=found.std / nats,
                 unit=self.base,
                 range=(0.0, measure.greatest / nats),
-                method=route.name,
-                why=_reason(self.method, compared),
+                method=found.method or route.name,
+                why=_reason(self.method, compared, late=bool(found.method)),
                 compared=compared,
             )
 
-        return Program(route.stages, finish, {f"{self.name}, {self.base}": route.std / nats})
+        rows = f" (of {REFERENCE_ROWS:,} records)" if setting.rows is None else ""
+        return Program(route.stages, finish, {f"{self.name}, {self.base}{rows}": route.std / nats})
 
     def _routes(self, cells: dict[str, Bins], measure: Measure, setting: Setting) -> list[Route]:
         """Return the route asked for, or all that there are."""
@@ -110,7 +114,9 @@ class MeasurePlan(Plan):
                 f"columns must have at most {MOST_REHEARSED} cells together for method='histogram', "
                 f"got {measure.cells}. Use method='direct'."
             )
-        makers = {"direct": direct_route}
+        if self.method == "auto" and setting.rows is None and counted and self.delta == 0:
+            return [counted_route(cells, measure, setting, budget)]
+        makers = {"direct": direct_above_route if setting.rows is None else direct_route}
         if narrow:
             makers["narrowed"] = narrowed_route
         if counted:
@@ -216,7 +222,8 @@ def entropy(
       base: ``bits`` or ``nats``.
       method: ``direct``, noise on the number itself; ``narrowed``, the same after a tenth of epsilon
         told in which range the counts lie; ``histogram``, the entropy of noisy counts, freed of its
-        bias; or ``auto``: by errors on public tables.
+        bias; or ``auto``: by errors on public tables, under add-remove of as many records as a tenth
+        of epsilon told.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
@@ -289,8 +296,10 @@ def _checked(order: object) -> float:
     return number
 
 
-def _reason(asked: str, compared: tuple[tuple[str, float], ...]) -> str:
+def _reason(asked: str, compared: tuple[tuple[str, float], ...], *, late: bool) -> str:
     if asked != "auto":
         return "asked for"
     errors = ", ".join(f"{name} {error:.3g}" for name, error in compared)
+    if late:
+        return f"mean error on the worst public table with the released number of records: {errors}"
     return f"mean error on the worst public table: {errors}; within a fifth, the best on an even table"

@@ -6,24 +6,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.data import ROWS_CAP, Contribution
+from discreet.data import Contribution
 from discreet.mechanisms import NoiseName
 from discreet.parts import count_stage
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.schema import Bins
 from discreet.tables.entropy_estimates import Estimate, estimate_measure, rehearse
-from discreet.tables.entropy_noise import MeasureNoise, above, between, direct_noise, narrowed_noise
+from discreet.tables.entropy_noise import MeasureNoise, between, direct_noise, narrowed_noise
 from discreet.tables.entropy_values import Measure
 
 LEVEL = 0.95
 
-_FIRST_SHARE = 0.1
+FIRST_SHARE = 0.1
 """What the first of two stages gets of epsilon: the number of records, or the range of counts."""
 
-_FIRST_LEVEL, _SECOND_LEVEL = 0.98, 0.97
+FIRST_LEVEL, SECOND_LEVEL = 0.98, 0.97
 """The first misses on one side with half of what is missing; together they keep ``LEVEL``."""
 
-_REFERENCE_ROWS = 10_000
+REFERENCE_ROWS = 10_000
 """Where routes are compared if the number of records is private."""
 
 MOST_REHEARSED = 2**16
@@ -68,55 +68,30 @@ def choose_route(routes: list[Route]) -> Route:
 
 
 def direct_route(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Route:
-    """Return noise on the number itself; if the number of records is private it is released first."""
-    if setting.rows is None:
-        return _direct_above(cells, measure, setting, budget)
+    """Return noise on the number itself, where the number of records is public."""
     noise = direct_noise(
         measure, setting, epsilon=budget.epsilon, delta=budget.delta, mechanism=budget.mechanism
     )
-    stage = Stage("measure", _counted(cells, setting), noise)
+    stage = Stage("measure", counted_cells(cells, setting), noise)
 
     def answer(releaser: Releaser) -> Estimate:
         (noisy,) = releaser.answer(stage)
         return Estimate(float(noisy[0]), noise.std, noise.half_width(LEVEL))
 
-    error = _mean_error(noise)
+    error = mean_error(noise)
     return Route("direct", (stage,), answer, noise.std, error, error)
-
-
-def _direct_above(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Route:
-    shares = share_out(budget.epsilon, (_FIRST_SHARE, 1 - _FIRST_SHARE))
-    counted = count_stage(
-        "number of records", {next(iter(cells)): Bins(("all",), (0.0, 0.0))}, setting, epsilon=shares[0]
-    )
-    noise = direct_noise(
-        measure, setting, epsilon=shares[1], delta=budget.delta, mechanism=budget.mechanism
-    )
-    stage = Stage("measure", _counted(cells, setting), noise)
-
-    def answer(releaser: Releaser) -> Estimate:
-        (size,) = releaser.answer(counted)
-        margin = counted.noise.half_width(_FIRST_LEVEL)
-        floor = int(min(max(size[0] - margin, 1.0), ROWS_CAP))
-        fitted = above(noise, floor)
-        (noisy,) = releaser.answer(replace(stage, noise=fitted))
-        return Estimate(float(noisy[0]), fitted.std, fitted.half_width(_SECOND_LEVEL))
-
-    typical = above(noise, _REFERENCE_ROWS)
-    error = _mean_error(typical)
-    return Route("direct", (counted, stage), answer, typical.std, error, error)
 
 
 def narrowed_route(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Route:
     """Return noise on Shannon's entropy for the range of counts, which is released first."""
     assert setting.rows is not None
-    shares, rows = share_out(budget.epsilon, (_FIRST_SHARE, 1 - _FIRST_SHARE)), setting.rows
+    shares, rows = share_out(budget.epsilon, (FIRST_SHARE, 1 - FIRST_SHARE)), setting.rows
     counted = count_stage("range of counts", cells, setting, epsilon=shares[0])
     noise = narrowed_noise(
         rows, setting, epsilon=shares[1], delta=budget.delta, mechanism=budget.mechanism
     )
     stage = Stage("measure", counted.contribution, noise)
-    margin = counted.noise.half_width(_FIRST_LEVEL)
+    margin = counted.noise.half_width(FIRST_LEVEL)
 
     def fitted(least: float, greatest: float) -> MeasureNoise:
         # No table has a least count above the mean one; a unit for such counts would be too small.
@@ -127,12 +102,12 @@ def narrowed_route(cells: dict[str, Bins], measure: Measure, setting: Setting, b
         (noisy_counts,) = releaser.answer(counted)
         narrow = fitted(float(noisy_counts.min()), float(noisy_counts.max()))
         (noisy,) = releaser.answer(replace(stage, noise=narrow))
-        return Estimate(float(noisy[0]), narrow.std, narrow.half_width(_SECOND_LEVEL))
+        return Estimate(float(noisy[0]), narrow.std, narrow.half_width(SECOND_LEVEL))
 
     # The greatest of m noises lies about scale * ln(m / 2) out.
     spread = counted.noise.scale * math.log(max(measure.cells / 2, 1.0))
     even = fitted(rows / measure.cells - spread, rows / measure.cells + spread)
-    return Route("narrowed", (counted, stage), answer, noise.std, _mean_error(noise), _mean_error(even))
+    return Route("narrowed", (counted, stage), answer, noise.std, mean_error(noise), mean_error(even))
 
 
 def histogram_route(
@@ -150,19 +125,20 @@ def histogram_route(
 
     def answer(releaser: Releaser) -> Estimate:
         (noisy_counts,) = releaser.answer(stage)
-        total = max(float(noisy_counts.sum()), 1.0) if setting.rows is None else float(setting.rows)
-        return estimate_measure(noisy_counts, total, measure, stage.noise, level=LEVEL)
+        return estimate_measure(noisy_counts, setting.rows, measure, stage.noise, level=LEVEL)
 
-    worst, even = rehearse(measure, setting.rows or _REFERENCE_ROWS, stage.noise)
+    worst, even = rehearse(
+        measure, setting.rows or REFERENCE_ROWS, stage.noise, public=setting.rows is not None
+    )
     return Route("histogram", (stage,), answer, worst, worst, even)
 
 
-def _counted(cells: dict[str, Bins], setting: Setting) -> Contribution:
+def counted_cells(cells: dict[str, Bins], setting: Setting) -> Contribution:
     """Return what every record adds to the counts; the noise is on what is made of them."""
     return count_stage("counts", cells, setting, epsilon=1.0).contribution
 
 
-def _mean_error(noise: MeasureNoise) -> float:
+def mean_error(noise: MeasureNoise) -> float:
     """Return the mean distance between the released and the exact number."""
     part = math.sqrt(2 / math.pi) if noise.name == "gaussian" else math.sqrt(0.5)
     return part * noise.std

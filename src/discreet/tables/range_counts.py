@@ -17,8 +17,9 @@ from discreet.parts import count_stage
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.schema import Bins
+from discreet.tables.range_bands import range_half_width
 from discreet.tables.range_tree import RangeTree, candidate_trees
-from discreet.tables.results import RangeHistogram, band_factor
+from discreet.tables.results import RangeHistogram
 
 MOST_CELLS = 2**16
 """The most cells a histogram for ranges may have."""
@@ -91,14 +92,14 @@ def _build(
 ) -> RangeHistogram:
     normal = stage.noise.name == "gaussian"
     cell = float(tree.variance(np.array([0]), np.array([1]))[0])
-    std = stage.noise.std * math.sqrt(cell)
+    half_width = range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=level)
     return RangeHistogram(
         columns=(column,),
         labels=(bins.labels,),
         edges=(bins.edges,),
         counts=tuple(counts.tolist()),
-        noise_std=std,
-        half_width=std * band_factor(level, normal),
+        noise_std=stage.noise.std * math.sqrt(cell),
+        half_width=half_width,
         level=level,
         widths=tree.widths,
         block_std=stage.noise.std,

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.plans import Histogram, Result
+from discreet.tables.range_bands import range_half_width
 from discreet.tables.range_tree import RangeTree
 
 if TYPE_CHECKING:
@@ -134,7 +135,14 @@ class RangeHistogram(Histogram):
         return Scalar(
             name=f"records with {self.columns[0]} in {self._span(first, last)}",
             value=math.fsum(self.counts[first : last + 1]),
-            half_width=std * band_factor(self.level, self.normal),
+            half_width=range_half_width(
+                tree,
+                first,
+                last + 1,
+                block_std=self.block_std,
+                normal=self.normal,
+                level=self.level,
+            ),
             level=self.level,
             noise_std=std,
             unit="records",
@@ -157,16 +165,6 @@ class RangeHistogram(Histogram):
     def _span(self, first: int, last: int) -> str:
         labels = self.labels[0]
         return labels[first] if first == last else f"{labels[first]} to {labels[last]}"
-
-
-def band_factor(level: float, normal: bool) -> float:
-    """Return how many standard deviations a band has.
-
-    A sum of Laplace noises is between one of them, which is taken, and a Gaussian.
-    """
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + level / 2)) if normal else -math.log(1 - level) / math.sqrt(2)
 
 
 def _inside(value: float, ends: tuple[float | None, float | None]) -> float:
