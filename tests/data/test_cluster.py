@@ -41,6 +41,7 @@ from discreet.data import (
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.cluster import Cluster
+from discreet.data.sources import open_source
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting
 from discreet.schema import Category, FloatArray, Number, Schema
@@ -157,6 +158,34 @@ def test_names_that_are_no_texts_are_found() -> None:
     schema = Schema({"1": Number(0, 9), "0": Number(0, 9)})
     (block,) = read_twin(dd.from_pandas(frame, npartitions=2), schema, ids=False)
     assert block.values.tolist() == [[3.0, 1.0], [4.0, 2.0]]
+
+
+def loose(*parts: pd.DataFrame) -> dd.DataFrame:
+    """Return a Dask frame that takes its partitions as they come."""
+    return dd.from_map(lambda part: part, parts, meta=people(0))
+
+
+def test_columns_are_found_by_name_in_every_partition() -> None:
+    """Files with another order of columns once swapped them, where all columns were read."""
+    frame = people(60)
+    turned = frame.iloc[20:40][["paid", "years", "income", "age"]]
+    wider = frame.iloc[40:].assign(extra=1.0)[["extra", *frame.columns]]
+    data = loose(frame.iloc[:20], turned, wider)
+    assert same_blocks(read_twin(data, PEOPLE, ids=False), read_twin(frame, PEOPLE, ids=False))
+    asked = [dc.histogram(list(PEOPLE), bins=2, epsilon=1.0), dc.histogram("age", epsilon=1.0)]
+    found, expected = (open_session(rows).release(asked) for rows in (data, frame))
+    assert [release.value for release in found] == [release.value for release in expected]
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_partition_with_a_column_missing_or_doubled_is_refused(times: int) -> None:
+    frame = people(20)
+    odd = pd.concat([frame.drop(columns="years"), *[frame["years"]] * times], axis=1)
+    with pytest.raises(DataRefused, match=f"'years' in every partition, got one with {times}"):
+        PrivateTable(loose(frame, odd), PEOPLE)
+    source = open_source(loose(frame, odd), list(PEOPLE))
+    with pytest.raises((DataRefused, KeyError)):  # a graph may change after it was counted
+        list(source.chunks(list(PEOPLE)))
 
 
 def test_a_frame_that_fails_is_refused_without_its_cause() -> None:

@@ -55,7 +55,7 @@ ARROW: dict[str, tuple[pa.Array, list[float], list[Any]]] = {
     "bool": (pa.array([True, False]), [1, 0], [1, "q"]),
     "bool and null": (pa.array([True, None]), [1, 5], [1, "q"]),
     "int8": (pa.array([1, 2], pa.int8()), [1, 2], [1, "q"]),
-    "large int": (pa.array([2**60 + 1, 2**60]), [10, 10], [2**60 + 1, "q"]),
+    "large int": (pa.array([2**60 + 1, 2**60 - 1024]), [10, 10], [2**60 + 1, "q"]),
     "large int and null": (pa.array([2**60 + 1, None]), [10, 5], [2**60 + 1, "q"]),
     "uint64": (pa.array([2**64 - 1, 1], pa.uint64()), [10, 1], ["q", 1]),
     "half": (pa.array(np.array([1.5, np.nan], np.float16)), [1.5, 5], [1.5, "q"]),
@@ -242,6 +242,46 @@ def test_one_text_does_not_change_how_other_rows_are_read(tmp_path: Path) -> Non
     beside = encode(csv_file(tmp_path, "a,b\n1.0,02134\nsecret,word\n"), **schema)
     assert alone == [[1, 1], [1, 1]]
     assert beside == [[1, 0], [1, 0]]
+
+
+def read_with_and_without(odd: Any, codes: tuple[Any, Any]) -> list[list[float]]:
+    """Return how twelve rows are encoded, and how they are if the last value is another."""
+    field = Category(*codes, "other", unknown="other")
+    whole = [int(code) for code in codes] * 6
+    plain, beside = (pd.DataFrame({"a": values}) for values in (whole, [*whole[:-1], odd]))
+    assert plain["a"].dtype != beside["a"].dtype
+    return [encode(frame, a=field)[0] for frame in (plain, beside)]
+
+
+@pytest.mark.proves("pattern-counts")
+@pytest.mark.parametrize("codes", [(2**53, 2**53 + 3), (10**17 + 1, 10**17 + 99), ("01", "02")])
+@pytest.mark.parametrize("odd", [None, float("nan"), "x", 1.5])
+def test_one_value_does_not_change_how_a_frame_holds_others(codes: tuple[Any, Any], odd: Any) -> None:
+    """pandas holds whole numbers as floats as soon as one is missing, and long ones lose digits."""
+    assert read_with_and_without(odd, codes) == [[0, 1] * 6, [*[0, 1] * 5, 0, 2]]
+
+
+@pytest.mark.refutes("pattern-counts")
+def test_categories_compared_by_all_their_digits_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.schema.columns.plain_text", lambda text: text)
+    plain, beside = read_with_and_without(None, (2**53, 2**53 + 3))
+    assert plain == [0, 1] * 6 and sum(a != b for a, b in zip(plain, beside, strict=True)) > 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("piece", [16, 1 << 20])
+def test_an_empty_line_of_a_lonely_column_is_a_row(
+    end: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was skipped: taking a value away changed the public number of rows."""
+    monkeypatch.setattr(sources, "LONGEST_LINE", piece)
+    lines = ["7", "", "", "8", "9", "", "10"] * 5 + [""]
+    path = csv_file(tmp_path, end.join(["a", *lines, ""]))
+    assert PrivateTable(path, Schema({"a": NUMBER})).count() == len(lines)
+    assert encode(path, a=NUMBER) == [[float(line or 5) for line in lines]]
+    header = csv_file(tmp_path, end + end.join(["a", "1", ""]), "late.csv")
+    with pytest.raises(DataRefused, match="must have a column 'a'"):
+        PrivateTable(header, Schema({"a": NUMBER}))
 
 
 def test_empty_files(tmp_path: Path) -> None:

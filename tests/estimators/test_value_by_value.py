@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.errors import SchemaError
 from discreet.estimators import PrivateDecisionTreeClassifier
 from discreet.estimators.frames import _quick
 
@@ -27,8 +28,11 @@ def test_one_odd_value_leaves_the_others_as_they_are(odd: Any) -> None:
 
 
 def test_lists_of_labels_are_read_one_by_one() -> None:
-    """In an array one float would make floats of all, and two long whole numbers the same."""
-    classes = [2**53, 2**53 + 1]
+    """In an array one float would make floats of all; classes it would merge are refused."""
+    with pytest.raises(SchemaError, match="as floats, got two alike"):
+        merging = PrivateDecisionTreeClassifier(bounds=(0, 1), classes=[2**53, 2**53 + 1])
+        merging.fit([[0.0], [1.0]], [2**53, 2**53 + 1])
+    classes = [2**53, 2**53 + 2]
     rows = [[0.0], [1.0]] * 500
     for first in (2**53, 0.5):
         model = PrivateDecisionTreeClassifier(

@@ -124,9 +124,12 @@ _plain_scalars = st.one_of(
 
 @st.composite
 def categories(draw: st.DrawFn) -> Category:
-    from discreet.schema.raw import category_text
+    from discreet.schema.raw import category_text, plain_text
 
-    values = draw(st.lists(_plain_scalars, min_size=1, max_size=6, unique_by=category_text))
+    def written(value: Any) -> str | None:
+        return plain_text(category_text(value))
+
+    values = draw(st.lists(_plain_scalars, min_size=1, max_size=6, unique_by=written))
     return Category(*values, unknown=draw(st.none() | st.sampled_from(values)))
 
 

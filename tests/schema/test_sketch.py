@@ -66,6 +66,7 @@ def test_truth_values_and_decimals(kind: str) -> None:
         ([10**16, 3], Number(3, 1e16, read_from_data=("low", "high"))),
         ([[1], [2]], Category("[1]", "[2]", read_from_data=("values",))),
         (["", "a"], Category("a", read_from_data=("values",))),
+        (["1", "01", "b"], Category("01", "b", read_from_data=("values",))),  # the same as floats
         ([True, False], Category(False, True, read_from_data=("values",))),
     ],
 )

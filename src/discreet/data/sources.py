@@ -53,7 +53,7 @@ def open_source(data: Any, column_names: Sequence[str]) -> Source:
     if kind == "pyarrow.Table":
         return ArrowSource(data, tuple(data.column_names))
     if kind == "dask.DataFrame":
-        return _dask_source(data)
+        return _dask_source(data, column_names)
     if kind == "polars.LazyFrame":
         raise DataRefused("data must be an eager frame, got a lazy one. Collect it first.", rule="kind")
     raise DataRefused(
@@ -171,41 +171,75 @@ class CsvSource:
             strings_can_be_null=True,
             null_values=[""],
         )
-        with _open_csv(self.path, convert_options=convert) as file:
+        with _open_csv(self.path, alone=len(self.columns) == 1, convert_options=convert) as file:
             yield from file
 
 
-def _open_csv(path: Path, **options: Any) -> Any:
+def _open_csv(path: Path, *, alone: bool, **options: Any) -> Any:
+    """Open a file; where a column stands alone an empty line is a row whose value is missing."""
     from pyarrow import csv
 
-    parse = csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip")
+    parse = csv.ParseOptions(
+        newlines_in_values=True,
+        ignore_empty_lines=not alone,
+        invalid_row_handler=lambda row: "skip",
+    )
     read = csv.ReadOptions(block_size=LONGEST_LINE, use_threads=False)
     return csv.open_csv(path, read_options=read, parse_options=parse, **options)
 
 
 @dataclass(frozen=True)
 class DaskSource:
-    """A Dask data frame: pandas frames in the order of their partitions, one at a time."""
+    """A Dask data frame: pandas frames in the order of their partitions, one at a time.
+
+    A partition may have its columns in another order than the frame says, or others beside them:
+    they are found by name in each. ``needed`` are those every partition must have once.
+    """
 
     frame: Any = field(repr=False)
     columns: tuple[str, ...]
+    needed: tuple[str, ...]
 
     def count(self) -> int:
         """Return the number of rows, counted where the partitions are."""
+        import pandas as pd
+
+        def look(part: Any) -> Any:
+            return pd.Series([(len(part), [str(name) for name in part.columns])])
+
         try:
-            return int(_computed(self.frame.map_partitions(len).sum()))
+            lazy = self.frame.map_partitions(look, meta=pd.Series([], dtype=object))
+            found = list(_computed(lazy))
         except Exception:  # refused below: raised here, the refusal could carry a value
-            pass
-        raise DataRefused(
-            "data must be a Dask frame that can be computed, got one that fails.", rule="computation"
-        )
+            found = None
+        if found is None:
+            raise DataRefused(
+                "data must be a Dask frame that can be computed, got one that fails.",
+                rule="computation",
+            )
+        for _, names in found:
+            _check_partition(names, self.needed)
+        return sum(int(rows) for rows, _ in found)
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield slices of one partition after the other."""
         wanted = self.frame[[self.frame.columns[self.columns.index(name)] for name in names]]
         for place in range(wanted.npartitions):
             part = _computed(wanted.partitions[place])
-            yield from PandasSource(part, tuple(names)).chunks(names)
+            columns = tuple(str(name) for name in part.columns)
+            _check_partition(columns, names)
+            yield from PandasSource(part, columns).chunks(names)
+
+
+def _check_partition(columns: Sequence[str], needed: Sequence[str]) -> None:
+    for name in needed:
+        if columns.count(name) != 1:
+            raise DataRefused(
+                f"data must have one column {name!r} in every partition, got one with "
+                f"{columns.count(name)} of that name. Mend the files it is read from.",
+                column=name,
+                rule="partition",
+            )
 
 
 def _computed(lazy: Any) -> Any:
@@ -228,10 +262,14 @@ def _file_source(path: Path) -> Source:
 
 def _csv_names(path: Path) -> tuple[str, ...] | None:
     try:
-        with _open_csv(path) as file:
-            return tuple(file.schema.names)
+        with _open_csv(path, alone=False) as file:
+            names = tuple(file.schema.names)
+        if len(names) == 1:
+            with _open_csv(path, alone=True) as file:  # its header is the very first line
+                names = tuple(file.schema.names)
     except (OSError, ValueError):
         return None
+    return names
 
 
 def _parquet_names(path: Path) -> tuple[str, ...] | None:
@@ -263,7 +301,7 @@ def _array_source(array: np.ndarray[Any, Any], names: Sequence[str]) -> ArraySou
     return ArraySource(np.asarray(array), tuple(names))
 
 
-def _dask_source(frame: Any) -> DaskSource:
+def _dask_source(frame: Any, names: Sequence[str]) -> DaskSource:
     kind = type(frame._meta).__module__.split(".")[0]
     if kind != "pandas":
         raise DataRefused(
@@ -271,7 +309,7 @@ def _dask_source(frame: Any) -> DaskSource:
             "Convert it with to_backend('pandas').",
             rule="kind of source",
         )
-    return DaskSource(frame, tuple(str(name) for name in frame.columns))
+    return DaskSource(frame, tuple(str(name) for name in frame.columns), tuple(names))
 
 
 def _polars_source(frame: Any, names: Sequence[str]) -> ArrowSource:

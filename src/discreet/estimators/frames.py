@@ -61,10 +61,7 @@ def make_table(rows: Any, labels: NDArray[Any], schema: Schema) -> tuple[Any, tu
 
 def _is_numeric(table: dict[str, NDArray[Any]], schema: Schema) -> bool:
     """Say whether floats can hold all there is; depends on kinds and the schema alone."""
-    listed = [schema[name] for name in schema]
-    values = [v for column in listed if isinstance(column, Category) for v in column.values]
-    large = any(isinstance(value, int) and abs(value) > 2**53 for value in values)
-    return schema.id is None and not large and all(c.dtype.kind in "fiub" for c in table.values())
+    return schema.id is None and all(c.dtype.kind in "fiub" for c in table.values())
 
 
 def _as_matrix(table: dict[str, NDArray[Any]], schema: Schema) -> FloatArray:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.certificates import Relation
 from discreet.data.blocks import Block
+from discreet.schema.raw import plain_text
 
 
 def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes) -> NDArray[np.int64]:
@@ -26,21 +27,10 @@ def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes
     if relation == "replace-one":
         return (block.start + np.arange(len(block))) % subsets
     if block.ids is not None:
-        texts = [_written(str(value)).encode("utf-8", "replace") for value in block.ids]
+        # As floats: whose ids are missing must not decide where a row goes.
+        texts = [str(plain_text(value)).encode("utf-8", "replace") for value in block.ids]
     else:
         texts = [row.tobytes() for row in np.ascontiguousarray(block.values)]
     hashes = [hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts]
     words = np.frombuffer(b"".join(hashes), dtype="<u8")
     return np.asarray(words % np.uint64(subsets), dtype=np.int64)
-
-
-def _written(name: str) -> str:
-    """Return an id as a float would be written, if it is a number.
-
-    Frames hold whole numbers as floats as soon as one of them is missing, and long ones lose digits
-    then; a row's subset must not depend on what its neighbours' ids are.
-    """
-    try:
-        return repr(float(name))
-    except (ValueError, OverflowError):
-        return name

@@ -179,8 +179,11 @@ class Category:
         if not values:
             raise SchemaError("Category must have at least one value, got none.")
         values = tuple(_scalar(value) for value in values)
-        if len({category_text(value) for value in values}) < len(values):
-            raise SchemaError("The values of a Category must differ when written out, got two alike.")
+        if len(set(map(_plain, values))) < len(values):
+            raise SchemaError(
+                "The values of a Category must differ when written out and, if they are numbers, as "
+                "floats, got two alike. Put a letter in front of them, in the data too, or merge them."
+            )
         if unknown is not None and unknown not in values:
             raise SchemaError(f"unknown must be one of the values, got {unknown!r}.")
         default = 0 if unknown is None else values.index(unknown)
@@ -200,12 +203,9 @@ class Category:
         """Return the code of every value."""
         codes: Codes = as_codes(values)
         default = self.values.index(self.unknown)
-        table = {category_text(value): code for code, value in enumerate(self.values)}
-        for text, code in list(table.items()):  # files write numbers and truth values in many ways
-            table.setdefault(plain_text(text), code)
+        table = {_plain(value): code for code, value in enumerate(self.values)}
         # One lookup per distinct value; the last slot serves index -1, which means missing.
-        texts = [*map(category_text, codes.values), None]
-        lookup = [table.get(t, table.get(plain_text(t), default)) for t in texts]
+        lookup = [*(table.get(_plain(value), default) for value in codes.values), default]
         return np.asarray(lookup, dtype=np.float64)[codes.index]
 
     def grid(self, resolution: int) -> FloatArray:
@@ -249,6 +249,10 @@ def _scalar(value: Any) -> Scalar:
     if category_text(plain) is None:
         raise SchemaError("A category must be short enough to be written out, got a longer number.")
     return plain
+
+
+def _plain(value: Any) -> str | None:
+    return plain_text(category_text(value))
 
 
 def _show(number: float) -> str:

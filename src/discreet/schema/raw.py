@@ -2,8 +2,8 @@
 
 Nothing here raises because of a value, and nothing treats a value differently because of the rows
 beside it: what cannot be read as a number becomes NaN, what has no text becomes missing. Equality
-of category values is equality of their texts (``category_text``), then of the numbers these write
-out (``plain_text``).
+of category values is equality of the floats their texts write out, or of the texts (``plain_text``):
+a frame turns a whole column into floats, or into texts, because of one value in it.
 """
 
 from __future__ import annotations
@@ -112,16 +112,18 @@ def category_text(value: Any) -> str | None:
 
 
 def plain_text(text: str | None) -> str | None:
-    """Return the number a text writes out in its one plain form, and any other text as it is.
+    """Return the number a text writes out as a float would be written, and any other text as it is.
 
-    >>> plain_text("1.0"), plain_text("007"), plain_text("True"), plain_text("1e-1"), plain_text("a")
-    ('1', '7', '1', '0.1', 'a')
+    Frames hold whole numbers as floats as soon as one of them is missing, and long ones lose digits
+    then: how a value is read must not depend on the rows beside it.
+
+    >>> plain_text("1"), plain_text("007"), plain_text("True"), plain_text("1e-1"), plain_text("a")
+    ('1.0', '7.0', '1.0', '0.1', 'a')
+    >>> plain_text("9007199254740993") == plain_text("9007199254740992")
+    True
     """
-    try:
-        return str(int(text or ""))
-    except ValueError:
-        number = _as_float(text)
-        return category_text(number) if math.isfinite(number) else text
+    number = _as_float(text)
+    return text if math.isnan(number) else repr(number + 0.0)  # one zero, whatever its sign
 
 
 def _to_objects(values: NDArray[Any]) -> NDArray[Any]:

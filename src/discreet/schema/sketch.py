@@ -10,7 +10,7 @@ from narwhals.exceptions import DuplicateError
 
 from discreet.errors import SchemaError
 from discreet.schema.columns import Category, Column, Number
-from discreet.schema.raw import category_text
+from discreet.schema.raw import category_text, plain_text
 
 _MOST_CATEGORIES = 50
 _LARGEST_WHOLE = 2.0**49
@@ -41,7 +41,8 @@ def _sketch(series: Any) -> Column:
     if series.dtype == nw.Boolean:
         return Category(False, True, read_from_data=("values",))
     texts = sorted({text for value in present.to_list() if (text := category_text(value))})
-    return Category(*(texts[:_MOST_CATEGORIES] or ["unknown"]), read_from_data=("values",))
+    distinct = list({plain_text(text): text for text in reversed(texts)}.values())[::-1]
+    return Category(*(distinct[:_MOST_CATEGORIES] or ["unknown"]), read_from_data=("values",))
 
 
 def _draft(low: float, high: float, *, whole: bool) -> Number:
