@@ -12,6 +12,7 @@ DiscreetError
 ├── AccessDenied         this analyst may not do this
 ├── ReleaseError         a saved release cannot be read
 ├── ReleaseFailed        something broke after the reservation; the charge stays spent
+├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
 └── LedgerError          the ledger cannot be used
     ├── LedgerConflict   what was asked contradicts what the ledger already knows
     ├── LedgerUnavailable  the file or server cannot be read or written
@@ -24,6 +25,10 @@ of arguments and of the schema, never of a row, because an error text is itself 
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -139,6 +144,62 @@ class ReleaseFailed(DiscreetError):
     code = "release-failed"
     http_status = 500
     exit_code = 15
+
+
+class SettlementFailed(DiscreetError):
+    """The answer is computed and paid for, but could not be stored; it is in here.
+
+    Attributes:
+      releases: the answers, without a place in the ledger yet.
+      reservations: what paid for them; these charges stay.
+      unsettled: what ``session.settle`` needs to store them later, at no charge.
+    """
+
+    code = "settlement-failed"
+    http_status = 503
+    exit_code = 17
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        releases: Sequence[Any],
+        reservations: Sequence[Any],
+        unsettled: Sequence[dict[str, str]],
+    ) -> None:
+        super().__init__(message)
+        self.releases = list(releases)
+        self.reservations = list(reservations)
+        self.unsettled = list(unsettled)
+
+    @property
+    def release(self) -> Any:
+        """The answer; the first of them if several were asked together."""
+        return self.releases[0]
+
+    @property
+    def reservation(self) -> Any:
+        """What paid for it; the first of them if several were asked together."""
+        return self.reservations[0]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the answers, the ids of their reservations, and what stores them later."""
+        return {
+            "reservations": [reservation.id for reservation in self.reservations],
+            "releases": [release.to_json() for release in self.releases],
+            "unsettled": self.unsettled,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write what ``session.settle`` and ``discreet budget settle`` take to a file of its owner."""
+        target = Path(path)
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"unsettled": self.unsettled}, file)
+        except OSError as error:
+            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
+        return target
 
 
 class LedgerError(DiscreetError):

@@ -247,7 +247,7 @@ def test_several_releases_are_stored_together_or_not_at_all(ledger: Ledger) -> N
     first, second = ledger.reserve_all("adult", orders(1, 2))
     ledger.settle(second, version="1", body="{}")
     with pytest.raises(LedgerConflict, match="must be settled only once"):
-        ledger.settle_all([(first, "{}"), (second, "{}")], version="1")
+        ledger.settle_all([(first, "{}"), (second, "other")], version="1")
     assert ledger.find_release("adult", version="1", plan_key="plan-1") is None
     assert ledger.verify().ok
     ledger.settle(first, version="1", body="{}")

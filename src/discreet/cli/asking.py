@@ -39,6 +39,7 @@ from discreet.cli.questions_synthesis import ask_deniable_rows, ask_functional_m
 from discreet.cli.questions_tables import ask_entropy, ask_histogram, ask_mutual_information
 from discreet.cli.questions_trees import ask_decision_tree, ask_random_forest
 from discreet.cli.questions_value import ask_data_shapley
+from discreet.errors import ReleaseError, SettlementFailed
 from discreet.plans import Plan, Release
 
 price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
@@ -100,7 +101,11 @@ def release_plan(
 ) -> None:
     """Release a plan and show the answer."""
     session = open_session(project, dataset, analyst=analyst)
-    release = session.release(plan, fresh=fresh)
+    try:
+        release = session.release(plan, fresh=fresh)
+    except SettlementFailed as failed:
+        keep_answer(failed, Path(".") if out is None else out.parent, json)
+        raise
     if out is not None:
         release.save(out)
     if plot is not None:
@@ -112,6 +117,18 @@ def release_plan(
         shown = frame if frame.index.name is None else frame.reset_index()
         typer.echo(shown.to_string(index=False))
         typer.echo(f"\n{release.guarantee}\nleft: {session.remaining}")
+
+
+def keep_answer(failed: SettlementFailed, folder: Path, json: bool) -> None:
+    """Print an answer that the ledger did not store, and write it where it can be stored from."""
+    if not json:
+        typer.echo(failed.release.value.to_frame().to_string(index=False))
+        typer.echo(f"\n{failed.release.guarantee}")
+    try:
+        kept = failed.save(folder / f"unsettled-{failed.reservation.id}.json")
+        typer.echo(f"Store the answer later with: discreet budget settle {kept}", err=True)
+    except ReleaseError as error:  # a full disk may be why the ledger failed
+        typer.echo(f"The answer is above and nowhere else. {error}", err=True)
 
 
 def draw(release: Release, path: Path) -> None:

@@ -19,8 +19,9 @@ from discreet.cli.project import (
 from discreet.errors import LedgerTampered
 from discreet.numerics import format_units
 from discreet.plans import copy_of
+from discreet.session.settling import settle_later
 
-app = typer.Typer(help="Look into the ledger. Needs no table.")
+app = typer.Typer(help="Look into the ledger, or store what could not be. Needs no table.")
 
 
 @app.command()
@@ -86,3 +87,24 @@ def verify(
         if json:
             raise typer.Exit(LedgerTampered.exit_code)
         raise LedgerTampered(" ".join(found.problems))
+
+
+@app.command()
+def settle(
+    answer: Annotated[
+        Path, typer.Argument(help="The file that 'discreet release' wrote when it failed.")
+    ],
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write the release to this JSON file.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Store an answer that was paid for and could not be stored. Charges nothing."""
+    _, ledger = open_ledger(project, dataset)
+    releases = settle_later(ledger, answer)
+    if out is not None:
+        releases[0].save(out)
+    if json:
+        print_json([release.to_json() for release in releases])
+    else:
+        typer.echo(f"stored {', '.join(release.id for release in releases)}, nothing charged")

@@ -22,6 +22,7 @@ from discreet.ledger.records import (
     Terms,
     Verification,
 )
+from discreet.ledger.unsettled import Unsettled
 
 __all__ = [
     "Account",
@@ -34,5 +35,6 @@ __all__ = [
     "Reservation",
     "StoredRelease",
     "Terms",
+    "Unsettled",
     "Verification",
 ]

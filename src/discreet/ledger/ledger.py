@@ -48,6 +48,7 @@ from discreet.ledger.records import (
 )
 from discreet.ledger.refusals import unknown_dataset, wrong_key
 from discreet.ledger.shares import check_share
+from discreet.ledger.unsettled import Unsettled
 from discreet.ledger.verify import verify_books
 
 
@@ -168,24 +169,37 @@ class Ledger:
         Args:
             reservation: What ``reserve`` returned, here or in another process.
             version: The owner's label of the data set's version.
-            body: The release as JSON text.
+            body: The release as JSON text. Settled again with the same text, the head is the same.
 
         Raises:
-            LedgerConflict: The reservation is settled already, or is not of this ledger.
+            LedgerConflict: The reservation is settled with another text, or is not of this ledger.
         """
         (head,) = self.settle_all([(reservation, body)], version=version)
         return head
 
     def settle_all(self, settlements: Sequence[tuple[Reservation, str]], *, version: str) -> list[Head]:
         """Store the releases of several reservations in one transaction. See ``settle``."""
-        check_label("version", version)
-        for _, body in settlements:
-            check_body(body)
+        return self._settle([_unsettled(held, version, body) for held, body in settlements])
+
+    def set_aside(self, reservation: Reservation, *, version: str, body: str) -> Unsettled:
+        """Return a release that cannot be stored now, sealed so that ``settle_unsettled`` knows it."""
+        self._check_own_key()
+        return _unsettled(reservation, version, body).sealed(self._chain)
+
+    def settle_unsettled(self, kept: Sequence[Unsettled]) -> list[Head]:
+        """Store releases that were set aside, in one transaction; nothing is charged. See ``settle``.
+
+        Raises:
+            ReleaseError: One was edited meanwhile, or is of another ledger.
+        """
+        self._check_own_key()
+        for one in kept:
+            one.check_seal(self._chain)
+        return self._settle(kept)
+
+    def _settle(self, given: Sequence[Unsettled]) -> list[Head]:
         with self._writing() as connection:
-            return [
-                post_settlement(connection, self._chain, reservation, version, body)
-                for reservation, body in settlements
-            ]
+            return [post_settlement(connection, self._chain, one) for one in given]
 
     def find_release(self, dataset: str, *, version: str, plan_key: str) -> StoredRelease | None:
         """Return the newest stored release of a plan on a version, or ``None``."""
@@ -265,6 +279,12 @@ class Ledger:
     def _check_own_key(self) -> None:
         if not self._own_key:
             raise wrong_key(self._connections.place.name)
+
+
+def _unsettled(reservation: Reservation, version: str, body: str) -> Unsettled:
+    check_label("version", version)
+    check_body(body)
+    return Unsettled(reservation.id, reservation.dataset, version, body)
 
 
 def _draft(order: Order, analyst: str | None) -> Draft:

@@ -29,6 +29,7 @@ from discreet.ledger.refusals import (
 )
 from discreet.ledger.shares import set_share, spend_share
 from discreet.ledger.tables import releases
+from discreet.ledger.unsettled import Unsettled
 
 
 def post_registration(connection: Connection, chain: Chain, terms: Terms) -> Account:
@@ -75,22 +76,27 @@ def _post_reservation(connection: Connection, chain: Chain, account: Row, draft:
     )
 
 
-def post_settlement(
-    connection: Connection, chain: Chain, reservation: Reservation, version: str, body: str
-) -> Head:
-    """Store a release and the entry that fixes its text."""
-    account = lock_account(connection, chain, reservation.dataset)
-    reserved = _find_open(connection, chain, reservation)
+def post_settlement(connection: Connection, chain: Chain, given: Unsettled) -> Head:
+    """Store a release and the entry that fixes its text.
+
+    The same text again gets the same head: whoever lost the connection during a commit cannot know
+    whether it is stored.
+    """
+    account = lock_account(connection, chain, given.dataset)
+    reserved = _find_reserved(connection, chain, given.reservation, given.dataset)
     draft = Draft(
         "settle",
-        reservation.id,
+        given.reservation,
         reserved["analyst"],
         plan_key=reserved["plan_key"],
-        version=version,
-        body_digest=body_digest(body),
+        version=given.version,
+        body_digest=body_digest(given.body),
     )
+    settled = _find_settled(connection, chain, draft)
+    if settled is not None:
+        return Head(given.dataset, settled["sequence"], settled["digest"])
     head = append(connection, chain, account, draft)
-    _store_release(connection, draft, head, body)
+    _store_release(connection, draft, head, given.body)
     return head
 
 
@@ -106,14 +112,23 @@ def check_may_store(connection: Connection, dataset: str) -> None:
             trial.rollback()
 
 
-def _find_open(connection: Connection, chain: Chain, reservation: Reservation) -> Row:
-    entry = find_entry(connection, "reserve", reservation.id)
-    if entry is None or entry["dataset"] != reservation.dataset:
-        raise unknown_reservation(reservation.id, reservation.dataset)
+def _find_reserved(connection: Connection, chain: Chain, reservation: str, dataset: str) -> Row:
+    entry = find_entry(connection, "reserve", reservation)
+    if entry is None or entry["dataset"] != dataset:
+        raise unknown_reservation(reservation, dataset)
     if not chain.is_genuine(entry):
-        raise tampered(f"The reservation {reservation.id}")
-    if find_entry(connection, "settle", reservation.id) is not None:
-        raise already_settled(reservation.id)
+        raise tampered(f"The reservation {reservation}")
+    return entry
+
+
+def _find_settled(connection: Connection, chain: Chain, draft: Draft) -> Row | None:
+    entry = find_entry(connection, "settle", draft.reference)
+    if entry is None:
+        return None
+    if not chain.is_genuine(entry):
+        raise tampered(f"The settlement of {draft.reference}")
+    if (entry["version"], entry["body_digest"]) != (draft.version, draft.body_digest):
+        raise already_settled(draft.reference)
     return entry
 
 

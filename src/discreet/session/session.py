@@ -15,7 +15,7 @@ from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
 from discreet.display.progress import progress_bar
-from discreet.errors import ArgumentError, CertificateError, ReleaseFailed
+from discreet.errors import ArgumentError, CertificateError, ReleaseFailed, SettlementFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole, from_units, to_units
 from discreet.plans import (
@@ -33,6 +33,7 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.roles import check_owner, owners_call
+from discreet.session.settling import settle_later, settle_or_keep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,6 +199,8 @@ class Session:
 
         Raises:
           BudgetExhausted: if it costs more than is left; nothing is spent.
+          SettlementFailed: if the ledger cannot store the answer within a minute. It holds the answer;
+            the charge stays, and ``settle`` stores it later.
         """
         asked = _as_list(plans)
         self._check_reader(asked)  # what is stored already must not reach a wrong reader either
@@ -225,14 +228,17 @@ class Session:
             self._run(plan, program, reservation)
             for plan, program, reservation in zip(plans, programs, reservations, strict=True)
         ]
-        texts = [release.dumps() for release in releases]
-        heads = self._ledger.settle_all(
-            list(zip(reservations, texts, strict=True)), version=self.version
-        )
-        return {
-            plan.key: release.with_head(head)
-            for plan, release, head in zip(plans, releases, heads, strict=True)
-        }
+        settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
+        return {plan.key: release for plan, release in zip(plans, settled, strict=True)}
+
+    def settle(self, failed: SettlementFailed | str | Path) -> Release | list[Release]:
+        """Store the answer of a ``SettlementFailed``, or of the file it was saved to; costs nothing.
+
+        Settling twice is allowed: it is stored once. Several answers that were asked together come as
+        a list.
+        """
+        releases = settle_later(self._ledger, failed)
+        return releases[0] if len(releases) == 1 else releases
 
     def _check_reader(self, plans: Sequence[Plan]) -> None:
         """Refuse an analyst without a share, and any analyst what only the curator may hand on."""
