@@ -27,9 +27,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+_LONGEST_MESSAGE = 600
+_CREDENTIALS = re.compile(r"""(\w:/+)[^\s'"]*@""")
+
+
+def _presentable(message: str) -> str:
+    """Return a message without the user and password of an address, and without a long middle."""
+    hidden = _CREDENTIALS.sub(r"\1***@", message)
+    half = _LONGEST_MESSAGE // 2
+    return hidden if len(hidden) <= _LONGEST_MESSAGE else f"{hidden[:half]} … {hidden[-half:]}"
 
 
 class DiscreetError(Exception):
@@ -38,6 +49,9 @@ class DiscreetError(Exception):
     code = "error"
     http_status = 500
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_presentable(message))
 
     def to_json(self) -> dict[str, Any]:
         """Return the one JSON shape in which the command line and the service show an error."""

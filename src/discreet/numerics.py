@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import sys
 from decimal import Context, Decimal
-from numbers import Real
+from numbers import Integral, Real
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 
 UNIT = Decimal("1e-12")
@@ -88,10 +89,16 @@ def power_of_two_at_most(value: float) -> float:
     return math.ldexp(0.5, math.frexp(value)[1])
 
 
-def check_positive(name: str, value: float, hint: str = "") -> None:
+def check_positive(name: str, value: object, hint: str = "") -> None:
     """Raise unless ``value`` is a finite positive number."""
-    if not _is_number(value) or not 0 < value <= sys.float_info.max:
+    if not 0 < _as_float(value) <= sys.float_info.max:
         raise ArgumentError(_sentence(name, "a positive finite number", value, hint))
+
+
+def check_positive_or_auto(name: str, value: object, hint: str = "") -> None:
+    """Raise unless ``value`` is a finite positive number or ``auto``."""
+    if not (isinstance(value, str) and value == "auto"):
+        check_positive(name, value, hint or f"Or use {name}='auto'.")
 
 
 def float_of_units(units: int) -> float:
@@ -104,37 +111,42 @@ def float_of_units(units: int) -> float:
 
 def check_finite(name: str, value: object, hint: str = "") -> None:
     """Raise unless ``value`` is a finite number."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not abs(value) <= sys.float_info.max:  # type: ignore[arg-type]
+    if not abs(_as_float(value)) <= sys.float_info.max:
         raise ArgumentError(_sentence(name, "a finite number", value, hint))
 
 
-def check_probability(name: str, value: float, hint: str = "") -> None:
+def check_probability(name: str, value: object, hint: str = "") -> None:
     """Raise unless ``0 <= value < 1``."""
-    if not _is_number(value) or not 0 <= value < 1:
+    if not 0 <= _as_float(value) < 1:
         raise ArgumentError(_sentence(name, "at least 0 and below 1", value, hint))
 
 
-def check_whole(name: str, value: int, low: int, high: int | None = None, hint: str = "") -> None:
+def check_whole(name: str, value: object, low: int, high: int | None = None, hint: str = "") -> None:
     """Raise unless ``value`` is a whole number between ``low`` and ``high``."""
     allowed = f"a whole number of at least {low}" + ("" if high is None else f" and at most {high}")
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or value < low or (high is not None and value > high):
+    whole = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+    if whole is None or whole < low or (high is not None and whole > high):
         raise ArgumentError(_sentence(name, allowed, value, hint))
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...], hint: str = "") -> None:
     """Raise unless ``value`` is one of the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(_sentence(name, "one of " + ", ".join(allowed), value, hint))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _as_float(value: object) -> float:
+    """Return a number of any kind, numpy's too, as a float; NaN, which no check lets pass, if none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _sentence(name: str, constraint: str, value: object, hint: str) -> str:
-    return f"{name} must be {constraint}, got {value!r}." + (f" {hint}" if hint else "")
+    return f"{name} must be {constraint}, got {shown(value)}." + (f" {hint}" if hint else "")
 
 
 def _whole_units(amount: float | Decimal, *, upwards: bool) -> int:

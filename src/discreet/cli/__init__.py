@@ -11,7 +11,7 @@ from discreet.cli import asking, budget
 from discreet.cli.curator import protect_command, sketch_command
 from discreet.cli.dataflow import dataflow_command
 from discreet.cli.demo import demo_command
-from discreet.cli.output import fail
+from discreet.cli.output import fail, refuse_passwords
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ def version_command() -> None:
 def main() -> None:
     """Run the command line; an error of ours becomes one sentence and its exit code."""
     try:
+        refuse_passwords(sys.argv[1:])
         app()
     except DiscreetError as error:
         fail(error, as_json="--json" in sys.argv)

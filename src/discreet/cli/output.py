@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from discreet.errors import DiscreetError
+from discreet.errors import ArgumentError, DiscreetError
+
+_PASSWORD = re.compile(r"://[^/@]*:[^@]*@")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -29,6 +32,15 @@ def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         table.add_row(*row)
     Console().print(table)
+
+
+def refuse_passwords(words: list[str]) -> None:
+    """Refuse addresses with a password: shells keep command lines, and everybody can list them."""
+    if any(_PASSWORD.search(word) for word in words):
+        raise ArgumentError(
+            "An address on the command line must have no password, got one that does. Put it into "
+            "PGPASSWORD, a service file or ~/.pgpass and leave it out of the address."
+        )
 
 
 def fail(error: DiscreetError, *, as_json: bool) -> None:

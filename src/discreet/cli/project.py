@@ -57,7 +57,7 @@ class Project:
         try:
             plain = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
             return cls(path, {name: Entry(**entry) for name, entry in plain.items()})
-        except (OSError, TypeError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, TypeError, ValueError, RecursionError) as error:
             raise ArgumentError(
                 f"project must be a readable project file, got {path}: {error}."
             ) from None

@@ -18,7 +18,7 @@ def read_rows(path: Path) -> Any:
         if path.suffix.lower() == ".csv":
             return pd.read_csv(path)
         plain = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArgumentError(
             f"rows must be a CSV or JSON file that can be read, got {path} ({type(error).__name__})."
         ) from None

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import check_flag, shown
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import NoisySteps, accumulate, even_error
 from discreet.explain.ale_question import Promise, Question, ordered_codes
@@ -25,7 +26,7 @@ from discreet.explain.shap_clipping import Clip
 from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
 from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.parts import NoisyMean, build_histogram, count_stage, partition
 from discreet.parts.quantiles import quantile_stage
 from discreet.plans import (
@@ -67,13 +68,16 @@ class AccumulatedEffectsPlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
+        check_flag(rug=rug, smooth=smooth, clip=clip)
         check_whole("intervals", intervals, 1, 1_000)
         check_choice("edges", edges, ("quantile", "uniform"))
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
         self.model, self.feature, self.intervals, self.edges = model, feature, intervals, edges
         self.order = None if order is None else tuple(_plain(value) for value in order)
-        if limit is not None and limit != "auto":
-            check_positive("limit", limit, "Or use limit='auto', or limit=None for the whole range.")
+        if limit is not None:
+            check_positive_or_auto(
+                "limit", limit, "Or use limit='auto', or limit=None for the whole range."
+            )
         self.rug, self.smooth, self.clip, self.mechanism = rug, smooth, clip, mechanism
         self.limit: Clip = limit
 
@@ -301,7 +305,7 @@ def accumulated_effects(
     if not isinstance(feature, str):
         raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
     if isinstance(order, str) or not isinstance(order, Iterable | None):
-        raise ArgumentError(f"order must be a list of the category's values, got {order!r}.")
+        raise ArgumentError(f"order must be a list of the category's values, got {shown(order)}.")
     return AccumulatedEffectsPlan(
         as_model(model),
         feature,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import as_list, as_names, shown
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.models.fingerprint import fingerprint
@@ -91,11 +92,9 @@ def read_bounds(bounds: Any) -> Box:
 
 def read_items(items: Any) -> tuple[str, ...]:
     """Return the names of what is ranked."""
-    names = () if isinstance(items, str) else tuple(items)
-    if len(set(names)) < len(names) or not all(isinstance(n, str) and n for n in names) or not names:
-        raise ArgumentError(
-            f"items must be different names, got {items!r}. They are public: list all candidates."
-        )
+    names = as_names("items", as_list("items", items, "They are public: list all candidates."))
+    if "" in names:
+        raise ArgumentError(f"items must be names that are not empty, got {shown(items)}.")
     return names
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import check_flag
 from discreet.certificates import Box
 from discreet.explain.any_answers import (
     Grid,
@@ -68,6 +69,7 @@ class AnyCurvePlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
+        check_flag(smooth=smooth)
         check_whole("resolution", resolution, 2, 10_000)
         check_whole("subsets", subsets, 1, MOST_SUBSETS)
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))

@@ -39,6 +39,7 @@ from discreet.plans import (
     Stage,
     share_out,
 )
+from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number, Schema
 from discreet.schema.files import from_plain
@@ -82,6 +83,12 @@ class Background(Result):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def fits_together(self) -> bool:
+        """Return whether every row has a value of every column of the schema."""
+        known = from_plain(json.loads(self.facts)).features
+        wide = is_table(self.values, len(self), len(self.columns)) and len(self) > 0
+        return wide and len(self.noise_std) == len(self.columns) and known == self.columns
 
     @property
     def rows(self) -> pd.DataFrame:

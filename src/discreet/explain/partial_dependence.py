@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from discreet.arguments import check_flag
 from discreet.errors import ArgumentError
 from discreet.explain.pdp_bends import bend_grid
 from discreet.explain.pdp_contributions import curve_contribution as curve_contribution
@@ -23,7 +24,7 @@ from discreet.explain.pdp_question import CurveForm, Question, Reach
 from discreet.explain.pdp_release import RUG_BINS, DependenceRelease
 from discreet.mechanisms import NoiseName
 from discreet.models import BoundModel, Model, as_model
-from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.parts import count_stage, partition, size_stage
 from discreet.plans import Plan, Program, Setting, share_out
 from discreet.schema import FloatArray, Number, Schema
@@ -54,11 +55,11 @@ class PartialDependencePlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
+        check_flag(rug=rug, smooth=smooth, clip=clip)
         check_choice("grid", grid, ("auto", "uniform", "quantile"))
         check_choice("curve", curve, ("whole", "centred", "auto"))
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        if shape_clip != "auto":
-            check_positive("shape_clip", shape_clip, "Or use shape_clip='auto'.")
+        check_positive_or_auto("shape_clip", shape_clip)
         self.model, self.features, self.resolution = model, features, resolution
         self.grid, self.curve, self.shape_clip = grid, curve, shape_clip
         self.rug, self.clip, self.smooth, self.mechanism = rug, clip, smooth, mechanism

@@ -28,7 +28,7 @@ from discreet.explain.shap_parts import read_background
 from discreet.mechanisms import Noise, NoiseName, RankingName
 from discreet.mechanisms.ranking import RANKINGS
 from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.parts import size_stage
 from discreet.plans import Perturbation, Plan, Program, Setting, Stage, share_out
 
@@ -74,8 +74,8 @@ class PermutationImportancePlan(Plan):
                 "background must be left out unless sampling='marginal': values come from the table."
             )
         self.model, self.scoring, self.repeats, self.sampling = model, scoring, repeats, sampling
-        if clip is not None and clip != "auto":
-            check_positive("clip", clip, "Or use clip='auto', or clip=None for the greatest loss.")
+        if clip is not None:
+            check_positive_or_auto("clip", clip, "Or use 'auto', or None for the greatest loss.")
         self.wanted, self.k, self.seed, self.mechanism = release, k, seed, mechanism
         self.clip: Clip = clip
         self.background = None if background is None else read_background(background)

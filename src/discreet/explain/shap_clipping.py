@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.certificates import Ball, Bounds, Certificate, Relation
-from discreet.numerics import check_choice, check_positive
+from discreet.numerics import check_choice, check_positive_or_auto
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Schema
 
@@ -35,8 +35,8 @@ _MIXING_SEED = 20_260_416
 def check_clip(clip: Clip, norm: str = "l2") -> None:
     """Raise unless ``clip`` is a positive number, "auto" or None."""
     check_choice("clip_norm", norm, ("l2", "linf"))
-    if clip is not None and clip != "auto":
-        check_positive("clip", clip, "Or use clip='auto', or clip=None for the proven range.")
+    if clip is not None:
+        check_positive_or_auto("clip", clip, "Or use clip='auto', or clip=None for the proven range.")
 
 
 def public_rows(schema: Schema, columns: tuple[str, ...]) -> FloatArray:

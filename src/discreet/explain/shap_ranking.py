@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from discreet.arguments import check_flag
 from discreet.certificates import Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.shap_choices import RankingRelease, SupportRelease, picked_stage
@@ -63,6 +64,7 @@ class ShapRankingPlan(Plan):
         mechanism: RankingName,
     ) -> None:
         super().__init__(epsilon, delta)
+        check_flag(magnitudes=magnitudes)
         check_whole("k", k, 1)
         check_choice("mechanism", mechanism, RANKINGS)
         if threshold is not None:

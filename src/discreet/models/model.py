@@ -120,6 +120,8 @@ class Model:
         return box
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
+        if not schema.features:
+            raise ModelError("schema must have a column besides the target, got none.")
         names = getattr(self._model, "feature_names_in_", None)
         if names is None:
             width = getattr(self._model, "n_features_in_", len(schema.features))

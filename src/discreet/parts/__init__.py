@@ -1,6 +1,6 @@
 """Pieces that several families of plans share."""
 
-from discreet.parts.cells import build_histogram, count_stage, partition, size_stage
+from discreet.parts.cells import build_histogram, count_stage, partition, plain_bins, size_stage
 from discreet.parts.means import NoisyMean, noisy_mean, quotient_ends
 from discreet.parts.subsets import assign_subsets
 from discreet.parts.sums import pay_for_last_bits, sum_stage, sum_terms
@@ -13,6 +13,7 @@ __all__ = [
     "noisy_mean",
     "partition",
     "pay_for_last_bits",
+    "plain_bins",
     "quotient_ends",
     "size_stage",
     "sum_stage",

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import check_text
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
@@ -20,13 +21,24 @@ LARGEST_TABLE = 2**22
 """The most cells a histogram may have."""
 
 
+def plain_bins(bins: int | Mapping[str, int]) -> int | dict[str, int]:
+    """Return the number of cells per numeric column: one for all, or one each by a mapping."""
+    if not isinstance(bins, Mapping):
+        check_whole("bins", bins, 1, LARGEST_TABLE, "A mapping from columns gives each its own.")
+        return int(bins)
+    for name, count in bins.items():
+        check_text("A column of bins", name)
+        check_whole(f"bins of {name!r}", count, 1, LARGEST_TABLE)
+    return {name: int(count) for name, count in bins.items()}
+
+
 def partition(
     setting: Setting, columns: Sequence[str], bins: int | Mapping[str, int]
 ) -> dict[str, Bins]:
     """Return the public bins of every column."""
     cells: dict[str, Bins] = {}
     for name in columns:
-        count = bins if isinstance(bins, int) else bins.get(name, 20)
+        count = bins.get(name, 20) if isinstance(bins, Mapping) else bins
         if isinstance(setting.schema[name], Number):
             check_whole("bins", count, 1, LARGEST_TABLE)
         cells[name] = setting.schema[name].bins(count)

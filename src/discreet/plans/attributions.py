@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.plans.results import Result
+from discreet.plans.results import Result, is_table
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -43,6 +43,15 @@ class Attribution(Result):
     level: float
     noise_std: float | None
     quantity: str
+
+    def fits_together(self) -> bool:
+        """Return whether every query has a value of every feature."""
+        of_queries = (self.base_values, self.predictions, self.data)
+        return (
+            len(self.values) > 0
+            and is_table(self.values, len(self.values), len(self.features))
+            and all(part is None or len(part) == len(self.values) for part in of_queries)
+        )
 
     def to_array(self) -> FloatArray:
         """Return the values, queries x features."""
@@ -143,6 +152,16 @@ class Ranking(Result):
     level: float
     expected_loss: float | None
     mechanism: str
+
+    def fits_together(self) -> bool:
+        """Return whether all that was chosen is a candidate and has its gap and value."""
+        lengths = [len(chosen or ()) for chosen in self.order]
+        beside = [part for part in (self.gaps, self.values) if part is not None]
+        return (
+            len(self.order) > 0
+            and {name for chosen in self.order for name in chosen or ()} <= set(self.features)
+            and all([len(row) for row in part] == lengths for part in beside)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

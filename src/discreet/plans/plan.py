@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
+from discreet.arguments import shown
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
 from discreet.errors import AccessDenied, ArgumentError
@@ -223,7 +226,7 @@ class Plan(ABC):
             "kind": self.kind,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "arguments": self.arguments(),
+            "arguments": _plain_data(self.kind, self.arguments()),
         }
 
     @property
@@ -236,6 +239,21 @@ class Plan(ABC):
         asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         return f"{self.kind}({asked}, {promise})"
+
+
+def _plain_data(kind: str, value: Any) -> Any:
+    """Return arguments as JSON has them: a key must not depend on a number's Python type."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain_data(kind, entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_data(kind, entry) for entry in value]
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    raise ArgumentError(f"Arguments of {kind} must be texts and finite numbers, got {shown(value)}.")
 
 
 def _brief(value: Any) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from discreet.arguments import shown
 from discreet.certificates import Guarantee
 from discreet.errors import ReleaseError
 from discreet.ledger import Copy, Head
+from discreet.plain import check_fields, conform
 from discreet.plans.results import Result
 
 FORMAT = 1
 """Version of the JSON shape. A reader refuses what it does not know."""
 
+_TEXTS = ("dataset", "version", "id", "created")
 _NAMES = ("feature", "columns", "column", "target")
 
 
@@ -52,7 +55,8 @@ class Release:
         """The columns that were asked for by name; empty if the plan names none."""
         asked = self.plan["arguments"]
         named = next((asked[key] for key in _NAMES if asked.get(key)), ())
-        return (named,) if isinstance(named, str) else tuple(named)
+        listed = named if isinstance(named, list | tuple) else (named,)
+        return tuple(name for name in listed if isinstance(name, str))
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the answer with its noise; returns a display with ``ax_`` and ``figure_``."""
@@ -94,27 +98,37 @@ class Release:
     def loads(cls, text: str) -> Release:
         """Read a release from a JSON text."""
         try:
-            plain = json.loads(text)
+            plain = json.loads(text, parse_constant=_refuse_constant)
             if plain["format"] != FORMAT:
                 raise ReleaseError(
-                    f"format must be {FORMAT}, got {plain['format']!r}. Use a newer discreet."
+                    f"format must be {FORMAT}, got {shown(plain['format'])}. Use a newer discreet."
                 )
-            head = plain["head"]
-            return cls(
-                value=Result.read(plain["value"]),
-                guarantee=Guarantee.from_json(plain["guarantee"]),
-                plan=plain["plan"],
-                stages=tuple(plain["stages"]),
-                dataset=plain["dataset"],
-                version=plain["version"],
-                id=plain["id"],
-                created=plain["created"],
-                head=None if head is None else Head.from_json(head),
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            return cls._read(plain)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ReleaseError(
                 f"The text must be a release saved by discreet, got a fault at {error}."
             ) from None
+
+    @classmethod
+    def _read(cls, plain: dict[str, Any]) -> Release:
+        """Build a release, every part of the kind it must have: what was read must not fail later."""
+        guarantee, head = Guarantee.from_json(plain["guarantee"]), plain["head"]
+        check_fields(guarantee)
+        named = {name: conform(plain[name], str, name) for name in _TEXTS}
+        plan, stages = plain["plan"], plain["stages"]
+        conform(plan["kind"], str, "kind")
+        if not isinstance(plan["arguments"], dict) or not all(isinstance(s, dict) for s in stages):
+            raise ValueError("plan or stages")
+        made = cls(
+            value=Result.read(plain["value"]),
+            guarantee=guarantee,
+            plan=plan,
+            stages=tuple(stages),
+            **named,
+            head=None if head is None else Head.from_json(head),
+        )
+        made.dumps()  # numbers beyond floats are infinite once they are read
+        return made
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
@@ -135,3 +149,7 @@ def copy_of(release: Release | str | Path) -> Copy:
 
 def _rewrite(text: str) -> str:
     return Release.loads(text).dumps()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"the number {name}")

@@ -5,13 +5,17 @@ Nothing here has seen a raw row. Every result says how wide its noise is.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.errors import ReleaseError
+from discreet.plain import read_fields
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -47,16 +51,18 @@ class Result(ABC):
         """Build a result from plain data."""
         stored = dict(plain)
         name = stored.pop("type", None)
-        if name not in _KINDS:
-            raise ReleaseError(f"value must be one of {', '.join(sorted(_KINDS))}, got {name!r}.")
-        kind = _KINDS[name]
-        if set(stored) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-            raise ReleaseError(f"A saved {name} must have the fields of this version.")
-        return kind._from_plain(stored)
+        if not isinstance(name, str) or name not in _KINDS:
+            raise ReleaseError(f"value must be one of {', '.join(sorted(_KINDS))}, got {shown(name)}.")
+        built = read_fields(_KINDS[name], stored)
+        if not built.fits_together():
+            raise ReleaseError(
+                f"The parts of a saved {name} must fit together. Use it as it was saved."
+            )
+        return built
 
-    @classmethod
-    def _from_plain(cls, stored: dict[str, Any]) -> Result:
-        return cls(**{name: _tuples(value) for name, value in stored.items()})
+    def fits_together(self) -> bool:
+        """Return whether parts that belong to each other have the same length; asked after reading."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,15 @@ class Histogram(Result):
     def shape(self) -> tuple[int, ...]:
         """Number of cells along every column."""
         return tuple(len(names) for names in self.labels)
+
+    def fits_together(self) -> bool:
+        """Return whether every column has its cells and every cell a count."""
+        axes = zip(self.labels, self.edges, strict=True)
+        return (
+            len(self.columns) == len(self.labels) > 0
+            and len(self.counts) == math.prod(self.shape)
+            and all(edges is None or len(edges) == len(names) + 1 for names, edges in axes)
+        )
 
     def to_array(self) -> FloatArray:
         """Return the counts with one axis per column."""
@@ -150,11 +165,11 @@ class Curve(Result):
 
         return CurveDisplay(self).plot(ax, title=title)
 
-    @classmethod
-    def _from_plain(cls, stored: dict[str, Any]) -> Result:
-        rug = stored.pop("rug")
-        built = {name: _tuples(value) for name, value in stored.items()}
-        return cls(**built, rug=None if rug is None else Histogram(**_each_tuples(rug)))
+    def fits_together(self) -> bool:
+        """Return whether every point has a value and a band."""
+        named = self.labels is None or len(self.labels) == len(self.x)
+        counted = self.rug is None or self.rug.fits_together()
+        return named and counted and len(self.x) == len(self.y) == len(self.low) == len(self.high)
 
 
 @dataclass(frozen=True)
@@ -185,6 +200,13 @@ class Surface(Result):
     noise_std: float
     quantity: str
 
+    def fits_together(self) -> bool:
+        """Return whether every pair of points has a value and a band."""
+        axes = zip((self.x, self.y), self.labels, strict=True)
+        named = all(names is None or len(names) == len(points) for points, names in axes)
+        matrices = (self.values, self.low, self.high)
+        return named and all(is_table(matrix, len(self.x), len(self.y)) for matrix in matrices)
+
     def to_array(self) -> FloatArray:
         """Return the values, one row per point of ``x`` and one column per point of ``y``."""
         return np.asarray(self.values, dtype=np.float64)
@@ -209,17 +231,14 @@ class Surface(Result):
         return SurfaceDisplay(self).plot(ax, title=title)
 
 
+def is_table(rows: Sequence[Sequence[Any]], height: int, width: int) -> bool:
+    """Return whether there are so many rows, each so wide."""
+    return len(rows) == height and all(len(row) == width for row in rows)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(entry) for entry in value]
     return value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(entry) for entry in value) if isinstance(value, list) else value
-
-
-def _each_tuples(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: _tuples(value) for name, value in stored.items()}

@@ -61,6 +61,8 @@ def load_schema(path: Path) -> Schema:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SchemaError(f"Schema file {path} cannot be read: {error.strerror}.") from None
+    except RecursionError:
+        raise SchemaError(f"Schema file {path} must be TOML without deep nesting, got some.") from None
     except ValueError as error:  # not TOML, not UTF-8, or a number too long to read
         raise SchemaError(f"Schema file {path} must be TOML, got an error: {error}.") from None
     return from_plain(plain)

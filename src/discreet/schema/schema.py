@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.errors import SchemaError
 from discreet.randomness import public_generator
 from discreet.schema.columns import Category, Column, FloatArray, Number
@@ -38,8 +39,8 @@ class Schema:
     def __init__(
         self, columns: Mapping[str, Column], *, target: str | None = None, id: str | None = None
     ) -> None:
-        if not columns:
-            raise SchemaError("columns must hold at least one column, got none.")
+        if not isinstance(columns, Mapping) or not columns:
+            raise SchemaError(f"columns must map at least one name to a column, got {shown(columns)}.")
         for name, column in columns.items():
             if not isinstance(name, str) or not name:
                 raise SchemaError(f"A column name must be a non-empty text, got {name!r}.")
@@ -58,14 +59,13 @@ class Schema:
         self.id = id
 
     def __getitem__(self, name: str) -> Column:
-        try:
-            return self._columns[name]
-        except KeyError:
+        if name not in self:
             known = ", ".join(self._columns)
-            raise SchemaError(f"column must be one of {known}, got {name!r}.") from None
+            raise SchemaError(f"column must be one of {known}, got {shown(name)}.")
+        return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return isinstance(name, str) and name in self._columns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -118,6 +118,18 @@ class Schema:
         from discreet.schema.files import to_plain
 
         return to_plain(self)
+
+    @classmethod
+    def of(cls, schema: Schema | str | Path) -> Schema:
+        """Return a schema that is given as such or as the path of its TOML file."""
+        if isinstance(schema, Schema):
+            return schema
+        if not isinstance(schema, str | Path):
+            raise SchemaError(
+                f"schema must be a Schema or the path of a TOML file, got {shown(schema)}. "
+                "Make one with dc.Schema({...}) or Schema.sketch."
+            )
+        return cls.load(schema)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import as_list, shown, some_names
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
@@ -149,8 +150,8 @@ def choose(
     """
     listed = _list_candidates(candidates)
     if not callable(utility):
-        raise ArgumentError(f"utility must be a function of rows and candidates, got {utility!r}.")
-    named = None if columns is None else tuple(columns)
+        raise ArgumentError(f"utility must be a function of rows and candidates, got {shown(utility)}.")
+    named = some_names("columns", columns)
     if sensitivity is not None:
         box = None if bounds is None else _box(bounds)
         return ChooseTablePlan(
@@ -167,7 +168,8 @@ def choose(
 
 
 def _list_candidates(candidates: Sequence[Any]) -> tuple[Any, ...]:
-    listed = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in candidates)
+    given = as_list("candidates", candidates)
+    listed = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in given)
     plain = all(isinstance(entry, str | int | float | bool) and entry == entry for entry in listed)
     if not plain or not 2 <= len(listed) <= _MOST_CANDIDATES or len(set(listed)) < len(listed):
         raise ArgumentError(
@@ -181,7 +183,7 @@ def _box(bounds: Any) -> Box:
     try:
         low, high = bounds
         return Box(float(low), float(high))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
-            f"bounds must be a finite low below a finite high, got {bounds!r}."
+            f"bounds must be a finite low below a finite high, got {shown(bounds)}."
         ) from None

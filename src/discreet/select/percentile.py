@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import as_list
 from discreet.certificates import Bounds, Certificate
 from discreet.data import ROWS_CAP, CellContribution
 from discreet.data.blocks import Block
@@ -120,7 +121,8 @@ class PercentilePlan(Plan):
         super().__init__(epsilon, delta)
         check_choice("mechanism", mechanism, PERCENTILE_CHOICES)
         check_column(column)
-        self.column, self.p, self.share = column, float(p), read_percentile(p)
+        share = read_percentile(p)
+        self.column, self.p, self.share = column, float(p), share
         self.candidates, self.mechanism = candidates, mechanism
 
     def arguments(self) -> dict[str, Any]:
@@ -218,9 +220,10 @@ def list_values(candidates: Sequence[float] | None) -> tuple[float, ...] | None:
     """Return given candidates in order."""
     if candidates is None:
         return None
-    for entry in candidates:
+    given = as_list("candidates", candidates)
+    for entry in given:
         check_finite("A candidate", entry)
-    listed = tuple(sorted({float(entry) for entry in candidates}))
+    listed = tuple(sorted({float(entry) for entry in given}))
     if not 2 <= len(listed) <= _MOST_CANDIDATES:
         raise ArgumentError(
             f"candidates must be 2 to {_MOST_CANDIDATES} different numbers, got {len(listed)}."

@@ -37,6 +37,10 @@ class Choice(Result):
     gap: float | None
     compared: tuple[tuple[str, float], ...]
 
+    def fits_together(self) -> bool:
+        """Return whether the winner is one of so many candidates."""
+        return 0 <= self.place < self.candidates
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row: the winner, how it was chosen and its expected error."""
         import pandas as pd
@@ -104,6 +108,10 @@ class Quantiles(Result):
     why: str
     expected_error: float
     unit: str
+
+    def fits_together(self) -> bool:
+        """Return whether every percent has a value."""
+        return len(self.ps) == len(self.values)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def protect(
       LedgerConflict: if the ledger knows the data set under other terms.
       AccessDenied: if others have a share of the data set and this analyst has none.
     """
-    public = schema if isinstance(schema, Schema) else Schema.load(schema)
+    public = Schema.of(schema)
     _check_seed(seed, ledger)
     check_whole("workers", workers if workers is not None else 1, 1)
     _check_terms(relation, accountant)

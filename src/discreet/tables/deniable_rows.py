@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import some_names
 from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import WholeContribution
 from discreet.errors import ArgumentError
 from discreet.mechanisms.deniability import PlausibleDeniability, Proposal, plan_attempts
-from discreet.numerics import check_choice, check_whole, up
+from discreet.numerics import check_choice, check_positive, check_whole, up
 from discreet.parts.pairs import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.parts.tree_rows import decode_rows, spread_cells
 from discreet.plans import Plan, Program, Releaser, Setting, Stage, share_out
@@ -76,6 +77,8 @@ class DeniableRowsPlan(Plan):
         check_whole("seed", seed, 0)
         if self.delta == 0:
             raise ArgumentError("delta must be above zero, got 0. Few plausible seeds pass by chance.")
+        check_positive("radius", radius)
+        check_positive("gamma", gamma)
         if not 0 < radius <= 1:
             raise ArgumentError(f"radius must be a share between 0 and 1, got {radius!r}.")
         if not gamma > 1:
@@ -239,9 +242,7 @@ def deniable_rows(
     deniable_rows(attempts=20, columns=None, proposal='resample', resampled=None, bins=16, seed=0, \
 epsilon=5, delta=1e-06)
     """
-    names = None if columns is None else tuple(columns)
-    if names is not None and (not names or len(set(names)) < len(names)):
-        raise ArgumentError(f"columns must be one or more different names, got {columns!r}.")
+    names = some_names("columns", columns)
     return DeniableRowsPlan(
         attempts, names, proposal, resampled, radius, gamma, bins, seed, epsilon, delta
     )

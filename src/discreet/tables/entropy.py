@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from discreet.arguments import as_names
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
-from discreet.parts import partition
+from discreet.parts import partition, plain_bins
 from discreet.plans import Plan, Program, Releaser, Setting
 from discreet.schema import Bins
 from discreet.tables.entropy_counted import counted_route, direct_above_route
@@ -238,7 +239,15 @@ def entropy(
     ('entropy of age', 'entropy of age given job')
     """
     return EntropyPlan(
-        _names(columns), _names(given), order, _bins(bins), base, method, epsilon, delta, mechanism
+        as_names("columns", columns),
+        as_names("given", given) if given else (),
+        order,
+        plain_bins(bins),
+        base,
+        method,
+        epsilon,
+        delta,
+        mechanism,
     )
 
 
@@ -272,16 +281,8 @@ def mutual_information(
     >>> mutual_information("age", "job", epsilon=0.5).name
     'mutual information of age and job'
     """
-    groups = _names(first), _names(second)
-    return MutualInformationPlan(groups, _bins(bins), base, method, epsilon, delta, mechanism)
-
-
-def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
-
-
-def _bins(bins: int | Mapping[str, int]) -> int | dict[str, int]:
-    return dict(bins) if isinstance(bins, Mapping) else bins
+    groups = as_names("first", first), as_names("second", second)
+    return MutualInformationPlan(groups, plain_bins(bins), base, method, epsilon, delta, mechanism)
 
 
 def _checked(order: object) -> float:

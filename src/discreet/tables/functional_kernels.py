@@ -87,6 +87,7 @@ def covariances(t: FloatArray, kernel: KernelName, lengthscale: float, smoothnes
     """Return the kernel between all points."""
     check_choice("kernel", kernel, KERNELS)
     check_positive("lengthscale", lengthscale, "It is a share of the span of the points.")
+    check_positive("smoothness", smoothness)
     apart = np.abs(t[:, None] - t[None, :]) / lengthscale
     if kernel == "wiener":
         return np.asarray(np.minimum(t[:, None], t[None, :]))

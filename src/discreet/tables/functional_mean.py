@@ -16,9 +16,16 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.accounting import gaussian_multiplier
+from discreet.arguments import as_list, as_names, check_text, shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
-from discreet.numerics import check_choice, check_finite, check_positive, check_whole
+from discreet.numerics import (
+    check_choice,
+    check_finite,
+    check_positive,
+    check_positive_or_auto,
+    check_whole,
+)
 from discreet.parts import quotient_ends, size_stage, sum_stage
 from discreet.plans import Curve, Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.schema import FloatArray, Number, Schema
@@ -81,8 +88,7 @@ class FunctionalMeanPlan(Plan):
         check_choice("noise", noise, ("white", "process"))
         if self.delta == 0:
             raise ArgumentError("delta must be above zero, got 0. The noise is Gaussian.")
-        if rho != "auto":
-            check_positive("rho", rho)
+        check_positive_or_auto("rho", rho)
         if clip is not None:
             check_positive("clip", clip)
         self.columns, self.points, self.axis = columns, points, axis
@@ -234,12 +240,14 @@ def functional_mean(
 kernel='matern', lengthscale=0.3, smoothness=1.5, rho='auto', clip=None, terms=None, \
 noise='white', epsilon=1, delta=1e-06)
     """
-    names = tuple(columns) if not isinstance(columns, str) else (columns,)
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise ArgumentError(f"columns must be two or more different names, got {columns!r}.")
-    places = tuple(float(p) for p in (range(len(names)) if points is None else points))
-    for place in places:
+    names = as_names("columns", columns)
+    if len(names) < 2:
+        raise ArgumentError(f"columns must be two or more different names, got {shown(columns)}.")
+    check_text("axis", axis)
+    given = range(len(names)) if points is None else as_list("points", points)
+    for place in given:
         check_finite("points", place)
+    places = tuple(float(place) for place in given)
     if len(places) != len(names) or any(b <= a for a, b in itertools.pairwise(places)):
         raise ArgumentError(f"points must be {len(names)} ascending numbers, got {points!r}.")
     return FunctionalMeanPlan(

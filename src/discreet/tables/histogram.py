@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import as_names, check_flag
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
-from discreet.parts import build_histogram, count_stage, partition
+from discreet.parts import build_histogram, count_stage, partition, plain_bins
 from discreet.plans import Histogram, Plan, Program, Releaser, Setting
 from discreet.tables.consistency import onto_total, whole_counts
 from discreet.tables.range_counts import range_program
@@ -36,8 +37,7 @@ class HistogramPlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
-        if not columns or len(set(columns)) < len(columns):
-            raise ArgumentError(f"columns must be one or more different names, got {columns!r}.")
+        check_flag(clip=clip, consistent=consistent, ranges=ranges)
         check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
         if ranges and (consistent or len(columns) > 1):
             raise ArgumentError(
@@ -128,6 +128,5 @@ def histogram(
     >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
     False
     """
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    per_column = dict(bins) if isinstance(bins, Mapping) else bins
-    return HistogramPlan(names, per_column, clip, consistent, ranges, epsilon, delta, mechanism)
+    names = as_names("columns", columns)
+    return HistogramPlan(names, plain_bins(bins), clip, consistent, ranges, epsilon, delta, mechanism)

@@ -114,6 +114,18 @@ class RangeHistogram(Histogram):
     known_total: bool
     normal: bool
 
+    def fits_together(self) -> bool:
+        """Return whether the cells are those of one column, and the blocks made of them."""
+        # A list of one level or several, each of whole blocks: as ``RangeTree`` lays them out.
+        widths = zip(self.widths, self.widths[1:], strict=False)
+        return (
+            super().fits_together()
+            and len(self.columns) == 1
+            and len(self.widths) > 0
+            and self.widths[-1] == 1
+            and all(wide > narrow for wide, narrow in widths)
+        )
+
     def range(self, low: Any, high: Any) -> Scalar:
         """Return the number of records in all cells from the one with ``low`` to that with ``high``.
 

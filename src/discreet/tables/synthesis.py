@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import some_names
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice, check_whole
 from discreet.parts.pairs import MOST_BINS, lay_out, tree_stages
 from discreet.parts.tree_rows import decode_rows, draw_rows
 from discreet.plans import Plan, Program, Releaser, Result, Setting
+from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class SyntheticRows(Result):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def fits_together(self) -> bool:
+        """Return whether every row has a value of every column."""
+        return is_table(self.values, len(self), len(self.columns))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame."""
@@ -148,5 +154,5 @@ def synthesize(
     >>> synthesize(1_000, epsilon=1.0)
     synthesize(rows=1000, columns=None, bins=16, seed=0, mechanism='auto', epsilon=1)
     """
-    names = None if columns is None else tuple(columns)
+    names = some_names("columns", columns)
     return SynthesisPlan(rows, names, bins, seed, epsilon, delta, mechanism)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import some_names
 from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
@@ -287,6 +288,6 @@ def decision_tree(
     >>> decision_tree("income", depth=3, epsilon=1.0).question.criterion
     'norm'
     """
-    named = None if features is None else tuple(features)
+    named = some_names("features", features)
     question = Question(target, named, depth, criterion, cuts, mechanism)
     return DecisionTreePlan(question, epsilon, delta)

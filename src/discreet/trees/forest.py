@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import some_names
 from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
@@ -271,7 +272,7 @@ def random_forest(
     random_forest(target='income', features=None, trees=8, depth=None, method='auto', rows='auto', \
 criterion='norm', mechanism='auto', offered=64, seed=0, epsilon=1)
     """
-    named = None if features is None else tuple(features)
+    named = some_names("features", features)
     question = ForestQuestion(
         target, named, depth, criterion, "schema", mechanism, trees, method, rows, offered, seed
     )

@@ -53,6 +53,10 @@ class RandomForest(DecisionTree):
             f"{self.chosen_levels} levels chosen by {self.criterion}, {self.rows} rows)"
         )
 
+    def fits_together(self) -> bool:
+        """Return whether the nodes are trees, so many as it says."""
+        return 1 <= self.trees <= len(self.feature) and super().fits_together()
+
     def to_json(self) -> dict[str, Any]:
         """Return the forest as plain data, without loss; thousands of nodes are copied but once."""
         return {"type": self.type_name, **{name: _lists(v) for name, v in self.get_params().items()}}

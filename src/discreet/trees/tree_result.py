@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.models.trees import RawTree
 from discreet.plans import Result
+from discreet.plans.results import is_table
 from discreet.schema import Category, FloatArray
 from discreet.trees.classifier import ReleasedClassifier
 from discreet.trees.columns import IntArray
@@ -90,6 +91,32 @@ class DecisionTree(ReleasedClassifier, Result):
     def __repr__(self) -> str:
         leaves = self.feature.count(LEAF)
         return f"DecisionTree({self.target!r}, depth={self.depth}, leaves={leaves}, {self.criterion})"
+
+    def fits_together(self) -> bool:
+        """Return whether every node has its parts, and children that stand behind it.
+
+        Kernels walk the nodes without looking: what is not a tree must not reach them.
+        """
+        nodes, classes = len(self.feature), len(self.schema[self.target].bins(1))
+        parts = (self.low, self.high, self.left)
+        return (
+            nodes > 0
+            and self.schema.features == self.features
+            and all(len(part) == nodes for part in parts)
+            and is_table(self.counts, nodes, classes)
+            and is_table(self.shares, nodes, classes)
+            and all(self._stands(node) for node in range(nodes))
+        )
+
+    def _stands(self, node: int) -> bool:
+        """Return whether a node is a leaf, or a split with two children behind it."""
+        place, left, high = self.feature[node], self.left[node], self.high[node]
+        if place == LEAF:
+            return left == node
+        if not 0 <= place < len(self.features) or not node < left < len(self.left) - 1 or high is None:
+            return False
+        column, low = self.schema[self.features[place]], self.low[node]
+        return not isinstance(column, Category) or -1 <= (low or 0) < high <= len(column)
 
     @cached_property
     def _arrays(self) -> tuple[IntArray, FloatArray, FloatArray, IntArray, FloatArray]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arguments import as_list, shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, RankingNoise, ranking_noise
 from discreet.numerics import check_choice, check_positive, check_whole
@@ -272,10 +273,10 @@ def _picks(top: int | None, bottom: int | None) -> tuple[str, int] | None:
 def _places(records: int | Sequence[int] | None) -> tuple[int, ...] | None:
     if records is None:
         return None
-    listed = (records,) if isinstance(records, int | np.integer) else tuple(records)
+    listed = (records,) if isinstance(records, int | np.integer) else as_list("records", records)
     whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) and i >= 0 for i in listed)
     if not listed or not whole or len(set(listed)) < len(listed):
         raise ArgumentError(
-            f"records must be different places of records, counted from 0, got {records!r}."
+            f"records must be different places of records, counted from 0, got {shown(records)}."
         )
     return tuple(int(i) for i in listed)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.certificates import Box, Certificate
 from discreet.data import WholeContribution
 from discreet.data.foreign import foreign_code
@@ -216,7 +217,15 @@ def seeded(model: Any) -> Any:
     """Return an unfitted copy in which nothing is left to chance: a refit must repeat itself."""
     from sklearn.base import clone
 
-    copy = clone(model)
+    try:
+        copy = clone(model)
+    except TypeError:
+        copy = None
+    if not hasattr(copy, "get_params") or not hasattr(copy, "fit"):
+        raise ModelError(
+            f"model must be an estimator that can be fitted, got {shown(model)}. "
+            "Give an unfitted scikit-learn estimator."
+        )
     names = [name for name in copy.get_params() if name.split("__")[-1] == "random_state"]
     return copy.set_params(**{name: 0 for name in names if copy.get_params()[name] is None})
 

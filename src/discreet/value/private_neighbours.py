@@ -27,6 +27,7 @@ from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, up
 from discreet.parts import sum_stage
 from discreet.plans import Plan, Program, Releaser, Result, Setting
+from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 from discreet.schema import Category, FloatArray
 from discreet.schema.files import from_plain
@@ -67,6 +68,12 @@ class NeighbourCounts(Result):
     radius: float
     test: tuple[tuple[float, ...], ...]
     facts: str
+
+    def fits_together(self) -> bool:
+        """Return whether every test point has its counts and a value of every column."""
+        schema = from_plain(json.loads(self.facts))
+        points = len(self.right)
+        return len(self.wrong) == points > 0 and is_table(self.test, points, len(schema.features) + 1)
 
     @property
     def test_set(self) -> TestSet:

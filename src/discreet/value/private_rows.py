@@ -62,6 +62,8 @@ def read_test(test: Any, schema: Schema) -> TestSet:
     """Return the public test set by a schema's names; it needs the target."""
     if schema.target is None:
         raise ArgumentError("schema must have a target for data values, got none. Name it.")
+    if not schema.features:
+        raise ArgumentError("schema must have a column besides the target, got none.")
     columns = (*schema.features, schema.target)
     return TestSet(schema, columns, encode_rows(test, schema, columns, "test"))
 
@@ -76,7 +78,7 @@ def encode_rows(rows: Any, schema: Schema, columns: tuple[str, ...], name: str) 
         np.column_stack([schema[column].encode(chunk[column]) for column in columns])
         for chunk in source.chunks(columns)
     ]
-    if not parts:
+    if not sum(map(len, parts)):
         raise ArgumentError(f"{name} must have at least one row, got none.")
     return np.concatenate(parts)
 

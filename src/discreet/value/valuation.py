@@ -56,6 +56,10 @@ class Valuation(Result):
     def __len__(self) -> int:
         return len(self.records)
 
+    def fits_together(self) -> bool:
+        """Return whether every record has a value and its noise."""
+        return len(self.records) == len(self.values) == len(self.noise_std)
+
     def to_array(self) -> FloatArray:
         """Return the values in the order of ``records``."""
         return np.array(self.values, dtype=np.float64)
@@ -148,6 +152,10 @@ class RecordRanking(Ranking):
         """Return one row per place, the record as index: its lead where the mechanism gives one."""
         frame = super().to_frame().rename(columns={"feature": "record"})
         return frame.astype({"record": "int64"}).set_index("record")
+
+    def fits_together(self) -> bool:
+        """Return whether what was chosen are places of records."""
+        return super().fits_together() and all(name.isdecimal() for name in self.features)
 
     @property
     def records(self) -> tuple[int, ...]:

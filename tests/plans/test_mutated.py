@@ -1,0 +1,130 @@
+"""A saved release that was edited is refused when it is read, or can be used like any other."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import discreet as dc
+from discreet.errors import ReleaseError
+from tests.laws.fuzz_cases import labelled_rows, make_cases, make_schema, models
+
+NEW: list[Any] = [None, "", 1, -1, 1.5, True, [], {}, "x" * 300_000, 10**400, [None], {"a": 1}, 10**9]
+
+
+@pytest.fixture(scope="module")
+def releases() -> list[dc.Release]:
+    """One release of every kind of result."""
+    draw = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "age": draw.integers(18, 91, 200),
+            "income": draw.uniform(0, 100, 200),
+            "home": draw.choice(["rent", "own"], 200),
+            "paid": draw.integers(0, 2, 200),
+        }
+    )
+    session = dc.protect(
+        frame,
+        make_schema(draw, "usual"),
+        dataset="people",
+        epsilon=200.0,
+        delta=0.5,
+        ledger=":memory:",
+        seed=1,
+        heuristics=True,
+        progress=False,
+    )
+    plans = [case.function(**case.arguments) for case in make_cases(draw)]
+    plans += [
+        dc.partial_dependence(models()[0], ("age", "income"), resolution=3, epsilon=1.0),
+        dc.histogram("age", ranges=True, epsilon=1.0),
+        dc.data_shapley(
+            LogisticRegression(), test=labelled_rows(), top=1, audience="public", rounds=1, epsilon=1.0
+        ),
+        dc.data_shapley(test=labelled_rows(), method="tknn", epsilon=1.0),
+        dc.background(rows=5, epsilon=1.0),
+    ]
+    return [session.release(plan) for plan in plans]
+
+
+def places(plain: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return where something stands in plain data: at most six entries of a list."""
+    inner = plain.items() if isinstance(plain, dict) else enumerate(plain[:6])
+    found = []
+    for name, value in inner:
+        found.append((*before, name))
+        if isinstance(value, dict | list):
+            found += places(value, (*before, name))
+    return found
+
+
+def mutated(release: dc.Release, choice: random.Random) -> str:
+    """Return a release's text with one thing replaced, removed, repeated or another number."""
+    plain = copy.deepcopy(release.to_json())
+    *way, last = choice.choice(places(plain))
+    holder: Any = plain
+    for name in way:
+        holder = holder[name]
+    how = choice.randrange(4)
+    if how == 0:
+        del holder[last]
+    elif how == 1 and isinstance(holder, list):
+        holder.append(holder[last])
+    elif how == 2 and isinstance(holder[last], int | float):
+        holder[last] = choice.choice([-3 * holder[last], 10**6, 0.5, 7])
+    else:
+        holder[last] = choice.choice(NEW)
+    return json.dumps(plain)
+
+
+def test_every_kind_of_result_reads_back_equal(releases: list[dc.Release]) -> None:
+    from discreet.plans.results import Result
+
+    def kinds(of: type) -> set[str]:
+        return {of.__name__, *(name for sub in of.__subclasses__() for name in kinds(sub))}
+
+    assert {type(release.value).__name__ for release in releases} == kinds(Result) - {"Result"}
+    for release in releases:
+        assert dc.Release.loads(release.dumps()) == release
+
+
+@pytest.mark.slow
+def test_what_is_read_can_be_used(releases: list[dc.Release]) -> None:
+    choice = random.Random(3)
+    loaded = 0
+    for trial in range(900):
+        text = mutated(releases[trial % len(releases)], choice)
+        try:
+            read = dc.Release.loads(text)
+        except ReleaseError as error:
+            assert len(str(error)) < 700
+            continue
+        loaded += 1
+        read.value.to_frame()
+        assert dc.Release.loads(read.dumps()) == read
+        assert repr(read) and isinstance(read.about, tuple)
+    assert 100 < loaded < 800
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format": NaN}', "3", "[]", '{"format": 1}', "{"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ReleaseError, match="release saved by discreet"):
+        dc.Release.loads(text)
+
+
+def test_nodes_that_are_no_tree_never_reach_a_kernel(releases: list[dc.Release]) -> None:
+    tree = next(r for r in releases if type(r.value).__name__ == "DecisionTree")
+    plain = tree.to_json()
+    assert plain["value"]["left"][0] > 0
+    for left in (0, -1, 10**6):
+        plain["value"]["left"][0] = left
+        with pytest.raises(ReleaseError, match="fit together"):
+            dc.Release.loads(json.dumps(plain))
