@@ -24,7 +24,7 @@ def histograms(draw: st.DrawFn) -> dc.Histogram:
     return dc.Histogram(
         columns=(draw(st.text(max_size=5)),),
         labels=(labels,),
-        edges=(draw(st.none() | st.just((0.0, 0.1, 1.0))),),
+        edges=(draw(st.none() | st.just(tuple(0.1 * i for i in range(len(labels) + 1)))),),
         counts=tuple(draw(finite) for _ in labels),
         noise_std=draw(finite),
         half_width=draw(finite),
@@ -85,7 +85,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     [
         ({"format": 2}, "format must be 1, got 2"),
         ({"value": {"type": "Secret"}}, "value must be one of"),
-        ({"value": {"type": "Histogram", "counts": []}}, "must have the fields"),
+        ({"value": {"type": "Histogram", "counts": []}}, "field 'columns', which is missing"),
         ({"guarantee": None}, "must be a release saved by discreet"),
     ],
 )

@@ -39,8 +39,10 @@ class Schema:
     def __init__(
         self, columns: Mapping[str, Column], *, target: str | None = None, id: str | None = None
     ) -> None:
-        if not isinstance(columns, Mapping) or not columns:
-            raise SchemaError(f"columns must map at least one name to a column, got {shown(columns)}.")
+        if not isinstance(columns, Mapping):
+            raise SchemaError(f"columns must map names to columns, got {shown(columns)}.")
+        if not columns:
+            raise SchemaError("columns must hold at least one column, got none.")
         for name, column in columns.items():
             if not isinstance(name, str) or not name:
                 raise SchemaError(f"A column name must be a non-empty text, got {name!r}.")
