@@ -6,8 +6,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from discreet.schema import Category, Number, Schema
+
+# A slow machine is no fault: timing decides no test.
+settings.register_profile("discreet", deadline=None)
+settings.load_profile("discreet")
 
 
 @pytest.fixture

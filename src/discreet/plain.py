@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -32,15 +33,20 @@ def read_fields(kind: type[T], plain: Mapping[str, Any]) -> T:
     missing = [name for name in needed if name not in plain]
     if missing:
         raise ValueError(f"field {missing[0]!r}, which is missing")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{name: conform(plain[name], hints[name], name) for name in known if name in plain})
 
 
 def check_fields(made: Any) -> None:
     """Raise unless every field of a dataclass holds what it is annotated with."""
-    hints = get_type_hints(type(made))
+    hints = _hints(type(made))
     for field in fields(made):
         conform(getattr(made, field.name), hints[field.name], field.name)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def conform(value: Any, hint: Any, name: str) -> Any:

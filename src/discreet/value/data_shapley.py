@@ -245,6 +245,10 @@ def data_shapley(
     check_positive("decay", decay)
     check_whole("rounds", rounds, 1)
     check_whole("seed", seed, 0)
+    if coreset is not None and not isinstance(coreset, Coreset):
+        raise ArgumentError(f"coreset must be a dc.Coreset, got {shown(coreset)}. Or leave it out.")
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, -(2**10), 2**10)
     game = LayeredQuestion(
         model, test, score, empty, strength, row_clip, clip, decay, rounds, seed, n_jobs
     )
