@@ -128,7 +128,7 @@ def mean_row(paths: Any, rho: Any, times: int) -> dict[str, Any]:
         if noise == "white":
             row["of it shrinking"] = shrinking(exact, value.rho)
         program = plan.prepare(Setting(schema, "replace-one", len(paths)))
-        row[f"{noise}, noise"] = program.expected_error["curve"]
+        row[f"{noise}, noise (95 %)"] = program.expected_error["curve"].error
     return row
 
 

@@ -184,6 +184,11 @@ class Box:
         return max(abs(self.low), abs(self.high))
 
     @property
+    def width(self) -> float:
+        """How far apart two values of a coordinate can be."""
+        return self.high - self.low
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value of a coordinate."""
         return self.low, self.high

@@ -280,7 +280,8 @@ def test_gaussian_noise_wins_on_many_points() -> None:
     terms = {"resolution": 100, "mechanism": "laplace", "epsilon": 1.0}
     laplace = dc.partial_dependence(model, "mass", **terms).prepare(setting)
     assert box.stages[0].noise.std < 0.45 * laplace.stages[0].noise.std
-    assert math.isclose(price.expected_error["curve"], price.stages[0].noise.std / 1000)
+    priced = price.expected_error["curve"]
+    assert math.isclose(priced.error, price.stages[0].noise.half_width(0.95) / 1000)
 
 
 def test_picture_with_band_and_rug() -> None:

@@ -148,7 +148,7 @@ def test_it_needs_far_less_noise_than_subsets() -> None:
     generic = any_curve(lambda t: np.zeros(20), feature="u", bounds=(-1, 1), epsilon=1.0)
     setting = Setting(SCHEMA, "replace-one", 20_000)
     per_cell = direct.prepare(setting).stages[0].noise.std / (20_000 / 20)
-    assert 20 * per_cell < generic.prepare(setting).expected_error["curve"]
+    assert 20 * per_cell < generic.prepare(setting).expected_error["curve"].error
 
 
 def test_a_linear_feature_is_charged_for_what_it_can_reach() -> None:

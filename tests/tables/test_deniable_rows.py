@@ -61,7 +61,7 @@ def test_more_attempts_ask_for_more_plausible_seeds() -> None:
         setting.price(dc.deniable_rows(attempts, **TERMS)).plans[0].expected_error
         for attempts in (1, 10, 100)
     ]
-    counts = [error["plausible seeds asked for"] for error in asked]
+    counts = [error["plausible seeds that a row must have"].error for error in asked]
     assert counts == sorted(counts) and counts[0] < counts[-1]
 
 

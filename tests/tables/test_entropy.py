@@ -118,7 +118,8 @@ def test_the_price_is_the_error_and_the_better_way_is_taken() -> None:
             exact = bits(releaser.exact(stage))
         found = [program.finish(releaser) for _ in range(150)]
         errors[method] = float(np.sqrt(np.mean([(each.value - exact) ** 2 for each in found])))
-        (prices[method],) = program.expected_error.values()
+        (priced,) = program.expected_error.values()
+        prices[method] = priced.relative(10_000) * priced.size / 2.12  # of a band, a standard deviation
     for method in errors:
         assert 0.6 < prices[method] / errors[method] < 1.5, (method, prices, errors)
     assert errors["auto"] < 1.25 * min(errors["histogram"], errors["direct"])

@@ -141,8 +141,8 @@ def test_many_cells_get_a_tree_and_few_do_not() -> None:
     assert many.prepare(setting).stages[0].name == "blocks"
     plain = dc.histogram("mass", bins=4_096, epsilon=0.5).prepare(setting)
     # An average range has a third of the cells; a tree beats the sum of so many noisy counts.
-    summed = plain.expected_error["count"] * np.sqrt(4_096 / 6)
-    assert many.prepare(setting).expected_error["count of a range"] < summed / 2
+    summed = plain.expected_error["count"].error * np.sqrt(4_096 / 6)
+    assert many.prepare(setting).expected_error["count of a range"].error < summed / 2
 
 
 def test_ranges_of_categories_and_refusals() -> None:

@@ -91,7 +91,7 @@ def test_who_may_see_it_is_part_of_the_promise() -> None:
 
 def test_more_values_have_more_noise_each() -> None:
     price = {k: session().price(plan(records=tuple(range(k)))) for k in (1, 3, N)}
-    noise = [price[k].plans[0].expected_error["value"] for k in (1, 3, N)]
+    noise = [price[k].plans[0].expected_error["value"].error for k in (1, 3, N)]
     assert noise[0] < noise[1] < noise[2]
     together = plan(delta=1e-5, mechanism="gaussian").prepare(SETTING).stages[0]
     assert together.noise.name == "gaussian"

@@ -151,7 +151,7 @@ class TreeDisplay:
         handles = [Patch(color=self._colour(i), label=str(name)) for i, name in enumerate(shown)]
         self.ax_.legend(
             handles=handles,
-            title=f"{self.tree.target} (noise on a leaf's count: ±{self.tree.noise_std:.3g})",
+            title=f"{self.tree.target} (noise on a leaf's count: std {self.tree.noise_std:.3g})",
             title_fontsize=7,
             fontsize=7,
             frameon=False,

@@ -141,7 +141,7 @@ class NeighbourDisplay:
         order = np.argsort(-(right + wrong), kind="stable")
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
-        std = f"± {self.counts.noise_std:.3g}"
+        std = f"noise std {self.counts.noise_std:.3g}"
         self.ax_.plot(right[order], "o", ms=3, color=LINE, label=f"near, same label ({std})")
         self.ax_.plot(wrong[order], "o", ms=3, color=LOSS, label=f"near, another label ({std})")
         self.ax_.axhspan(-self.counts.noise_std, self.counts.noise_std, color=RUG, alpha=0.4, lw=0)

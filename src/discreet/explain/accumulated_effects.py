@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.arguments import check_flag, shown
 from discreet.errors import ArgumentError
-from discreet.explain.ale_curve import NoisySteps, accumulate, even_error
+from discreet.explain.ale_curve import NoisySteps, accumulate
 from discreet.explain.ale_question import Promise, Question, ordered_codes
 from discreet.explain.shap_clipping import Clip
 from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
@@ -40,10 +40,12 @@ from discreet.plans import (
     Stage,
     share_out,
 )
+from discreet.plans.expected import Expected
 from discreet.schema import Category, Column, FloatArray
 
 _LEVEL = 0.95
 _RUG_BINS = 20
+_EVENLY = "curve, records spread evenly"
 _SHARES = {"effects": 0.7, "edges": 0.2, "rug": 0.1}
 
 
@@ -108,7 +110,7 @@ class AccumulatedEffectsPlan(Plan):
         question = Question(self.feature, setting, model, points, self.intervals)
         release = self._release(question)
         stages = [s for s in (release.effects, release.edges, release.rug) if s is not None]
-        return Program(tuple(stages), release.finish, release.expected_error)
+        return Program(tuple(stages), release.finish, {_EVENLY: release.expected})
 
     def _public_points(self, column: Column) -> FloatArray | None:
         """Return the points the curve is drawn at, or None if they have to be bought."""
@@ -149,9 +151,12 @@ class AccumulatedEffectsPlan(Plan):
                 mechanism=self.mechanism,
             )
         promise: Promise = (epsilon["effects"], delta["effects"], self.mechanism)
+        limited = question.limited(self.limit, promise)
+        expected = limited.expect(limited.stage(*promise).noise)
         if not buys or self.limit != "auto":  # else the limit waits for the edges
-            question = question.limited(self.limit, promise)
-        return _EffectsRelease(self, question, question.stage(*promise), promise, edges, rug)
+            question = limited
+        stage = question.stage(*promise)
+        return _EffectsRelease(self, question, stage, promise, edges, rug, expected)
 
 
 @dataclass(frozen=True)
@@ -164,17 +169,7 @@ class _EffectsRelease:
     promise: Promise
     edges: Stage[QuantileNoise] | None
     rug: Stage[Noise] | None
-
-    @property
-    def expected_error(self) -> dict[str, float]:
-        """The noise on the curve if records were spread evenly and their number is public."""
-        rows, points = self.question.setting.rows, self.question.points
-        if rows is None:
-            return {"sum of effects": self.effects.noise.std}
-        if points is None:
-            points = np.linspace(0.0, 1.0, self.question.steps + 1)
-        layout = self.question.layout(points)
-        return {"curve, records spread evenly": even_error(layout, self.effects.noise.std, rows)}
+    expected: Expected
 
     def finish(self, releaser: Releaser) -> Curve:
         """Ask for edges and rug, then for the effects between these edges; divide and accumulate."""
@@ -287,8 +282,8 @@ def accumulated_effects(
       smooth: let intervals borrow from their neighbours what noise hides (free; numbers).
       clip: keep every step inside what one record may move by (free).
       limit: bound on how far one record's prediction may move over a step: less noise for a bias where
-        records exceed it. ``auto`` takes what rows drawn from the schema need, and more as long as the
-        noise on the curve stays below a hundredth of the range; None the range.
+        records exceed it. ``auto`` takes a quarter more than rows drawn from the schema need, and up to
+        twice as much as long as the noise stays below a hundredth of their curve; None the range.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta edges are cheaper, and Gaussian noise is allowed.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise on the effects.

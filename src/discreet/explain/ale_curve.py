@@ -106,12 +106,12 @@ def accumulate(
     return NoisyMean(np.clip(values, low, high), low, high, std)
 
 
-def even_error(layout: Layout, noise_std: float, rows: int) -> float:
-    """Return the greatest noise on a point if all cells held as many records; for prices."""
+def even_error(layout: Layout, noise: float) -> float:
+    """Return the greatest noise on a point, times n, if all cells held as many records; for prices."""
     cells = layout.level.shape[0]
     shares = np.full(cells, 1.0 / cells)
-    weights = layout.centred(shares) / (layout.answering @ shares * rows)
-    return float(noise_std * np.linalg.norm(weights, axis=1).max())
+    weights = layout.centred(shares) / (layout.answering @ shares)
+    return float(noise * np.linalg.norm(weights, axis=1).max())
 
 
 def _shares(noisy: NoisySteps) -> FloatArray | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -10,19 +12,21 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
+from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import Layout, even_error
 from discreet.explain.ale_steps import category_effects, count_weight, interval_effects, reach
-from discreet.explain.shap_clipping import Clip, public_rows
+from discreet.explain.shap_clipping import Clip, curve_size, public_rows
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel
 from discreet.parts import sum_stage
 from discreet.plans import Setting, Stage
+from discreet.plans.expected import Expected, of_mean
 from discreet.schema import Category, Column, FloatArray
 
-_ROOM, _LEAST = 1.25, 0.05
+_ROOM, _PLENTY, _LEAST = 1.25, 2.0, 0.05
 _HARMLESS = 0.01
-"""Of the output's range: noise on the curve that is no reason to clip."""
+"""Of the size of the curve of public rows: noise that is no reason to clip."""
 
 Promise = tuple[float, float, NoiseName]
 """Epsilon, delta and the mechanism of the effects."""
@@ -79,20 +83,18 @@ class Question:
 
         ``auto`` is a quarter above the longest move of rows drawn from the schema, over these very
         points; a twentieth of the range at the least, in case private rows move where those do not.
-        Rows a model was fitted on may move farther than any of these, so that nothing is clipped that
-        does not have to be: the limit rises as long as the noise on the curve is harmless.
+        Rows a model was fitted on may move farther than any of these, so that the limit rises as long
+        as the noise is harmless to a curve of the size that public rows have: up to twice their longest
+        move, beyond which hardly a record goes.
         """
         if limit is None:
             return self
         whole = reach(self.model)
         if limit != "auto":
             return replace(self, limit=min(limit, whole))
-        columns = self.model.columns
-        block = Block(0, columns, public_rows(self.setting.schema, columns))
-        moves = self.contribution(self._stand_in, "laplace").compute(block)[:, : self.steps]
-        longest = float(np.abs(np.nan_to_num(moves)).max())
-        least = max(_ROOM * longest, _LEAST * whole)
-        return replace(self, limit=min(whole, max(least, self._harmless(promise))))
+        longest = float(np.abs(self._public_effects[:, : self.steps]).max())
+        least, most = (max(room * longest, _LEAST * whole) for room in (_ROOM, _PLENTY))
+        return replace(self, limit=min(whole, max(least, min(most, self._harmless(promise)))))
 
     def _harmless(self, promise: Promise) -> float:
         """Return the limit at which noise is harmless if records are spread evenly; 0 if n is private.
@@ -101,10 +103,46 @@ class Question:
         """
         if self.setting.rows is None:
             return 0.0
-        whole = reach(self.model)
-        noise = replace(self, limit=None).stage(*promise).noise.std
-        error = even_error(self.layout(self._stand_in), noise, self.setting.rows)
-        return _HARMLESS * whole / error * whole
+        whole = replace(self, limit=None)
+        error = self._even_band(whole.stage(*promise).noise.std) / self.setting.rows
+        return _HARMLESS * self.size[0] / error * whole.reach
+
+    @property
+    def size(self) -> tuple[float, str]:
+        """The size of the curve that public rows have, and its name."""
+        return curve_size(self._public_curve(math.inf), reach(self.model))
+
+    def expect(self, noise: Noise) -> Expected:
+        """Return how far the curve is off, records spread evenly, beside that of public rows."""
+        size, of = self.size
+        lost = self._public_curve(math.inf) - self._public_curve(self.reach)
+
+        def band(level: float) -> float:
+            return self._even_band(noise.half_width(level))
+
+        bias = float(np.abs(lost).max())
+        return of_mean(band, self.setting.rows, size, of, bias=bias)
+
+    def _even_band(self, noise: float) -> float:
+        """Return noise on a curve, times the number of records, if all cells hold as many of them."""
+        return even_error(self.layout(self._stand_in), noise)
+
+    def _public_curve(self, limit: float) -> FloatArray:
+        """Return the curve of public rows, with moves clipped."""
+        layout, effects = self.layout(self._stand_in), self._public_effects
+        sums = np.clip(effects[:, : self.steps], -limit, limit).sum(axis=0)
+        counts = layout.answering @ np.count_nonzero(effects[:, self.steps :], axis=0)
+        cells = layout.level.shape[0]
+        return np.asarray(layout.centred(np.full(cells, 1.0 / cells)) @ (sums / np.maximum(1, counts)))
+
+    @cached_property
+    def _public_effects(self) -> FloatArray:
+        """What every public row would add, not clipped: moves, then counts."""
+        columns = self.model.columns
+        block = Block(0, columns, public_rows(self.setting.schema, columns))
+        whole = replace(self, limit=None).contribution(self._stand_in, "laplace")
+        with foreign_code(self.model.foreign):
+            return np.nan_to_num(whole.compute(block))
 
     @property
     def _stand_in(self) -> FloatArray:

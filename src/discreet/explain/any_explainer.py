@@ -42,6 +42,7 @@ from discreet.parts.aggregate import (
 )
 from discreet.parts.means import noisy_mean
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import of_mean
 from discreet.schema import FloatArray, Schema
 
 Explainer = Callable[[Any], Any]
@@ -124,7 +125,8 @@ class AnyCurvePlan(Plan):
             joint=True,
         )
         release = _CurveRelease(self, grid, Stage("curve", contribution, noise))
-        return Program((release.stage,), release.finish, {"curve": noise.std / self.subsets})
+        error = of_mean(noise.half_width, self.subsets, 2 * half, "the width of the bounds")
+        return Program((release.stage,), release.finish, {"curve": error})
 
     def _grid(self, schema: Schema) -> Grid:
         if self.points is not None:

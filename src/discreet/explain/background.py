@@ -24,21 +24,12 @@ from discreet.mechanisms import Noise, NoiseName
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts.cells import size_stage
-from discreet.parts.means import per_record
 from discreet.parts.pairs import MOST_BINS, lay_out, tree_stages
 from discreet.parts.row_means import draw_mean_rows, half_width, mean_contribution
 from discreet.parts.sums import sum_stage
 from discreet.parts.tree_rows import decode_rows, draw_rows
-from discreet.plans import (
-    Attribution,
-    Plan,
-    Program,
-    Releaser,
-    Result,
-    Setting,
-    Stage,
-    share_out,
-)
+from discreet.plans import Attribution, Plan, Program, Releaser, Result, Setting, Stage, share_out
+from discreet.plans.expected import of_mean
 from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number, Schema
@@ -262,8 +253,8 @@ class BackgroundPlan(Plan):
                 facts=_facts(schema),
             )
 
-        error = per_record({"scaled mean or share": sums.noise.std}, setting.rows)
-        return Program((sums, *counts), finish, error)
+        error = of_mean(sums.noise.half_width, setting.rows, 1.0, "half a column's range")
+        return Program((sums, *counts), finish, {"scaled mean or share": error})
 
 
 def _facts(schema: Schema) -> str:

@@ -21,6 +21,7 @@ from discreet.mechanisms.borda import (
 from discreet.numerics import check_choice, check_whole
 from discreet.parts.aggregate import MOST_SUBSETS, ExplainMany, subsets_contribution
 from discreet.plans import Program, Ranking, Releaser, Setting, Stage
+from discreet.plans.expected import of_choice
 from discreet.schema import FloatArray
 
 _LEVEL = 0.95
@@ -91,9 +92,8 @@ def ballot_program(
         mechanism=mechanism,
     )
     release = _BallotRelease(items, k or len(items), subsets, Stage("ballots", contribution, noise))
-    return Program(
-        (release.stage,), release.finish, {"mean points lost by a wrong choice": release.loss}
-    )
+    lost = of_choice(release.loss, len(items) - 1.0, "the points of a first place")
+    return Program((release.stage,), release.finish, {"mean points lost by a wrong choice": lost})
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,12 @@ from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
 from discreet.explain.pdp_centred import Shape, ShapeNorm
 from discreet.explain.pdp_contributions import curve_contribution, record_curves
-from discreet.explain.shap_clipping import public_rows
+from discreet.explain.shap_clipping import curve_size, public_rows
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel
 from discreet.parts import NoisyMean, noisy_mean, sum_stage
 from discreet.plans import Setting, Stage
+from discreet.plans.expected import Expected, of_mean
 from discreet.schema import FloatArray
 
 CurveForm = Literal["whole", "centred", "auto"]
@@ -53,9 +54,18 @@ class Form:
     shape: Shape | None
 
     @property
+    def spread(self) -> float:
+        """The noise on a point of the summed curve, in units of that on one released number."""
+        return 1.0 if self.shape is None else self.shape.spread
+
+    @property
     def point_std(self) -> float:
         """The noise on a point of the summed curve."""
-        return self.stage.noise.std * (1.0 if self.shape is None else self.shape.spread)
+        return self.stage.noise.std * self.spread
+
+    def half_width(self, level: float) -> float:
+        """Return half the width of the noise band of a point of the summed curve."""
+        return self.stage.noise.half_width(level) * self.spread
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,12 @@ class Question:
             return form.point_std
         lost = 0.0 if form.shape is None else self._bias(form.shape)
         return math.hypot(lost, form.point_std / self.setting.rows)
+
+    def expect(self, form: Form) -> Expected:
+        """Return how far a point will be off, beside the curve of public rows."""
+        size, of = curve_size(self._public_curves.mean(axis=0), 2 * self.half)
+        bias = 0.0 if form.shape is None else self._bias(form.shape)
+        return of_mean(form.half_width, self.setting.rows, size, of, bias=bias)
 
     def mean(
         self, form: Form, noisy: FloatArray, size: float | None, size_noise: Noise | None, level: float

@@ -14,6 +14,7 @@ from discreet.mechanisms import Noise
 from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.parts import NoisyMean, build_histogram, partition
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
+from discreet.plans.expected import Expected
 from discreet.plans.results import Surface
 from discreet.schema import Category, FloatArray
 
@@ -52,11 +53,9 @@ class DependenceRelease:
         return (*(stage for stage in asked if stage is not None), *self.bought.values())
 
     @property
-    def expected_error(self) -> dict[str, float]:
-        """The noise on a value, if the number of records is public."""
-        if self.question.setting.rows is None:
-            return {"curve times number of records": self.form.point_std}
-        return {"curve": self.form.point_std / self.question.setting.rows}
+    def expected_error(self) -> dict[str, Expected]:
+        """How far noise and clipping take a value, beside the curve of public rows."""
+        return {"curve": self.question.expect(self.form)}
 
     def finish(self, releaser: Releaser) -> Curve | Surface:
         """Ask for all stages in one pass over the rows (grids that are bought in one before it)."""

@@ -45,6 +45,14 @@ def ranking_clip(exchange: Exchange, schema: Schema, *, k: int, spread: float) -
     return None if best == 1 else best * most
 
 
+def clip_bias(exchange: Exchange, whole: Exchange, schema: Schema) -> float:
+    """Return how far clipping moves a loss of public rows; zero where these tell nothing of it."""
+    if whole.scorer.name not in _POWERS:
+        return 0.0
+    lost = _public_losses(whole, schema).mean(axis=0) - _public_losses(exchange, schema).mean(axis=0)
+    return float(np.abs(lost).max())
+
+
 def _public_losses(exchange: Exchange, schema: Schema) -> FloatArray:
     """Return exchanged losses of public rows, one column per feature, against their own answers."""
     model = exchange.model

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from discreet.errors import ArgumentError
-from discreet.explain.permutation_clip import ranking_clip
+from discreet.explain.permutation_clip import clip_bias, ranking_clip
 from discreet.explain.permutation_engines import choose_engine
 from discreet.explain.permutation_losses import Draws
 from discreet.explain.permutation_parts import Exchange, ranking_stage, value_noise
@@ -31,11 +31,13 @@ from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.parts import size_stage
 from discreet.plans import Perturbation, Plan, Program, Setting, Stage, share_out
+from discreet.plans.expected import of_mean, of_mean_choice
 
 Sampling = Literal["permutation", "marginal"]
 Wanted = Literal["values", "ranking"]
 
 _SIZE_SHARE, _MARGINAL_SHARE = 0.1, 0.2
+_LOSS = "the greatest loss"
 
 
 class PermutationImportancePlan(Plan):
@@ -111,9 +113,16 @@ class PermutationImportancePlan(Plan):
         difference = value_noise(exchange, setting, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, exchange, shares)
         release = ValueRelease(exchange, marginals, setting.rows, difference, size)
-        unit = "importance" + (" times number of records" if setting.rows is None else "")
-        error = {unit: difference.std / (setting.rows or 1)}
-        return Program(_stages(marginals, difference.stage, size), release.finish, error)
+        error = of_mean(
+            difference.half_width,
+            setting.rows,
+            self._greatest_loss(exchange, setting),
+            _LOSS,
+            bias=self._bias(exchange, setting),
+            together=len(exchange.measured),
+        )
+        stages = _stages(marginals, difference.stage, size)
+        return Program(stages, release.finish, {"importance": error})
 
     def _ranked(
         self,
@@ -136,9 +145,21 @@ class PermutationImportancePlan(Plan):
             stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, exchange, shares)
         release = RankingRelease(exchange, marginals, setting.rows, stage, size)
-        unit = "importance" + (" times number of records" if setting.rows is None else "")
-        errors = {f"{unit} lost by a wrong choice": stage.noise.std / (setting.rows or 1)}
+        lost = of_mean_choice(
+            stage.noise.std, setting.rows, self._greatest_loss(exchange, setting), _LOSS
+        )
+        errors = {"importance lost by a wrong choice": lost}
         return Program(_stages(marginals, stage, size), release.finish, errors)
+
+    def _greatest_loss(self, exchange: Exchange, setting: Setting) -> float:
+        return choose_scorer(exchange.model, setting.schema, self.scoring, None).most
+
+    def _bias(self, exchange: Exchange, setting: Setting) -> float:
+        """Return what a clip that was given changes on public rows."""
+        if self.clip is None or self.clip == "auto":
+            return 0.0
+        whole = choose_scorer(exchange.model, setting.schema, self.scoring, None)
+        return clip_bias(exchange, replace(exchange, scorer=whole), setting.schema)
 
     def _shares(self, setting: Setting) -> dict[str, tuple[float, float]]:
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""

@@ -35,6 +35,7 @@ from discreet.mechanisms.lattice import lattice_step
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import OUTPUT, Expected
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
@@ -104,7 +105,6 @@ class ShapBaselinePlan(Plan):
 
         def finish(releaser: Releaser) -> Attribution:
             noisy = releaser.answer(stage)[0]
-            width = stage.noise.std * math.sqrt(2 * math.log(2 * len(noisy) / (1 - LEVEL)))
             return Attribution(
                 features=model.columns,
                 values=(tuple(noisy.tolist()),),
@@ -117,7 +117,9 @@ class ShapBaselinePlan(Plan):
                 quantity=f"SHAP value at the mean (baseline: {self.method})",
             )
 
-        return Program((stage,), finish, {"attribution": stage.noise.std})
+        width = stage.noise.std * math.sqrt(2 * math.log(2 * engine.features / (1 - LEVEL)))
+        error = Expected(width, engine.model.bounds.width, OUTPUT, joint=True)
+        return Program((stage,), finish, {"attribution": error})
 
     def _gaussian(self, engine: KernelEngine, query: FloatArray, rows: int) -> Stage[Perturbation]:
         def attributions(records: FloatArray) -> FloatArray:

@@ -17,6 +17,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.certificates import Ball, Bounds, Certificate, Relation
+from discreet.data import VectorContribution
+from discreet.data.blocks import Block
+from discreet.data.foreign import foreign_code
 from discreet.numerics import check_choice, check_positive_or_auto
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Schema
@@ -29,6 +32,7 @@ PUBLIC_ROWS = 256
 _ROOM = 1.05
 _LEAST = 1e-2
 _HAIR = 1e-14
+_FLAT = 0.05
 _MIXING_SEED = 20_260_416
 
 
@@ -43,6 +47,14 @@ def public_rows(schema: Schema, columns: tuple[str, ...]) -> FloatArray:
     """Return encoded rows anybody can draw from the schema."""
     places = [schema.position(name) for name in columns]
     return np.ascontiguousarray(schema.draw(PUBLIC_ROWS)[:, places])
+
+
+def curve_size(curve: FloatArray, whole: float) -> tuple[float, str]:
+    """Return a public size of a curve, and its name: its rise on public rows, unless that is flat."""
+    rise = float(np.ptp(curve))
+    if rise >= _FLAT * whole:
+        return rise, "the rise of the curve on public rows"
+    return _FLAT * whole, f"{_FLAT:.0%} of the output's range (public rows have a flatter curve)"
 
 
 def mixed_rows(rows: FloatArray, others: FloatArray) -> FloatArray:
@@ -89,6 +101,14 @@ def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Cer
     shown = Certificate(joined, certificate.size, found, certificate.assumptions)
     # A hair for what shrinking loses in floats.
     return shown.widen(_HAIR * clip).assume(f"a record's vector is clipped to {clip:.4g} ({norm})")
+
+
+def moved_by_clip(whole: VectorContribution, clipped: VectorContribution, schema: Schema) -> float:
+    """Return how far a clip moves a coordinate of the mean of public rows, at most."""
+    block = Block(0, whole.columns, np.asfortranarray(public_rows(schema, whole.columns)))
+    with foreign_code(whole.foreign):
+        lost = np.nan_to_num(whole.compute(block) - clipped.compute(block))
+    return float(np.abs(lost.mean(axis=0)).max())
 
 
 def choose_clip(

@@ -22,6 +22,7 @@ from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.queries import Queries
+from discreet.explain.shap_clipping import moved_by_clip
 from discreet.explain.shap_parts import LEVEL, read_background
 from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine, choose_engine
 from discreet.mechanisms import Noise, NoiseName
@@ -29,6 +30,7 @@ from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole, up
 from discreet.parts import build_histogram, count_stage, noisy_mean, partition, sum_stage
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.schema import Bins, Category, FloatArray
 
 _SUMS_SHARE, _COUNTS_SHARE = 0.75, 0.25
@@ -117,8 +119,28 @@ class ShapDependencePlan(Plan):
             mechanism=self.mechanism,
         )
         release = _DependenceRelease(self.feature, setting, engine.name, cells, sums, counts)
-        unit = "SHAP value times records of a cell"
-        return Program((sums, counts), release.finish, {unit: sums.noise.std})
+        error = self._expect(engine, background, cells, sums, setting)
+        return Program((sums, counts), release.finish, {"SHAP value, records spread evenly": error})
+
+    def _expect(
+        self,
+        engine: Engine,
+        background: FloatArray,
+        cells: dict[str, Bins],
+        sums: Stage[Noise],
+        setting: Setting,
+    ) -> Expected:
+        """Return how far a cell with an even share of the records is off."""
+        bins, bias = cells[self.feature], 0.0
+        if self.clip is not None:
+            whole = dependence_contribution(engine, background, self.feature, bins)
+            assert isinstance(sums.contribution, VectorContribution)
+            bias = len(bins) * moved_by_clip(whole, sums.contribution, setting.schema)
+
+        def band(level: float) -> float:
+            return len(bins) * sums.noise.half_width(0.5 + level / 2)  # counts take the other half
+
+        return of_mean(band, setting.rows, engine.model.bounds.width, OUTPUT, bias=bias)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from discreet.explain.shap_clipping import (
     clip_vectors,
     clipped,
     mixed_rows,
+    moved_by_clip,
     public_rows,
 )
 from discreet.explain.shap_parts import LEVEL, read_background
@@ -31,6 +32,7 @@ from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
 from discreet.parts import noisy_mean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import OUTPUT, of_mean
 from discreet.schema import FloatArray
 
 _VALUES_SHARE, _SIZE_SHARE = 0.9, 0.1
@@ -83,9 +85,8 @@ class ShapImportancePlan(Plan):
         model = self.model.bind(setting.schema)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
         background = self.background.encode(setting.schema, model.columns, check=False)
-        contribution = importance_contribution(
-            engine, background, self._clip(engine, background, setting)
-        )
+        clip = self._clip(engine, background, setting)
+        contribution = importance_contribution(engine, background, clip)
         shares = (_VALUES_SHARE, _SIZE_SHARE) if setting.rows is None else (1.0,)
         epsilons = share_out(self.epsilon, shares)
         values = sum_stage(
@@ -101,12 +102,24 @@ class ShapImportancePlan(Plan):
         if setting.rows is None:
             size = size_stage(model.columns[0], setting, epsilon=epsilons[1])
         release = _ImportanceRelease(engine, setting.rows, values, size)
-        unit = "importance" + (" times number of records" if setting.rows is None else "")
-        return Program(
-            (values,) if size is None else (values, size),
-            release.finish,
-            {unit: values.noise.std / (setting.rows or 1)},
+        error = of_mean(
+            values.noise.half_width,
+            setting.rows,
+            model.bounds.width,
+            OUTPUT,
+            bias=self._bias(engine, background, contribution, setting),
+            together=engine.features,
         )
+        stages = (values,) if size is None else (values, size)
+        return Program(stages, release.finish, {"importance": error})
+
+    def _bias(
+        self, engine: Engine, background: FloatArray, clipped: VectorContribution, setting: Setting
+    ) -> float:
+        """Return what a clip that was given changes on public rows; a chosen one leaves them whole."""
+        if self.clip is None or self.clip == "auto":
+            return 0.0
+        return moved_by_clip(importance_contribution(engine, background), clipped, setting.schema)
 
     def _clip(self, engine: Engine, background: FloatArray, setting: Setting) -> float | None:
         if self.clip != "auto":

@@ -30,6 +30,7 @@ from discreet.explain.shap_clipping import (
     clipped,
     common_clip,
     mixed_rows,
+    moved_by_clip,
     public_rows,
 )
 from discreet.explain.shapley.engines import (
@@ -43,6 +44,7 @@ from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_l
 from discreet.models import BoundModel, Model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Release, Result, Setting
+from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
 from discreet.schema import Column, FloatArray, Number, Schema
 
 Protects = Literal["background", "query"]
@@ -159,6 +161,7 @@ class Question:
             base_values=None,
             rows=setting.rows,
             protects="one record of the table",
+            bias=_bias(engine, rows, clip, contribution, setting.schema),
         )
 
     def _of_sealed(self, engine: Engine, schema: Schema) -> Explained:
@@ -198,7 +201,8 @@ class Question:
 class Explained:
     """A question made ready: what is added up, and what is public around it.
 
-    ``rows`` is what a sum is divided by, None if that is private.
+    ``rows`` is what a sum is divided by, None if that is private; ``bias`` what a clip that is not
+    made for these queries moves attributions of public rows by.
     """
 
     engine: Engine
@@ -210,6 +214,7 @@ class Explained:
     rows: int | None
     protects: str
     relation: Relation | None = None
+    bias: float = 0.0
 
     @property
     def sealed(self) -> bool:
@@ -225,6 +230,11 @@ class Explained:
     def groups(self) -> int:
         """The number of queries."""
         return len(self.centres)
+
+    def expect(self, band: Band) -> Expected:
+        """Return how far noise and clip take all attributions together."""
+        size = self.engine.model.bounds.width
+        return of_mean(band, self.rows, size, OUTPUT, bias=self.bias, together=self.contribution.size)
 
     @property
     def setting_rows(self) -> float:
@@ -309,6 +319,15 @@ def _clips(
         for place, query in enumerate(tried)
     ]
     return found if len(tried) == len(queries) else [common_clip(found)] * len(queries)
+
+
+def _bias(
+    engine: Engine, queries: FloatArray, clip: Clip, clipped: VectorContribution, schema: Schema
+) -> float:
+    if clip is None or clip == "auto":  # one that is chosen leaves public rows whole
+        return 0.0
+    whole = query_contribution(engine, queries, centred=False, clips=[None] * len(queries))
+    return moved_by_clip(whole, clipped, schema)
 
 
 def _near(engine: Engine, query: FloatArray, public: FloatArray) -> FloatArray:

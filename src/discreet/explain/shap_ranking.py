@@ -33,16 +33,8 @@ from discreet.mechanisms.ranking import RANKINGS
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import size_stage, sum_terms
-from discreet.plans import (
-    Diagnosis,
-    ExactSums,
-    Plan,
-    Program,
-    Setting,
-    Stage,
-    Way,
-    share_out,
-)
+from discreet.plans import Diagnosis, ExactSums, Plan, Program, Setting, Stage, Way, share_out
+from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 
 _STATEMENT = "shap-contribution"
 
@@ -100,8 +92,8 @@ class ShapRankingPlan(Plan):
             picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
             size,
         )
-        unit = "attribution" + (" times number of records" if explained.rows is None else "")
-        errors = {f"{unit} lost by a wrong choice": noise.std / explained.setting_rows}
+        lost = of_mean_choice(noise.std, explained.rows, explained.engine.model.bounds.width, OUTPUT)
+        errors = {"attribution lost by a wrong choice": lost}
         return Program(release.stages, release.finish, errors, explained.protects, explained.relation)
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
@@ -191,7 +183,12 @@ class ShapRankingPlan(Plan):
         values = picked_stage(explained, test, len(explained.features), measured)
         assert values is not None
         release = SupportRelease(explained, Stage("support", explained.contribution, test), values)
-        errors = {"distance from the threshold that passes": test.std / explained.rows}
+        width = explained.engine.model.bounds.width
+        errors = {
+            "distance from the threshold that passes": of_choice(
+                test.std / explained.rows, width, OUTPUT
+            )
+        }
         return Program(
             (release.support, values), release.finish, errors, explained.protects, explained.relation
         )

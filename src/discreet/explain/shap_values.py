@@ -82,9 +82,10 @@ class ShapValuesPlan(Plan):
         size = size_stage(explained.features[0], setting, epsilon=epsilons[1]) if private_size else None
         release = _ValuesRelease(explained, values, size, self.base_value)
         stages = (values,) if size is None else (values, size)
-        error = "attribution times number of records" if private_size else "attribution"
-        errors = {error: values.noise.std / explained.setting_rows}
-        return Program(stages, release.finish, errors, explained.protects, explained.relation)
+        error = explained.expect(values.noise.half_width)
+        return Program(
+            stages, release.finish, {"attribution": error}, explained.protects, explained.relation
+        )
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to explain many queries with this plan's budget."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,9 +71,3 @@ def quotient_ends(
     """
     ends = [(sums + a) / (size + b) for a in (-sum_band, sum_band) for b in (-size_band, size_band)]
     return np.min(ends, axis=0), np.max(ends, axis=0)
-
-
-def per_record(stds: Mapping[str, float], rows: int | None) -> dict[str, float]:
-    """Return noise on sums over the number of records, or, where that is private, before dividing."""
-    after = " times number of records" if rows is None else ""
-    return {f"{name}{after}": std / (rows or 1) for name, std in stds.items()}

@@ -25,9 +25,9 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.mechanisms.spanning_tree import Edge, TreeChoice, count_picks, tree_choice
 from discreet.numerics import check_whole
-from discreet.parts.means import per_record
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import EVEN, Expected, of_mean
 from discreet.schema import Bins, FloatArray, Schema
 
 LARGEST_PAIRS = 19_900
@@ -151,12 +151,20 @@ class TreeStages:
         return tuple(stage for stage in (self.margins, self.tree, self.pairs) if stage is not None)
 
     @property
-    def expected_error(self) -> dict[str, float]:
+    def expected_error(self) -> dict[str, Expected]:
         """The noise on the share of a cell of a column, and of a pair."""
-        stds = {"share of a cell of a column": self.margins.noise.std}
-        if self.pairs is not None:
-            stds["share of a cell of a pair"] = self.pairs.noise.std
-        return per_record(stds, self.setting.rows)
+        rows = self.setting.rows
+        sizes = {
+            "column": (self.margins, self.layout.sizes),
+            "pair": (self.pairs, self.layout.pair_sizes),
+        }
+        return {
+            f"share of a cell of a {name}": of_mean(
+                stage.noise.half_width, rows, 1 / float(np.median(cells)), EVEN
+            )
+            for name, (stage, cells) in sizes.items()
+            if stage is not None
+        }
 
     def ask(self, releaser: Releaser) -> NoisyTree:
         """Release the columns' counts, choose the tree by them, release its pairs' counts."""

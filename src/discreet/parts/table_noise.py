@@ -37,6 +37,10 @@ class TableNoise(WrappedNoise):
         """The standard deviation of a released count."""
         return self.noise.std
 
+    def half_width(self, level: float) -> float:
+        """Return h such that a released count is within h of the exact one with probability level."""
+        return self.noise.half_width(level)
+
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the counts at the places with noise."""
         raw_counts = np.asarray(raw_steps)[list(self.places)]

@@ -1,6 +1,7 @@
 """Plans, their results, and releases."""
 
 from discreet.plans.attributions import Attribution, Ranking
+from discreet.plans.expected import Expected
 from discreet.plans.plan import (
     Diagnosis,
     ExactSums,
@@ -21,6 +22,7 @@ __all__ = [
     "Curve",
     "Diagnosis",
     "ExactSums",
+    "Expected",
     "Histogram",
     "Perturbation",
     "Plan",

@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
@@ -22,6 +23,7 @@ from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
 from discreet.errors import AccessDenied, ArgumentError
 from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
+from discreet.plans.expected import Expected
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
@@ -134,14 +136,14 @@ class Program:
 
     ``stages`` are all events that may happen, so that the plan can be priced before a row is read;
     ``finish`` asks the releaser for them, later ones adaptively if it likes, and builds the result.
-    ``expected_error`` names, in the result's own unit, how far noise moves it (one standard
-    deviation). ``protects`` says whose data the guarantee
-    speaks of, and ``relation`` how its neighbours differ, if not as the table's.
+    ``expected_error`` names, in the result's own unit, how far it will be from the exact answer, the
+    one that matters most first. ``protects`` says whose data the guarantee speaks of, and ``relation``
+    how its neighbours differ, if not as the table's.
     """
 
     stages: tuple[Stage[Perturbation], ...]
     finish: Callable[[Releaser], Result]
-    expected_error: Mapping[str, float]
+    expected_error: Mapping[str, Expected]
     protects: str = "one record of the table"
     relation: Relation | None = None
 
@@ -211,6 +213,12 @@ class Plan(ABC):
     def curator_only(self) -> bool:
         """Whether an answer must not be seen by an analyst, as values meant for their owners alone."""
         return False
+
+    def at(self, epsilon: float) -> Plan:
+        """Return the same question with another epsilon."""
+        other = copy(self)
+        other.epsilon = float(epsilon)
+        return other
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Return the ways to answer so many queries like this one with this plan's budget."""

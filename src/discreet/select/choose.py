@@ -21,6 +21,7 @@ from discreet.models.fingerprint import fingerprint
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import of_summed_choice
 from discreet.select.choices import ScoreChoice, build_choice
 from discreet.select.choose_table import ChooseTablePlan, TableChoiceName
 from discreet.select.chooser import CHOICES, ChoiceName, decide
@@ -95,7 +96,9 @@ class ChoosePlan(Plan):
             (drawn,) = releaser.answer(stage)
             return build_choice(self.candidates, drawn, noise.errors, self.mechanism, noise.name, unit)
 
-        return Program((stage,), finish, {f"error {unit}": noise.std})
+        most = "what all records can add"
+        error = of_summed_choice(noise.std, setting.rows, self.bounds.width, most)
+        return Program((stage,), finish, {f"error {unit}": error})
 
 
 def choose(

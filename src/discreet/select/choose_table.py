@@ -12,6 +12,7 @@ from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import fingerprint
 from discreet.numerics import check_choice, check_positive
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import of_summed_choice
 from discreet.select.choices import INVERSE, DistanceChoice, ScoreChoice, build_choice
 from discreet.select.chooser import CHOICES, ON_STABILITY, ChoiceName, decide
 from discreet.select.local_choices import (
@@ -97,7 +98,10 @@ class ChooseTablePlan(Plan):
                 self.candidates, drawn, stage.noise.errors, self.mechanism, stage.noise.name, _UNIT
             )
 
-        return Program((stage,), finish, {f"error {_UNIT}": stage.noise.std})
+        moved = of_summed_choice(
+            stage.noise.std, setting.rows, self.sensitivity, "what all records can move"
+        )
+        return Program((stage,), finish, {f"error {_UNIT}": moved})
 
     def _claim(self, setting: Setting) -> TableClaim:
         columns = self.columns or tuple(setting.schema)

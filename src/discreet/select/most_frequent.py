@@ -13,6 +13,7 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
 from discreet.select.choices import ScoreChoice, build_choice
@@ -79,7 +80,8 @@ class MostFrequentPlan(Plan):
             (drawn,) = releaser.answer(stage)
             return build_choice(column.values, drawn, halves, self.mechanism, noise.name, _UNIT)
 
-        return Program((stage,), finish, {_UNIT: noise.std})
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
 
 
 def most_frequent(

@@ -18,6 +18,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.dampening import PARTS, LocalDampening
 from discreet.numerics import check_choice, check_finite, up
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Number
 from discreet.select.choices import INVERSE, build_choice
@@ -158,7 +159,8 @@ class PercentilePlan(Plan):
             (drawn,) = releaser.answer(stage)
             return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
 
-        return Program((stage,), finish, {_UNIT: noise.std})
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
 
 
 def percentile(

@@ -15,6 +15,7 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.select.chooser import reason
 from discreet.select.order_statistics import nearest, read_percentile
 from discreet.select.percentile import check_column, list_values, value_grid
@@ -86,7 +87,8 @@ class QuantilesPlan(Plan):
                 unit=_UNIT,
             )
 
-        return Program((stage,), finish, {_UNIT: noise.std})
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
 
 
 def quantiles(

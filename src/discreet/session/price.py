@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from discreet.accounting import Accountant, Amount
+from discreet.errors import DiscreetError
 from discreet.numerics import format_units
-from discreet.plans import Way
+from discreet.plans import Expected, Plan, Program, Setting, Way
+from discreet.plans.expected import Usable, least_usable, usable_without_rows
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,12 @@ class Remaining:
 
 @dataclass(frozen=True)
 class PlanPrice:
-    """One plan's share of a price."""
+    """One plan's share of a price: what it costs, how far off it will be, where that is usable."""
 
     plan: str
     cost: Remaining
-    expected_error: Mapping[str, float]
+    expected_error: Mapping[str, Expected]
+    usable: Usable
     stages: tuple[dict[str, Any], ...]
     ways: tuple[Way, ...] = ()
 
@@ -78,8 +82,9 @@ class Price:
     def __str__(self) -> str:
         lines = []
         for line in self.plans:
-            errors = ", ".join(f"{name} ± {error:.3g}" for name, error in line.expected_error.items())
-            lines.append(f"{line.plan}\n  costs {line.cost}; noise: {errors}")
+            lines.append(f"{line.plan}\n  costs {line.cost}")
+            lines += [f"  {error.tell(name)}" for name, error in line.expected_error.items()]
+            lines.append(f"  {line.usable}")
             lines += [f"  {way}" for way in line.ways]
         lines.append(f"together {self.cost}; left {self.remaining}")
         if self.composed_epsilon is not None:
@@ -95,7 +100,8 @@ class Price:
                 {
                     "plan": line.plan,
                     "cost": line.cost.to_json(),
-                    "expected_error": dict(line.expected_error),
+                    "expected_error": {n: e.to_json() for n, e in line.expected_error.items()},
+                    "usable": line.usable.to_json(),
                     "stages": list(line.stages),
                     "ways": [asdict(way) for way in line.ways],
                 }
@@ -106,3 +112,37 @@ class Price:
             "affordable": self.affordable,
             "composed_epsilon": self.composed_epsilon,
         }
+
+
+def find_usable(plan: Plan, program: Program, setting: Setting) -> Usable:
+    """Return from which epsilon, and from how many records on, a plan's errors are usable.
+
+    The plan is made ready again for other epsilons and other public numbers of records: whatever it
+    chooses by them, it chooses anew.
+
+    Guarantees:
+      - Follows from the plan and the public setting alone. [price-free]
+    """
+    errors = program.expected_error
+    if any(error.unknown for error in errors.values()):
+        return usable_without_rows(errors, plan.epsilon)
+    now = max(error.relative() for error in errors.values())
+
+    def with_epsilon(epsilon: float) -> float:
+        return _share(plan.at(float(f"{epsilon:.3g}")), setting)
+
+    def with_rows(rows: float) -> float:
+        return _share(plan, replace(setting, rows=max(1, round(rows))))
+
+    rows = None if setting.rows is None else least_usable(with_rows, setting.rows, now)
+    enough = None if rows is None else math.ceil(rows)
+    return Usable(least_usable(with_epsilon, plan.epsilon, now), enough)
+
+
+def _share(plan: Plan, setting: Setting) -> float:
+    """Return the greatest error beside its size; infinite if the plan would be refused."""
+    try:
+        errors = plan.prepare(setting).expected_error
+    except DiscreetError:
+        return math.inf
+    return max(error.relative() for error in errors.values())

@@ -31,7 +31,7 @@ from discreet.plans import (
 )
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
-from discreet.session.price import PlanPrice, Price, Remaining
+from discreet.session.price import PlanPrice, Price, Remaining, find_usable
 from discreet.session.roles import check_owner, owners_call
 from discreet.session.settling import settle_later, settle_or_keep
 
@@ -176,6 +176,7 @@ class Session:
                     repr(plan),
                     self._as_remaining(self._cost(program)),
                     program.expected_error,
+                    find_usable(plan, program, self._setting),
                     tuple(stage.describe() for stage in program.stages),
                     () if queries is None else plan.ways(self._setting, queries),
                 )

@@ -18,6 +18,7 @@ from discreet.numerics import check_choice, check_positive, check_whole, up
 from discreet.parts.pairs import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.parts.tree_rows import decode_rows, spread_cells
 from discreet.plans import Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number
 from discreet.tables.proposals import Ball, radii_of, resample
@@ -153,7 +154,8 @@ class DeniableRowsPlan(Plan):
             )
 
         first = () if model is None else model.stages
-        return Program((*first, stage), finish, {"plausible seeds asked for": float(test.k)})
+        seeds = of_summed_choice(float(test.k), setting.rows, 1.0, RECORDS)
+        return Program((*first, stage), finish, {"plausible seeds that a row must have": seeds})
 
     def _model(self, layout: PairTables, setting: Setting) -> tuple[TreeStages | None, float, float]:
         """Return the stages of the model, if one is needed, and what is left for the attempts."""

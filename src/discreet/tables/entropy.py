@@ -13,6 +13,7 @@ from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
 from discreet.parts import partition, plain_bins
 from discreet.plans import Plan, Program, Releaser, Setting
+from discreet.plans.expected import GREATEST, Expected
 from discreet.schema import Bins
 from discreet.tables.entropy_counted import counted_route, direct_above_route
 from discreet.tables.entropy_routes import (
@@ -35,6 +36,9 @@ METHODS = ("auto", "direct", "narrowed", "histogram")
 
 _GREATEST_ORDER = 1_000.0
 _NEAREST_TO_ONE = 1e-3
+
+_BAND = 2.12
+"""Standard deviations that hold 95 % of Laplace noise, and more of Gaussian noise."""
 
 
 class MeasurePlan(Plan):
@@ -97,8 +101,17 @@ class MeasurePlan(Plan):
                 compared=compared,
             )
 
-        rows = f" (of {REFERENCE_ROWS:,} records)" if setting.rows is None else ""
-        return Program(route.stages, finish, {f"{self.name}, {self.base}{rows}": route.std / nats})
+        return Program(
+            route.stages, finish, {f"{self.name}, {self.base}": self._expect(route, measure, setting)}
+        )
+
+    def _expect(self, route: Route, measure: Measure, setting: Setting) -> Expected:
+        """Return how far the number is off; with a private n about as one over it."""
+        nats = math.log(2) if self.base == "bits" else 1.0
+        band, size = _BAND * route.std / nats, measure.greatest / nats
+        if setting.rows is None:
+            return Expected(band * REFERENCE_ROWS, size, GREATEST, unknown="noise")
+        return Expected(band, size, GREATEST)
 
     def _routes(self, cells: dict[str, Bins], measure: Measure, setting: Setting) -> list[Route]:
         """Return the route asked for, or all that there are."""

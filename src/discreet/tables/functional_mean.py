@@ -28,6 +28,7 @@ from discreet.numerics import (
 )
 from discreet.parts import quotient_ends, size_stage, sum_stage
 from discreet.plans import Curve, Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import of_mean
 from discreet.schema import FloatArray, Number, Schema
 from discreet.tables.functional_kernels import (
     KERNELS,
@@ -136,11 +137,14 @@ class FunctionalMeanPlan(Plan):
             unsure = None if size is None else size.noise
             return self._curve(question, answers[0], stage.noise, rows, unsure)
 
-        unit = "curve" if setting.rows else "curve times number of records"
-        typical = (
-            stage.noise.std * float(np.linalg.norm(question.to_points)) / math.sqrt(len(self.points))
-        )
-        return Program(stages, finish, {unit: typical / (setting.rows or 1)})
+        typical = stage.noise.std * np.linalg.norm(question.to_points) / math.sqrt(len(self.points))
+        widest = max(n.high - n.low for n in (self._number(setting.schema, c) for c in self.columns))
+
+        def band(level: float) -> float:
+            return float(typical) * _quantile(level)
+
+        error = of_mean(band, setting.rows, widest, "the widest column's range")
+        return Program(stages, finish, {"curve": error})
 
     def _question(self, setting: Setting) -> Question:
         numbers = [self._number(setting.schema, name) for name in self.columns]

@@ -14,6 +14,7 @@ from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
 from discreet.parts import build_histogram, count_stage, partition, plain_bins
 from discreet.plans import Histogram, Plan, Program, Releaser, Setting
+from discreet.plans.expected import EVEN, of_count
 from discreet.tables.consistency import onto_total, whole_counts
 from discreet.tables.range_counts import range_program
 
@@ -72,7 +73,8 @@ class HistogramPlan(Plan):
             noisy = build_histogram(cells, noisy_counts, stage.noise, level=_LEVEL, clip=clip)
             return make_consistent(noisy, setting.rows) if self.consistent else noisy
 
-        return Program((stage,), finish, {"count": stage.noise.std})
+        share = of_count(stage.noise.half_width, setting.rows, EVEN, cells=stage.contribution.size)
+        return Program((stage,), finish, {"count": share})
 
 
 def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:

@@ -16,6 +16,7 @@ from discreet.mechanisms import Noise, NoiseName
 from discreet.parts import count_stage
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.plans.expected import of_count
 from discreet.schema import Bins
 from discreet.tables.range_bands import range_half_width
 from discreet.tables.range_tree import RangeTree, candidate_trees
@@ -66,8 +67,20 @@ def range_program(
         total = None if setting.rows is None else float(setting.rows)
         return _build(column, bins, tree, stage, tree.estimate(noisy_blocks, total), level)
 
-    error = stage.noise.std * math.sqrt(tree.mean_variance())
-    return Program((stage,), finish, {"count of a range": error})
+    def band(level: float) -> float:
+        # Of all ranges of cells the mean one holds a third of them.
+        first, last = len(bins) // 3, max(1, 2 * len(bins) // 3)
+        normal, std = stage.noise.name == "gaussian", stage.noise.std
+        typical = math.sqrt(tree.mean_variance() / (_variance(tree, first, last) or 1.0))
+        half = range_half_width(tree, first, last, block_std=std, normal=normal, level=level)
+        return typical * half
+
+    share = of_count(band, setting.rows, "an even range's share of the records", cells=3)
+    return Program((stage,), finish, {"count of a range": share})
+
+
+def _variance(tree: RangeTree, first: int, last: int) -> float:
+    return float(tree.variance(np.array([first]), np.array([last]))[0])
 
 
 def _index(
@@ -91,7 +104,7 @@ def _build(
     level: float,
 ) -> RangeHistogram:
     normal = stage.noise.name == "gaussian"
-    cell = float(tree.variance(np.array([0]), np.array([1]))[0])
+    cell = _variance(tree, 0, 1)
     half_width = range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=level)
     return RangeHistogram(
         columns=(column,),

@@ -16,11 +16,12 @@ from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.numerics import check_choice, check_whole
 from discreet.parts.quantiles import quantile_stage
 from discreet.plans import Perturbation, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import RECORDS, Expected, of_summed_choice
 from discreet.schema import Category, Number, Schema
 from discreet.trees.budget import budget_shares, fitting_depth
 from discreet.trees.classifier import model_facts
 from discreet.trees.columns import Grid, candidate_splits, replace_cuts, schema_grid
-from discreet.trees.leaves import leaf_stage, node_counts, node_shares
+from discreet.trees.leaves import LEAF_SHARE, expected_share, leaf_stage, node_counts, node_shares
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import CRITERIA, Criterion, CriterionName, check_work
 from discreet.trees.splits import (
@@ -154,12 +155,13 @@ class _TreeProgram:
         return (*self.cuts.values(), *levels, self.leaves(root))
 
     @property
-    def expected_error(self) -> dict[str, float]:
+    def expected_error(self) -> dict[str, Expected]:
         """How far noise moves a choice and a count."""
         leaves = self.leaves(Nodes.start(self.grid))
+        lost = of_summed_choice(self.noises[0].std, self.setting.rows, 1.0, RECORDS)
         return {
-            "records that the first split is below the best": self.noises[0].std,
-            "records in a leaf's count": leaves.noise.std,
+            LEAF_SHARE: expected_share(leaves.noise, self.setting, 2 ** len(self.noises)),
+            "records that the first split is below the best": lost,
         }
 
     def leaves(self, nodes: Nodes) -> Stage[Noise]:

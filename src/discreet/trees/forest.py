@@ -13,6 +13,7 @@ from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.plans import Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import of_summed_choice
 from discreet.randomness import public_generator
 from discreet.trees.classifier import model_facts
 from discreet.trees.columns import Grid, Splits, candidate_splits, schema_grid
@@ -28,7 +29,7 @@ from discreet.trees.forest_growth import (
 )
 from discreet.trees.forest_result import RandomForest
 from discreet.trees.forest_shape import Method, Rows, Shape, check_shape, fit_shape
-from discreet.trees.leaves import node_counts, node_shares
+from discreet.trees.leaves import LEAF_SHARE, expected_share, node_counts, node_shares
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion, CriterionName, check_work
 from discreet.trees.splits import Level, SplitName, SplitNoise, level_stage, split_noise
@@ -187,10 +188,12 @@ class RandomForestPlan(Plan):
             )
 
         stages: tuple[Stage[Perturbation], ...] = (*levels, leaves)
-        error = {"records in a leaf's count": leaves.noise.std}
+        own = shape.trees if not whole else 1
+        errors = {LEAF_SHARE: expected_share(leaves.noise, setting, own * 2**shape.depth, shape.trees)}
         if noises:
-            error["records that a first split is below the best offered"] = noises[0].std
-        return Program(stages, finish, error)
+            lost = of_summed_choice(noises[0].std, setting.rows, 1 / own, "a tree's records")
+            errors["records that a first split is below the best offered"] = lost
+        return Program(stages, finish, errors)
 
 
 def forest_shares(epsilon: float, levels: int) -> list[float]:

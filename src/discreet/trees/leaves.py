@@ -7,6 +7,7 @@ root's towards equal shares. All of it is free: it reads what was released.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,13 +16,30 @@ from numpy.typing import NDArray
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.mechanisms import Noise, NoiseName, count_noise
+from discreet.parts.table_noise import TableNoise
 from discreet.plans import Setting, Stage
+from discreet.plans.expected import Expected, of_mean
 from discreet.schema import FloatArray
 from discreet.trees.nodes import LEAF, Nodes
 from discreet.trees.splits import Assign, reached_leaves
 
 _PRIOR, _CAUTION = 5.0, 4.0
 """Records that the parent's shares are worth where there is no noise, and how much noise is feared."""
+
+
+LEAF_SHARE = "share of a class in an even leaf"
+"""What the price of a tree speaks of."""
+
+
+def expected_share(
+    noise: Noise | TableNoise, setting: Setting, leaves: int, trees: int = 1
+) -> Expected:
+    """Return how far noise moves the share of a class, averaged over trees, in leaves of one size."""
+
+    def band(level: float) -> float:
+        return leaves / math.sqrt(trees) * noise.half_width(level)
+
+    return of_mean(band, setting.rows, 1.0, "a share of one")
 
 
 def leaf_stage(

@@ -21,6 +21,7 @@ from discreet.mechanisms import Noise, RankingNoise, ranking_noise
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import sum_stage
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import GREATEST, Expected, of_choice
 from discreet.value.coreset import Coreset
 from discreet.value.private_design import Audience
 from discreet.value.private_layered import LayeredQuestion, LayeredValues, lay_out
@@ -96,7 +97,8 @@ class LayeredPlan(Plan):
             (noisy_values,) = releaser.answer(stage)
             return self._valuation(asked, stage.noise, noisy_values)
 
-        return Program((stage,), finish, {"value": stage.noise.std}, PROTECTS[self.audience])
+        error = Expected(stage.noise.half_width(_LEVEL), asked.reach, GREATEST)
+        return Program((stage,), finish, {"value": error}, PROTECTS[self.audience])
 
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
         """Return the exact spread of the values beside their noise, for the curator alone."""
@@ -154,7 +156,8 @@ class LayeredPlan(Plan):
                 mechanism=noise.name,
             )
 
-        return Program((stage,), finish, {"loss of value of a pick": noise.std})
+        lost = of_choice(noise.std, asked.reach, GREATEST)
+        return Program((stage,), finish, {"loss of value of a pick": lost})
 
 
 def data_shapley(

@@ -27,6 +27,7 @@ from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, up
 from discreet.parts import sum_stage
 from discreet.plans import Plan, Program, Releaser, Result, Setting
+from discreet.plans.expected import RECORDS, of_count
 from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 from discreet.schema import Category, FloatArray
@@ -186,7 +187,8 @@ class NeighbourPlan(Plan):
                 facts=json.dumps(setting.schema.to_json()),
             )
 
-        return Program((stage,), finish, {"count": stage.noise.std})
+        error = of_count(stage.noise.half_width, setting.rows, RECORDS)
+        return Program((stage,), finish, {"count": error})
 
 
 def owner_values(

@@ -209,7 +209,7 @@ def test_prices_agree_with_the_plan(tiny_schema: Schema) -> None:
     plan = dc.partial_dependence(model, "income", **terms)
     setting = Setting(tiny_schema, "replace-one", 700)
     program = plan.prepare(setting)
-    expected = program.expected_error["curve"]
+    expected = program.stages[0].noise.std / 700
     found = builtin("pdp", features=3, grid=12).price(rows=700, epsilon=0.8).best
     assert found is not None and found.parts[1].std == pytest.approx(expected, rel=1e-6)
 
