@@ -123,7 +123,7 @@ def reserve_large(ledger: Ledger) -> Reservation:
 
 def test_a_full_disk_makes_no_ledger(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
-    with largest_file(0), pytest.raises(LedgerUnavailable, match="space on the disk"):
+    with largest_file(0), pytest.raises(LedgerUnavailable, match="Check the disk"):
         Ledger.open(place)
     assert not (tmp_path / "ledger.db.key").exists()
     with largest_file(100), pytest.raises(LedgerUnavailable, match="Check the disk"):
@@ -207,13 +207,13 @@ def test_switching_to_the_log_waits_for_others(
             "discreet.ledger.connection.time.sleep", lambda _: holder.execute("ROLLBACK")
         )
         # Give up on the driver's own waiting at once, so that the switch is tried twice.
-        monkeypatch.setattr("discreet.ledger.connection._prepare_sqlite", _impatient)
+        monkeypatch.setattr("discreet.ledger.sqlite.prepare", _impatient)
         with sqlite_backend.open() as ledger:
             assert ledger.datasets() == []
         assert sqlite_backend.rows("PRAGMA journal_mode") == [("wal",)]
 
 
-def _impatient(connection: sqlite3.Connection, _record: object) -> None:
+def _impatient(connection: sqlite3.Connection) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA busy_timeout=0")
 

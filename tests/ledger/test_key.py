@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from discreet.errors import ArgumentError, LedgerUnavailable
+from discreet.accounting.amounts import Amount
+from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.ledger.key import KEY_VARIABLE, find_key
-from discreet.ledger.place import find_place
+from discreet.ledger.key import KEY_VARIABLE
 from tests.ledger.backends import Backend, make_terms
 
 
@@ -42,13 +41,23 @@ def test_a_link_to_a_ledger_finds_the_same_key(tmp_path: Path) -> None:
         assert ledger.verify().ok
 
 
-def test_a_lost_key_is_never_replaced(backend: Backend) -> None:
+def test_a_lost_key_is_never_replaced_and_the_ledger_is_read_without_it(backend: Backend) -> None:
     with backend.open() as ledger:
         ledger.register(make_terms())
+        held = ledger.reserve("adult", Amount(5), plan_key="k", note={})
     backend.key.unlink()
-    with pytest.raises(LedgerUnavailable) as caught:
-        backend.open()
-    assert f"is not at {backend.key}. Put the key file back" in str(caught.value)
+    with backend.open() as ledger:
+        assert ledger.datasets() == ["adult"]
+        assert ledger.balance("adult").spent == Amount(5)
+        assert [entry.kind for entry in ledger.history("adult")] == ["register", "reserve"]
+        for act in (
+            lambda: ledger.reserve("adult", Amount(1), plan_key="k", note={}),
+            lambda: ledger.settle(held, version="", body="{}"),
+            lambda: ledger.find_release("adult", version="", plan_key="k"),
+            ledger.verify,
+        ):
+            with pytest.raises(LedgerUnavailable, match=f"is not at {backend.key}. Put the key file"):
+                act()
     assert not backend.key.exists()
 
 
@@ -66,19 +75,18 @@ def test_a_key_that_cannot_be_read_is_explained(sqlite_backend: Backend) -> None
         sqlite_backend.open()
 
 
-def test_a_key_made_by_another_process_meanwhile_is_used(
+def test_a_key_made_by_another_process_meanwhile_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = find_place(tmp_path / "a.db")
-    winner = "ab" * 32
-
     def lose(_source: Path, target: Path) -> None:
-        target.write_text(winner)
+        target.touch(0o600)
+        target.write_text("ab" * 32)
         raise FileExistsError
 
     monkeypatch.setattr("discreet.ledger.key.os.link", lose)
-    assert find_key(place, None, fresh=True).hex() == winner
-    assert os.listdir(tmp_path) == ["a.db.key"]
+    with pytest.raises(LedgerConflict, match="what was spent is not known"):
+        Ledger.open(tmp_path / "a.db")
+    assert (tmp_path / "a.db.key").read_text() == "ab" * 32
 
 
 def test_a_server_needs_to_be_told_the_key(
@@ -103,7 +111,6 @@ def test_an_in_memory_ledger_may_be_given_a_key(tmp_path: Path) -> None:
 
 
 def test_in_memory_ledgers_have_different_keys() -> None:
-    place = find_place(":memory:")
-    first, second = (find_key(place, None, fresh=True) for _ in range(2))
+    first, second = (Ledger.open(":memory:")._chain.key for _ in range(2))
     assert len(first) == 32
     assert first != second

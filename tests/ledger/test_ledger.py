@@ -400,6 +400,7 @@ def test_an_edited_reservation_is_not_settled(ledger: Ledger, backend: Backend) 
 )
 def test_a_forged_release_is_not_handed_out(ledger: Ledger, backend: Backend, edit: str) -> None:
     ledger.settle(reserve(ledger), version="1", body="true")
+    reserve(ledger)
     backend.execute(edit)
     with pytest.raises(LedgerTampered, match="A stored release of dataset 'adult'"):
         for version in ("1", "2"):

@@ -13,6 +13,7 @@ from discreet.ledger import Head, Ledger
 from discreet.ledger import migrations as steps
 from discreet.ledger.chain import Chain
 from discreet.ledger.connection import Connections
+from discreet.ledger.migrations import NEWEST
 from discreet.ledger.place import find_place
 from discreet.ledger.tables import metadata
 from tests.ledger.backends import Backend
@@ -24,6 +25,7 @@ VERSION_1 = Path(__file__).with_name("version_1.sql")
 
 def write_version_1(backend: Backend) -> None:
     text = VERSION_1.read_text()
+    backend.key.touch(0o600)
     backend.key.write_text(text.splitlines()[0].removeprefix("-- key "))
     backend.execute(*re.findall(r"^(?:CREATE|INSERT)[^;]+", text, flags=re.MULTILINE))
 
@@ -53,7 +55,8 @@ def test_eight_processes_upgrade_one_ledger(backend: Backend) -> None:
     write_version_1(backend)
     answers = run_swarm("open", backend)
     assert [answer["problems"] for answer in answers] == [[]] * 8
-    assert backend.rows("SELECT number FROM discreet_migrations ORDER BY number") == [(1,), (2,)]
+    applied = backend.rows("SELECT number FROM discreet_migrations ORDER BY number")
+    assert applied == [(number,) for number in range(1, NEWEST + 1)]
     with backend.open() as ledger:
         check_upgraded(ledger)
 
@@ -80,8 +83,9 @@ def test_an_upgrade_with_the_wrong_key_changes_nothing(backend: Backend) -> None
 
 def test_a_newer_ledger_is_refused(backend: Backend) -> None:
     backend.open().close()
-    backend.execute("INSERT INTO discreet_migrations VALUES (3, 'later')")
-    with pytest.raises(LedgerUnavailable, match="must have format 2 or older, got format 3") as no:
+    backend.execute(f"INSERT INTO discreet_migrations VALUES ({NEWEST + 1}, 'later')")
+    expected = f"must have format {NEWEST} or older, got format {NEWEST + 1}"
+    with pytest.raises(LedgerUnavailable, match=expected) as no:
         backend.open()
     assert "Install a newer discreet." in str(no.value)
 

@@ -310,6 +310,7 @@ def test_with_another_key_verify_says_so_and_nothing_is_written(
 ) -> None:
     held = ledger.reserve("adult", Amount(1), plan_key="k", note={})
     other = tmp_path / "other.key"
+    other.touch(0o600)
     other.write_text("0" * 64)
     with backend.open(key=other) as wrong:
         found = wrong.verify()

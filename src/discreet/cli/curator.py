@@ -10,6 +10,7 @@ import typer
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import DEFAULT_PROJECT, Entry, Project, ProjectOption
 from discreet.errors import ArgumentError
+from discreet.ledger import Ledger
 from discreet.schema import Schema
 from discreet.session import protect
 
@@ -46,24 +47,28 @@ def protect_command(
     relation: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
     accountant: Annotated[str | None, typer.Option(help="basic or zcdp.")] = None,
     version: Annotated[str, typer.Option(help="Your label of the state of the data.")] = "1",
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Begin an empty ledger beside the key of an earlier one.")
+    ] = False,
     project: ProjectOption = DEFAULT_PROJECT,
     json: JsonOption = False,
 ) -> None:
     """Give a table a budget and remember where it is; later commands name it by --dataset."""
     known = Project.load(project)
+    places = [known.relative(str(where)) for where in (data, schema, ledger)]
+    changed = known.with_entry(dataset, Entry(places[0], places[1], places[2], version))
     session = protect(
         data,
         schema,
         dataset=dataset,
-        ledger=ledger,
+        ledger=Ledger.open(ledger, anew=anew),
         epsilon=epsilon,
         delta=delta,
         relation=relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
         accountant=accountant,  # type: ignore[arg-type]
         version=version,
     )
-    places = [known.relative(str(where)) for where in (data, schema, ledger)]
-    known.with_entry(dataset, Entry(places[0], places[1], places[2], version)).save()
+    changed.save()
     if json:
         print_json({"dataset": dataset, "remaining": session.remaining.to_json()})
     else:

@@ -24,6 +24,7 @@ import typer
 
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
+from discreet.ledger.place import find_place
 from discreet.session import Session, protect
 
 DatasetOption = Annotated[
@@ -70,8 +71,17 @@ class Project:
         self.path.write_text(tomlkit.dumps(plain), encoding="utf-8")
 
     def with_entry(self, name: str, entry: Entry) -> Project:
-        """Return the project with one data set added or replaced."""
-        return Project(self.path, {**self.entries, name: entry})
+        """Return the project with one data set added or replaced, or raise if it holds a password."""
+        changed = Project(self.path, {**self.entries, name: entry})
+        for place in (find_place(changed.resolve(kept.ledger)) for kept in changed.entries.values()):
+            if place.has_password:
+                raise ArgumentError(
+                    f"--ledger must be an address without a password, because it is written to"
+                    f" {self.path}, got one with a password for {place.name}. Put the password into"
+                    " ~/.pgpass, the environment (PGPASSWORD) or a service file"
+                    " (postgresql://?service=NAME)."
+                )
+        return changed
 
     def choose(self, dataset: str | None) -> tuple[str, Entry]:
         """Return the named data set, or the only one."""

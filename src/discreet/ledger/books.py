@@ -31,7 +31,8 @@ TERMS_IN_NOTE = ("relation", "accountant", "epsilon", "delta", "schema_digest", 
 _CHANGING = ("spent_loss", "spent_delta", "sequence", "digest", "seal")
 
 # Built once: building a statement takes longer than running it.
-_LOCK_ACCOUNT = select(datasets).where(datasets.c.dataset == bindparam("own")).with_for_update()
+_FIND_ACCOUNT = select(datasets).where(datasets.c.dataset == bindparam("own"))
+_LOCK_ACCOUNT = _FIND_ACCOUNT.with_for_update()
 _ADD_ENTRY = insert(entries)
 _SAVE_TOTALS = (
     update(datasets)
@@ -85,6 +86,12 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
     note = json.dumps({name: account[name] for name in TERMS_IN_NOTE}, sort_keys=True)
     append(connection, chain, account, Draft("register", new_id(), amount=terms.budget, note=note))
     return account
+
+
+def find_row(connection: Connection, dataset: str) -> Row | None:
+    """Return a data set's row of totals, if it is registered."""
+    found = connection.execute(_FIND_ACCOUNT, {"own": dataset}).first()
+    return None if found is None else found._asdict()
 
 
 def lock_account(connection: Connection, chain: Chain, dataset: str) -> Row:

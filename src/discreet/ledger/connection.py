@@ -1,8 +1,7 @@
 """Connections to the ledger's database: durable, exclusive for writers, safe across forks.
 
 SQLite: write-ahead log, ``synchronous=FULL``, and ``BEGIN IMMEDIATE`` for every transaction that
-writes, so that a writer reads totals nobody else can change before it commits. Python's driver
-opens transactions of its own accord; that is switched off and SQLAlchemy's ``begin`` event does it.
+writes, so that a writer reads totals nobody else can change before it commits. Writers come in turn.
 PostgreSQL: writers lock the data set's row (``SELECT ... FOR UPDATE``) and then see what others
 committed (``READ COMMITTED``, whatever the server prefers); readers see one snapshot.
 """
@@ -14,24 +13,25 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import QueuePool, StaticPool
 
 from discreet.errors import LedgerUnavailable
 from discreet.ledger.failures import is_busy, plain_failures
 from discreet.ledger.place import Place
+from discreet.ledger.queue import Queue
+from discreet.ledger.same_file import SameFile
+from discreet.ledger.sqlite import BEGIN, PAGE, sqlite_engine
 
 PATIENCE = 30.0
 """Seconds to wait for another process before giving up."""
 
 _CREATION_LOCK = 0x64697363
 """PostgreSQL advisory lock of those who create: tables, or a data set."""
-
-_BEGIN = "discreet_begin"
 
 _SIGNS_OF_LIFE = {
     "connect_timeout": 10,
@@ -53,10 +53,12 @@ class Connections:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._engine = _make_engine(place)
+        self._engine = _server_engine(place) if place.is_server else sqlite_engine(place, PATIENCE)
+        self._same = None if place.path is None else SameFile(place.path)
+        self._queue: Queue | None = None
         self._reader = self._engine.execution_options(**_reading_options(place))
         self._writer = self._engine.execution_options(**_writing_options(place))
-        self._without_begin = self._engine.execution_options(**{_BEGIN: ""})
+        self._without_begin = self._engine.execution_options(**{BEGIN: ""})
         self._pid = os.getpid()
         # One connection serves all threads of an in-memory ledger, one transaction at a time.
         self._turn: AbstractContextManager[Any] = threading.Lock() if place.is_memory else nullcontext()
@@ -73,8 +75,14 @@ class Connections:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose changes are durable when the block ends, or never happened."""
-        with self._transaction(self._writer) as connection:
+        with self._in_turn(), self._transaction(self._writer) as connection:
+            self._check_journal(connection)
             yield connection
+
+    def queue_at(self, path: Path) -> None:
+        """Let writers wait in turn, at a file that all of them can open."""
+        if self.place.path is not None:
+            self._queue = Queue(path)
 
     def use_write_ahead_log(self) -> None:
         """Switch a new SQLite file to the log that lets readers read while a writer writes."""
@@ -83,6 +91,19 @@ class Connections:
         deadline = time.monotonic() + PATIENCE
         while not self._try_write_ahead_log(deadline):
             time.sleep(0.01)
+
+    def copy_to_memory(self) -> Connections:
+        """Return a copy of a SQLite file that can be changed without changing the file."""
+        copy = Connections(Place(URL.create("sqlite", database=":memory:"), self.place.name))
+        with self.reading() as source, closing(copy._engine.raw_connection()) as target:
+            from_file: Any = source.connection.driver_connection
+            from_file.backup(target.driver_connection)
+        return copy
+
+    def freeze(self) -> None:
+        """Let nothing be written to a copy any more."""
+        with self._without_begin.begin() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=ON")
 
     def put_away(self) -> None:
         """Close idle connections; the next transaction opens new ones."""
@@ -95,8 +116,28 @@ class Connections:
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
         self._check_usable()
+        self._check_file()
         with self._turn, plain_failures(self.place.name), engine.begin() as connection:
+            self._check_file()
+            self._let_go_if_frozen(connection)
             yield connection
+
+    def _in_turn(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._queue is None else self._queue.turn(PATIENCE)
+
+    def _check_file(self) -> None:
+        if self._same is not None:
+            self._same.check()
+
+    def _check_journal(self, connection: Connection) -> None:
+        # A log stays while somebody uses it; who goes on in one that was deleted writes for nobody.
+        if self._same is not None:
+            self._same.check_journal(connection.info.setdefault("journal", self._same.journal()))
+
+    def _let_go_if_frozen(self, connection: Connection) -> None:
+        # Look anew next time: by then somebody may write.
+        if getattr(connection.connection.driver_connection, "frozen", False):
+            connection.detach()
 
     def _check_usable(self) -> None:
         if not self._end.alive:
@@ -118,6 +159,7 @@ class Connections:
         with plain_failures(self.place.name):
             try:
                 with self._without_begin.begin() as connection:
+                    connection.exec_driver_sql(f"PRAGMA page_size={PAGE}")
                     connection.exec_driver_sql("PRAGMA journal_mode=WAL")
             except OperationalError as error:
                 if not is_busy(error) or time.monotonic() > deadline:
@@ -148,26 +190,13 @@ def lock_creation(connection: Connection) -> None:
 def _reading_options(place: Place) -> dict[str, Any]:
     if place.is_server:
         return {"isolation_level": "REPEATABLE READ"}
-    return {_BEGIN: "BEGIN"}
+    return {BEGIN: "BEGIN"}
 
 
 def _writing_options(place: Place) -> dict[str, Any]:
     if place.is_server:
         return {"isolation_level": "READ COMMITTED"}
-    return {_BEGIN: "BEGIN IMMEDIATE"}
-
-
-def _make_engine(place: Place) -> Engine:
-    if place.is_server:
-        return _server_engine(place)
-    arguments: dict[str, Any] = {"check_same_thread": False, "timeout": PATIENCE}
-    pool: dict[str, Any] = {"poolclass": StaticPool}
-    if not place.is_memory:
-        pool = {"poolclass": QueuePool, "max_overflow": -1}
-    engine = create_engine(place.url, connect_args=arguments, hide_parameters=True, **pool)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
+    return {BEGIN: "BEGIN IMMEDIATE"}
 
 
 def _server_engine(place: Place) -> Engine:
@@ -185,19 +214,6 @@ def _server_engine(place: Place) -> Engine:
         ) from error
     event.listen(engine, "connect", _prepare_server)
     return engine
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None
-    # Text that is not UTF-8 was put there by others: verify must see it to report it.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    connection.execute("PRAGMA synchronous=FULL")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    statement = connection.get_execution_options()[_BEGIN]
-    if statement:
-        connection.exec_driver_sql(statement)
 
 
 def _prepare_server(connection: Any, _record: object) -> None:

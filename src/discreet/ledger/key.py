@@ -11,10 +11,13 @@ import contextlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.errors import ArgumentError, LedgerUnavailable
+from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable
 from discreet.ledger.place import Place
+from discreet.ledger.rights import OWNER_ONLY, check_private
 
 KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 """Names the key file of a ledger on a server, when the argument ``key`` does not."""
@@ -22,23 +25,53 @@ KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
 
-def find_key(place: Place, key: str | Path | None, *, fresh: bool) -> bytes:
-    """Return the key of a ledger, making one if the ledger is ``fresh``.
+class KeyMissing(LedgerUnavailable):
+    """There is no key file; what needs no key can still be done."""
+
+
+def find_key(place: Place, key: str | Path | None) -> bytes:
+    """Return the key of a ledger in use.
 
     Guarantees:
-        - A key that is missing for a ledger in use is an error; no new one is made.
+        - A key that is missing is an error; no new one is made.
+        - So is a key that others than its owner may read.
     """
-    if key is None and place.is_memory:
-        return secrets.token_bytes(32)
-    path = _key_file(place, key)
-    try:
-        if fresh and not path.exists():
-            _create_key(path)
+    path = key_file(place, key)
+    with _plain_failures(place, path):
         return _read_key(path)
+
+
+@contextmanager
+def new_key(place: Place, key: str | Path | None, *, anew: bool) -> Iterator[bytes]:
+    """Give the key of a ledger that is made inside the block; a failure there takes it away again.
+
+    Guarantees:
+        - A key that is there already belongs to a ledger that is not: it is used if ``anew``
+          says so and refused otherwise.
+    """
+    path = key_file(place, key)
+    with _plain_failures(place, path):
+        made = _create_key(path)
+        found = _read_key(path)
+    if not (made or anew):
+        raise _orphaned(place, path)
+    try:
+        yield found
+    except BaseException:
+        if made:
+            path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _plain_failures(place: Place, path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
-        raise LedgerUnavailable(
+        raise KeyMissing(
             f"The key of the ledger {place.name} is not at {path}."
             " Put the key file back, or name it (in a folder that exists) with key."
+            " Without it the ledger can be read, not continued or verified."
         ) from None
     except OSError as error:
         raise LedgerUnavailable(
@@ -47,7 +80,17 @@ def find_key(place: Place, key: str | Path | None, *, fresh: bool) -> bytes:
         ) from error
 
 
-def _key_file(place: Place, key: str | Path | None) -> Path:
+def _orphaned(place: Place, path: Path) -> LedgerConflict:
+    return LedgerConflict(
+        f"The ledger {place.name} is empty, but its key {path} exists: what was spent is not known."
+        " Put the ledger back, with its journal. If making it was interrupted before anything was"
+        " released, or if the budget shall begin anew, say so: Ledger.open(..., anew=True), on the"
+        " command line protect --anew."
+    )
+
+
+def key_file(place: Place, key: str | Path | None) -> Path:
+    """Return where the key of a ledger is."""
     named = key if key is not None or not place.is_server else os.environ.get(KEY_VARIABLE)
     if named:
         return Path(named).expanduser().resolve()
@@ -61,6 +104,7 @@ def _key_file(place: Place, key: str | Path | None) -> Path:
 
 def _read_key(path: Path) -> bytes:
     text = path.read_bytes().decode("ascii", "replace").strip()
+    check_private("key", path)
     if not _HEX_KEY.fullmatch(text):
         raise LedgerUnavailable(
             f"The key file {path} must hold 64 hexadecimal digits, got something else."
@@ -69,20 +113,25 @@ def _read_key(path: Path) -> bytes:
     return bytes.fromhex(text)
 
 
-def _create_key(path: Path) -> None:
+def _create_key(path: Path) -> bool:
+    """Make a key unless there is one; say whether it was made."""
+    if path.exists():
+        return False
     scratch = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         _write_durably(scratch, secrets.token_hex(32) + "\n")
-        with contextlib.suppress(FileExistsError):
-            os.link(scratch, path)
+        os.link(scratch, path)
+    except FileExistsError:
+        return False
     finally:
         scratch.unlink(missing_ok=True)
     with contextlib.suppress(PermissionError):  # Windows does not open folders
         _sync_folder(path.parent)
+    return True
 
 
 def _write_durably(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
     with open(descriptor, "w", encoding="ascii") as file:
         file.write(text)
         file.flush()

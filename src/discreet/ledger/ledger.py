@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from discreet.ledger.checks import (
     note_text,
 )
 from discreet.ledger.copies import Copy
+from discreet.ledger.key import KeyMissing
 from discreet.ledger.opening import Books, open_books
 from discreet.ledger.postings import (
     check_same_terms,
@@ -46,7 +48,7 @@ from discreet.ledger.records import (
     Terms,
     Verification,
 )
-from discreet.ledger.refusals import unknown_dataset, wrong_key
+from discreet.ledger.refusals import unknown_dataset
 from discreet.ledger.shares import check_share
 from discreet.ledger.unsettled import Unsettled
 from discreet.ledger.verify import verify_books
@@ -66,10 +68,18 @@ class Ledger:
     def __init__(self, books: Books) -> None:
         self._connections = books.connections
         self._chain = books.chain
-        self._own_key = books.own_key
+        self._witness = books.witness
+        self._refusal = books.refusal
 
     @classmethod
-    def open(cls, where: str | Path, *, key: str | Path | None = None, create: bool = True) -> Ledger:
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        key: str | Path | None = None,
+        create: bool = True,
+        anew: bool = False,
+    ) -> Ledger:
         """Open a ledger, making a new one if there is none.
 
         Args:
@@ -78,8 +88,14 @@ class Ledger:
             key: The key file. A ledger file has it at ``<file>.key``; for a server it is needed
                 here or in the environment variable ``DISCREET_LEDGER_KEY``.
             create: Whether a ledger that does not exist is made.
+            anew: Begin an empty ledger although the key or the journal of an earlier one is there:
+                after a crash while it was made, or to forget what was spent.
+
+        Raises:
+            LedgerConflict: There is a key or a journal, but no ledger; see ``anew``.
+            LedgerUnavailable: It cannot be opened, or others may read its key.
         """
-        return cls(open_books(where, key=key, create=create))
+        return cls(open_books(where, key=key, create=create, anew=anew))
 
     def register(self, terms: Terms) -> Account:
         """Add a data set, or return its account if these are the terms it was registered with.
@@ -90,7 +106,7 @@ class Ledger:
         check_terms(terms)
         account = self.find_account(terms.dataset)
         if account is None:
-            with self._writing() as connection:
+            with self._writing(terms.dataset) as connection:
                 account = post_registration(connection, self._chain, terms)
         check_same_terms(account.terms, terms)
         return account
@@ -105,12 +121,12 @@ class Ledger:
     def find_account(self, dataset: str) -> Account | None:
         """Return the account of a data set, or ``None`` if it was never registered."""
         check_name("dataset", dataset)
-        with self._connections.reading() as connection:
+        with self._reading(dataset) as connection:
             return read_account(connection, dataset)
 
     def datasets(self) -> list[str]:
         """Return the names of all registered data sets, sorted."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             return read_names(connection)
 
     def allot(self, dataset: str, analyst: str, budget: Amount) -> None:
@@ -124,7 +140,7 @@ class Ledger:
         check_name("dataset", dataset)
         check_name("analyst", analyst)
         check_amount("budget", budget)
-        with self._writing() as connection:
+        with self._writing(dataset) as connection:
             post_allotment(connection, self._chain, dataset, analyst, budget)
 
     def reserve(
@@ -160,7 +176,7 @@ class Ledger:
         if analyst is not None:
             check_name("analyst", analyst)
         drafts = [_draft(order, analyst) for order in orders]
-        with self._writing() as connection:
+        with self._writing(dataset) as connection:
             return post_reservations(connection, self._chain, dataset, drafts, analyst)
 
     def settle(self, reservation: Reservation, *, version: str, body: str) -> Head:
@@ -198,7 +214,7 @@ class Ledger:
         return self._settle(kept)
 
     def _settle(self, given: Sequence[Unsettled]) -> list[Head]:
-        with self._writing() as connection:
+        with self._writing(*{one.dataset for one in given}) as connection:
             return [post_settlement(connection, self._chain, one) for one in given]
 
     def find_release(self, dataset: str, *, version: str, plan_key: str) -> StoredRelease | None:
@@ -207,7 +223,7 @@ class Ledger:
         check_label("version", version)
         check_name("plan_key", plan_key)
         self._check_own_key()
-        with self._connections.reading() as connection:
+        with self._reading(dataset) as connection:
             return read_release(connection, self._chain, dataset, version, plan_key)
 
     def check_reader(self, dataset: str, analyst: str | None) -> None:
@@ -221,7 +237,7 @@ class Ledger:
             return
         check_name("analyst", analyst)
         self._check_own_key()
-        with self._connections.reading() as connection:
+        with self._reading(dataset) as connection:
             check_share(connection, self._chain, dataset, analyst)
 
     def balance(self, dataset: str, analyst: str | None = None) -> Balance:
@@ -232,13 +248,13 @@ class Ledger:
         check_name("dataset", dataset)
         if analyst is not None:
             check_name("analyst", analyst)
-        with self._connections.reading() as connection:
+        with self._reading(dataset) as connection:
             return read_balance(connection, dataset, analyst)
 
     def history(self, dataset: str) -> list[Entry]:
         """Return everything that happened to a data set's budget, in order."""
         check_name("dataset", dataset)
-        with self._connections.reading() as connection:
+        with self._reading(dataset) as connection:
             return read_history(connection, dataset)
 
     def verify(
@@ -254,8 +270,12 @@ class Ledger:
         """
         if dataset is not None:
             check_name("dataset", dataset)
+        if isinstance(self._refusal, KeyMissing):
+            raise self._refusal
+        seen = self._witness.heads(dataset)
         with self._connections.reading() as connection:
-            return verify_books(connection, self._chain, dataset, list(heads), list(copies))
+            found = verify_books(connection, self._chain, dataset, list(heads), list(copies))
+            return replace(found, problems=[*found.problems, *self._witness.problems(connection, seen)])
 
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""
@@ -271,14 +291,31 @@ class Ledger:
         return f"Ledger({self._connections.place.name!r})"
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        self._check_own_key()
-        with self._connections.writing() as connection:
+    def _reading(self, *datasets: str) -> Iterator[Connection]:
+        with self._witnessed(self._connections.reading, datasets) as connection:
             yield connection
 
+    @contextmanager
+    def _writing(self, *datasets: str) -> Iterator[Connection]:
+        self._check_own_key()
+        with self._witnessed(self._connections.writing, datasets) as connection:
+            yield connection
+
+    @contextmanager
+    def _witnessed(
+        self, transaction: Callable[[], AbstractContextManager[Connection]], datasets: Sequence[str]
+    ) -> Iterator[Connection]:
+        # Before the transaction begins: what others commit later is not in what it sees.
+        known = [head for dataset in datasets for head in self._witness.heads(dataset)]
+        with transaction() as connection:
+            self._witness.check(connection, known)
+            yield connection
+            newest = self._witness.look(connection, datasets)
+        self._witness.remember(newest)
+
     def _check_own_key(self) -> None:
-        if not self._own_key:
-            raise wrong_key(self._connections.place.name)
+        if self._refusal is not None:
+            raise self._refusal
 
 
 def _unsettled(reservation: Reservation, version: str, body: str) -> Unsettled:

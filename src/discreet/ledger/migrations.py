@@ -8,12 +8,13 @@ because ``tables`` describes the present only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from discreet.errors import LedgerUnavailable
-from discreet.ledger.books import has_own_key
+from discreet.ledger.books import has_own_key, new_id
 from discreet.ledger.chain import Chain
 from discreet.ledger.connection import Connections, lock_creation
 from discreet.ledger.refusals import wrong_key
@@ -114,7 +115,12 @@ def _create_analysts(connection: Connection, chain: Chain) -> None:
         connection.execute(text(_ADD_ANALYST), {**row, "seal": chain.seal("analyst", row)})
 
 
-STEPS: tuple[Step, ...] = (_create_books, _create_analysts)
+def _create_identity(connection: Connection, chain: Chain) -> None:
+    connection.execute(text("CREATE TABLE discreet_identity (id TEXT PRIMARY KEY)"))
+    connection.execute(text("INSERT INTO discreet_identity VALUES (:id)"), {"id": new_id()})
+
+
+STEPS: tuple[Step, ...] = (_create_books, _create_analysts, _create_identity)
 NEWEST = len(STEPS)
 
 
@@ -134,25 +140,48 @@ def check_version(version: int, ledger: str) -> None:
         )
 
 
-def migrate(connections: Connections, chain: Chain, *, newest: int = NEWEST) -> None:
+def create_books(
+    connections: Connections, make_key: Callable[[], AbstractContextManager[bytes]]
+) -> None:
+    """Run the first step with a new key, unless somebody else just did.
+
+    Guarantees:
+        - Whoever sees tables finds their key; whoever finds the key while they are made waits for them.
+    """
+    with connections.writing() as connection:
+        lock_creation(connection)
+        if read_version(connection) == 0:
+            with make_key() as key:
+                _apply(connection, Chain(key), 1)
+
+
+def migrate(
+    connections: Connections, chain: Chain, *, newest: int = NEWEST, any_key: bool = False
+) -> None:
     """Run the steps that are missing; others may do the same at the same time.
+
+    With ``any_key`` the key need not be the ledger's own: for a copy that is only read.
 
     Guarantees:
         - Each step runs once, whoever comes first, and is recorded in its own transaction.
     """
-    while _run_next(connections, chain, newest):
+    while _run_next(connections, chain, newest, any_key):
         pass
 
 
-def _run_next(connections: Connections, chain: Chain, newest: int) -> bool:
+def _run_next(connections: Connections, chain: Chain, newest: int, any_key: bool) -> bool:
     with connections.writing() as connection:
         lock_creation(connection)
         number = read_version(connection) + 1
         if number > newest:
             return False
-        if number > 1 and not has_own_key(connection, chain):
+        if number > 1 and not (any_key or has_own_key(connection, chain)):
             raise wrong_key(connections.place.name)
-        STEPS[number - 1](connection, chain)
-        applied = datetime.now(UTC).isoformat(timespec="seconds")
-        connection.execute(insert(migrations).values(number=number, applied=applied))
+        _apply(connection, chain, number)
     return True
+
+
+def _apply(connection: Connection, chain: Chain, number: int) -> None:
+    STEPS[number - 1](connection, chain)
+    applied = datetime.now(UTC).isoformat(timespec="seconds")
+    connection.execute(insert(migrations).values(number=number, applied=applied))

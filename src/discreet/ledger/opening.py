@@ -2,55 +2,104 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import inspect
 
-from discreet.errors import LedgerUnavailable
+from discreet.errors import LedgerConflict, LedgerError, LedgerUnavailable
 from discreet.ledger.books import has_own_key
 from discreet.ledger.chain import Chain
 from discreet.ledger.connection import Connections
-from discreet.ledger.key import find_key
-from discreet.ledger.migrations import NEWEST, check_version, migrate, read_version
+from discreet.ledger.key import KeyMissing, find_key, key_file, new_key
+from discreet.ledger.migrations import NEWEST, check_version, create_books, migrate, read_version
 from discreet.ledger.place import Place, find_place
+from discreet.ledger.refusals import wrong_key
+from discreet.ledger.rights import create_private, make_private, may_write
+from discreet.ledger.sqlite import has_journal, journal_of
+from discreet.ledger.witness import Witness, read_identity
 
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """An open ledger: its connections, its chain, and whether the key is the ledger's own."""
+    """An open ledger.
+
+    Attributes:
+        connections: The way to its database.
+        chain: What signs and checks, if nothing is refused.
+        witness: What notices that the ledger is no longer the one that was opened.
+        refusal: Why it can be read and no more: the key is lost, or is another ledger's.
+    """
 
     connections: Connections
     chain: Chain
-    own_key: bool
+    witness: Witness
+    refusal: LedgerError | None
 
 
-def open_books(where: str | Path, *, key: str | Path | None, create: bool) -> Books:
+def open_books(where: str | Path, *, key: str | Path | None, create: bool, anew: bool) -> Books:
     """Open or make a ledger.
 
     Guarantees:
         - Of several processes that make the same ledger at once, all get the same one.
         - Nothing is changed in a database that belongs to another program.
+        - No empty ledger is begun beside a key or a journal, unless ``anew`` says so.
     """
     place = find_place(where)
-    _check_file(place, create)
+    if place.path is not None:
+        _check_file(place, place.path, create, anew)
     connections = Connections(place)
     try:
-        return _open_with(connections, key, create)
+        return _open_with(connections, key, create, anew)
     except BaseException:
         connections.close()
         raise
 
 
-def _open_with(connections: Connections, key: str | Path | None, create: bool) -> Books:
+def _open_with(connections: Connections, key: str | Path | None, create: bool, anew: bool) -> Books:
+    place = connections.place
     version = _look(connections, create)
-    # The key comes before the tables: whoever sees tables finds their key.
-    chain = Chain(find_key(connections.place, key, fresh=version == 0))
+    if place.is_memory and key is None:
+        chain, refusal = Chain(secrets.token_bytes(32)), None
+    else:
+        if version == 0:
+            connections.use_write_ahead_log()
+            create_books(connections, lambda: new_key(place, key, anew=anew or place.is_memory))
+        chain, refusal = _find_chain(place, key)
+        connections.queue_at(key_file(place, key))
     if version < NEWEST:
-        connections.use_write_ahead_log()
-        migrate(connections, chain)
+        connections = _bring_up_to_date(connections, chain, refusal)
     with connections.reading() as connection:
-        return Books(connections, chain, has_own_key(connection, chain))
+        if refusal is None and not has_own_key(connection, chain):
+            refusal = wrong_key(place.name)
+        witness = Witness(place.name, chain, read_identity(connection))
+    return Books(connections, chain, witness, refusal)
+
+
+def _find_chain(place: Place, key: str | Path | None) -> tuple[Chain, LedgerError | None]:
+    try:
+        return Chain(find_key(place, key)), None
+    except KeyMissing as missing:
+        return Chain(secrets.token_bytes(32)), missing
+
+
+def _bring_up_to_date(
+    connections: Connections, chain: Chain, refusal: LedgerError | None
+) -> Connections:
+    """Upgrade the tables, or a copy of them where only reading is possible."""
+    path = connections.place.path
+    if path is not None and (refusal is not None or not _is_writable(connections.place, path)):
+        copy = connections.copy_to_memory()
+        migrate(copy, chain, any_key=True)
+        copy.freeze()
+        connections.close()
+        return copy
+    if refusal is not None:
+        raise refusal
+    connections.use_write_ahead_log()
+    migrate(connections, chain)
+    return connections
 
 
 def _look(connections: Connections, create: bool) -> int:
@@ -63,24 +112,42 @@ def _look(connections: Connections, create: bool) -> int:
         raise LedgerUnavailable(
             f"The ledger {place.name} is the database of another program. Choose another file."
         )
-    if version == 0 and not create:
+    if version == 0 and (not create or place.is_read_only):
         raise _no_ledger(place)
     return version
 
 
-def _check_file(place: Place, create: bool) -> None:
-    if place.path is None:
-        return
-    if not place.path.parent.is_dir():
+def _check_file(place: Place, path: Path, create: bool, anew: bool) -> None:
+    if not path.parent.is_dir():
         raise LedgerUnavailable(
-            f"The ledger {place.path} must be in a folder that exists, got {place.path.parent}."
+            f"The ledger {path} must be in a folder that exists, got {path.parent}."
             " Make the folder first."
         )
-    if not create and not place.path.exists():
-        raise _no_ledger(place)
+    # Journal first: another process that makes this ledger writes the file before its journal.
+    if not anew and has_journal(path) and not (path.exists() and path.stat().st_size > 0):
+        raise _only_journal(path)
+    if place.is_read_only or not create:
+        if not path.exists():
+            raise _no_ledger(place)
+    else:
+        create_private(path)
+    if _is_writable(place, path):
+        make_private(path)
+
+
+def _is_writable(place: Place, path: Path) -> bool:
+    return not place.is_read_only and may_write(path)
 
 
 def _no_ledger(place: Place) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"There is no ledger at {place.name}. Check the path, or make one with protect."
+    )
+
+
+def _only_journal(path: Path) -> LedgerConflict:
+    return LedgerConflict(
+        f"The ledger {path} is gone, but its journal {journal_of(path)} exists and holds charges."
+        " Put the ledger back beside it. If the budget shall begin anew, say so:"
+        " Ledger.open(..., anew=True), on the command line protect --anew."
     )

@@ -27,6 +27,21 @@ class Place:
     path: Path | None = None
 
     @property
+    def options(self) -> dict[str, str]:
+        """What an address adds for SQLite, such as mode=ro."""
+        return {name: str(value) for name, value in self.url.query.items() if name != "uri"}
+
+    @property
+    def is_read_only(self) -> bool:
+        """Say whether the address asks for a ledger that is read and never written."""
+        return self.path is not None and self.options.get("mode") == "ro"
+
+    @property
+    def has_password(self) -> bool:
+        """Say whether the address holds a secret of its user."""
+        return bool(self.url.password) or any("password" in name for name in self.url.query)
+
+    @property
     def is_server(self) -> bool:
         """Say whether the ledger is on a PostgreSQL server."""
         return self.url.get_backend_name() == "postgresql"

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, select
 
 from discreet.accounting.amounts import Amount
-from discreet.ledger.books import Row, budget_of, spent_of
+from discreet.ledger.books import Row, budget_of, find_row, spent_of
 from discreet.ledger.chain import Chain, is_release_of
 from discreet.ledger.records import Account, Balance, Entry, Head, StoredRelease, Terms
 from discreet.ledger.refusals import tampered, unknown_dataset
@@ -23,7 +23,7 @@ _FIND_ENTRY = select(entries).where(
 
 def read_account(connection: Connection, dataset: str) -> Account | None:
     """Return a data set's account, if it is registered."""
-    row = _find_row(connection, dataset)
+    row = find_row(connection, dataset)
     return None if row is None else account_from(row)
 
 
@@ -48,7 +48,7 @@ def read_names(connection: Connection) -> list[str]:
 
 def read_balance(connection: Connection, dataset: str, analyst: str | None) -> Balance:
     """Return the balance of a data set, or of an analyst's part in it."""
-    row = _find_row(connection, dataset)
+    row = find_row(connection, dataset)
     if row is None:
         raise unknown_dataset(dataset)
     whole = Balance(budget_of(row), spent_of(row), budget_of(row) - spent_of(row))
@@ -57,7 +57,7 @@ def read_balance(connection: Connection, dataset: str, analyst: str | None) -> B
 
 def read_history(connection: Connection, dataset: str) -> list[Entry]:
     """Return a data set's entries in order."""
-    if _find_row(connection, dataset) is None:
+    if find_row(connection, dataset) is None:
         raise unknown_dataset(dataset)
     query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.sequence)
     rows = [row._asdict() for row in connection.execute(query)]
@@ -89,10 +89,6 @@ def find_entry(connection: Connection, kind: str, reference: str) -> Row | None:
     """Return the entry of this kind with this id, if there is one."""
     row = connection.execute(_FIND_ENTRY, {"kind": kind, "reference": reference}).first()
     return None if row is None else row._asdict()
-
-
-def _find_row(connection: Connection, dataset: str) -> Row | None:
-    return _first(connection, select(datasets).filter_by(dataset=dataset))
 
 
 def _first(connection: Connection, query: Select[Any]) -> Row | None:

@@ -109,4 +109,5 @@ def _check_share(account: Row, share: Row, charge: Amount) -> None:
 def _save_share(connection: Connection, chain: Chain, share: Row) -> None:
     share = {**share, "seal": chain.seal("analyst", share)}
     own = (analysts.c.dataset == share["dataset"]) & (analysts.c.analyst == share["analyst"])
-    connection.execute(update(analysts).where(own).values(**share))
+    changed = {name: value for name, value in share.items() if not analysts.c[name].primary_key}
+    connection.execute(update(analysts).where(own).values(**changed))

@@ -15,6 +15,8 @@ migrations = Table(
 
 keys = Table("discreet_keys", metadata, Column("mark", Text, primary_key=True))
 
+identity = Table("discreet_identity", metadata, Column("id", Text, primary_key=True))
+
 datasets = Table(
     "discreet_datasets",
     metadata,
