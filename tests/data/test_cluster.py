@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import os
 import signal
@@ -322,6 +323,44 @@ def test_a_session_answers_the_same_with_and_without_a_cluster(client: Client) -
     here = open_session(frame).release(asked)
     there = open_session(cut(frame, 4_000), cluster=client).release(asked)
     assert [release.value for release in there] == [release.value for release in here]
+
+
+def make_hostile() -> None:
+    """Turn everything a worker's thread can turn into an error into one."""
+    np.seterr(all="raise")
+    decimal.setcontext(decimal.Context(prec=2, traps=[decimal.Inexact]))
+    warnings.simplefilter("error")
+
+
+def make_plain() -> None:
+    np.seterr(all="warn")
+    decimal.setcontext(decimal.Context())
+    warnings.resetwarnings()
+
+
+def touchy(block: Block) -> FloatArray:
+    warnings.warn("a row", stacklevel=1)
+    third = float(decimal.Decimal("0.123456789") / 3)
+    return (np.exp(-block["income"]) + third)[:, None]
+
+
+@pytest.mark.proves("own-state")
+def test_what_is_set_on_a_worker_decides_nothing(client: Client) -> None:
+    table = PrivateTable(people(ROWS), PEOPLE)
+    summands = [Summand(VectorContribution(("income",), 1, Box(0, 1), 0.0, touchy), STEP)]
+    expected = add_up(table, summands)[0].tolist()
+    names = list(client.scheduler_info()["workers"])
+
+    def everywhere(function: Callable[[], None]) -> None:
+        for name in names:  # as a task, in the thread that will sum blocks
+            client.submit(function, workers=[name], pure=False).result()
+
+    everywhere(make_hostile)
+    try:
+        with np.errstate(all="raise"):
+            assert add_up(table, summands, cluster=Cluster.of(client))[0].tolist() == expected
+    finally:
+        everywhere(make_plain)
 
 
 def test_progress_comes_to_the_number_of_rows(client: Client) -> None:

@@ -18,6 +18,7 @@ from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up, foreign
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.foreign import foreign_code
+from discreet.data.state import calm
 from discreet.schema import FloatArray, Number, Schema
 
 SECRET = "73914"
@@ -33,7 +34,8 @@ def state() -> tuple[Any, ...]:
         warnings.showwarning,
         logging.root.manager.disable,
         sorted((p["filepath"], p["num_threads"]) for p in threadpool_info()),
-        foreign._inside,
+        foreign.silence.inside,
+        calm.inside,
     )
 
 

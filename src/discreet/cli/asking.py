@@ -106,6 +106,9 @@ def release_plan(
     except SettlementFailed as failed:
         keep_answer(failed, Path(".") if out is None else out.parent, json)
         raise
+    except KeyboardInterrupt as interrupt:
+        typer.echo(str(interrupt) or "Interrupted before anything was spent.", err=True)
+        raise typer.Exit(130) from None
     if out is not None:
         release.save(out)
     if plot is not None:

@@ -30,6 +30,7 @@ from discreet.data.contributions import (
 )
 from discreet.data.foreign import foreign_code, pin_thread
 from discreet.data.rows import open_rows
+from discreet.data.state import own_state, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.randomness import IntArray
@@ -64,6 +65,7 @@ def companion_rows(contribution: Contribution, relation: Relation) -> int:
     return rows * math.ceil(getattr(contribution, "gain", 1.0))
 
 
+@own_state()
 def add_up(
     table: PrivateTable,
     summands: Sequence[Summand],
@@ -80,6 +82,7 @@ def add_up(
 
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
+      - Rows are read, and every block is summed, in a state of its own. [own-state]
     """
     totals = [_start(table, summand, progress, kept) for summand in summands]
     growing = [total for total, s in zip(totals, summands, strict=True) if by_blocks(s.contribution)]
@@ -209,7 +212,10 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
     Every contribution sees its own columns in its own order, whatever else is summed beside it.
     """
-    return [_sum_one(block.narrow(s.contribution.columns), s.contribution, s.step) for s in summands]
+    with thread_state():
+        return [
+            _sum_one(block.narrow(s.contribution.columns), s.contribution, s.step) for s in summands
+        ]
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:

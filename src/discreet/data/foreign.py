@@ -1,8 +1,8 @@
 """Run code that is not ours without letting it speak or spread over threads.
 
-Standard streams, warning filters, the logging threshold and the BLAS thread count belong to the
-whole process, so several releases at once share one silence: the first to come begins it, the last
-to leave ends it. OpenMP counts threads per calling thread, so each thread limits its own.
+Standard streams, the logging threshold and the BLAS thread count belong to the whole process, so
+several releases at once share one silence. OpenMP counts threads per calling thread, so each thread
+limits its own. What a model computes in is ``own_state``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ import contextlib
 import logging
 import os
 import sys
-import threading
-import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-_lock = threading.Lock()
-_inside = 0
-_silence = contextlib.ExitStack()
+from discreet.data.state import Shared, own_state
 
 
 @contextlib.contextmanager
@@ -32,12 +28,8 @@ def foreign_code(active: bool = True) -> Iterator[None]:
     if not active:
         yield
         return
-    _enter()
-    try:
-        with _thread_pools().limit(limits=1, user_api="openmp"):
-            yield
-    finally:
-        _leave()
+    with own_state(), silence.entered(), _thread_pools().limit(limits=1, user_api="openmp"):
+        yield
 
 
 def pin_thread() -> None:
@@ -45,33 +37,16 @@ def pin_thread() -> None:
     _thread_pools().limit(limits=1)
 
 
-def _enter() -> None:
-    global _inside
-    with _lock:
-        if _inside == 0:
-            _begin_silence()
-        _inside += 1
+def _be_silent(stack: contextlib.ExitStack) -> None:
+    nowhere = stack.enter_context(open(os.devnull, "w"))  # noqa: SIM115 - the stack closes it
+    stack.enter_context(contextlib.redirect_stdout(nowhere))
+    stack.enter_context(contextlib.redirect_stderr(nowhere))
+    stack.callback(logging.disable, logging.root.manager.disable)
+    logging.disable(sys.maxsize)
+    stack.enter_context(_thread_pools().limit(limits=1, user_api="blas"))
 
 
-def _leave() -> None:
-    global _inside
-    with _lock:
-        _inside -= 1
-        if _inside == 0:
-            _silence.close()
-
-
-def _begin_silence() -> None:
-    with contextlib.ExitStack() as stack:  # undone at once if a step of it fails
-        nowhere = stack.enter_context(open(os.devnull, "w"))
-        stack.enter_context(contextlib.redirect_stdout(nowhere))
-        stack.enter_context(contextlib.redirect_stderr(nowhere))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        stack.callback(logging.disable, logging.root.manager.disable)
-        logging.disable(sys.maxsize)
-        stack.enter_context(_thread_pools().limit(limits=1, user_api="blas"))
-        _silence.push(stack.pop_all())
+silence = Shared(_be_silent)
 
 
 def _thread_pools() -> Any:

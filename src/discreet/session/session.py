@@ -14,6 +14,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
+from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import ArgumentError, CertificateError, ReleaseFailed, SettlementFailed
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
@@ -139,6 +140,7 @@ class Session:
         self._ledger.allot(self.dataset, analyst, budget_amount(accountant, epsilon, delta))
 
     @owners_call("Its facts are exact.")
+    @own_state()
     def diagnose(self, plan: Plan) -> Diagnosis:
         """Return exact facts about a plan on this table: for the curator, never for an analyst.
 
@@ -153,6 +155,7 @@ class Session:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
         return add_up(self._table, summands, workers=self._workers, cluster=self._cluster)
 
+    @own_state()
     def price(self, plans: Plan | Sequence[Plan], *, queries: int | None = None) -> Price:
         """Return what plans would cost and how large their noise would be; costs nothing.
 
@@ -192,16 +195,22 @@ class Session:
     def release(self, plans: Plan, *, fresh: bool = False) -> Release: ...
     @overload
     def release(self, plans: Sequence[Plan], *, fresh: bool = False) -> list[Release]: ...
+    @own_state()
     def release(self, plans: Plan | Sequence[Plan], *, fresh: bool = False) -> Release | list[Release]:
         """Answer one plan, or several under one reservation: all of them or none.
 
         A plan that was answered before on the same declared version of the data set is returned
         as it was, at no cost, unless ``fresh`` asks for new noise.
 
+        Guarantees:
+          - What the caller has set (NumPy's error state, a decimal context, warning filters) decides
+            nothing about it. [own-state]
+
         Raises:
           BudgetExhausted: if it costs more than is left; nothing is spent.
           SettlementFailed: if the ledger cannot store the answer within a minute. It holds the answer;
             the charge stays, and ``settle`` stores it later.
+          KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
         asked = _as_list(plans)
         self._check_reader(asked)  # what is stored already must not reach a wrong reader either
@@ -264,33 +273,39 @@ class Session:
             self._cluster.check([contribution for contribution in asked if by_blocks(contribution)])
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
-        kept = KeptRows() if len(program.stages) > 1 else None
-        releaser = _Releaser(self, Filter(reservation.charge), kept)
-        value = self._finish(plan, program, releaser)
-        if value is None:
-            raise ReleaseFailed(
-                f"The release failed after its reservation {reservation.id}, which stays spent. "
-                "The cause is not shown because it could reveal a row; report the plan you asked."
-            )
+        asked: list[Stage[Perturbation]] = []
+        value = self._finish(plan, program, reservation, asked)
+        if isinstance(value, type):  # raised here, where no frame holds a row
+            raise _failure(value, reservation)
         return Release(
             value=value,
-            guarantee=self._guarantee(plan, program, releaser.asked),
+            guarantee=self._guarantee(plan, program, asked),
             plan=plan.describe(),
-            stages=tuple(stage.describe() for stage in releaser.asked),
+            stages=tuple(stage.describe() for stage in asked),
             dataset=self.dataset,
             version=self.version,
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _finish(self, plan: Plan, program: Program, releaser: _Releaser) -> Result | None:
-        """Return the result, or None for any failure: its text and its frames could hold a row."""
+    def _finish(
+        self,
+        plan: Plan,
+        program: Program,
+        reservation: Reservation,
+        asked: list[Stage[Perturbation]],
+    ) -> Result | type[KeyboardInterrupt | ReleaseFailed]:
+        """Return the result, or what to raise: the text and the frames of an error could hold a row."""
+        kept = KeptRows() if len(program.stages) > 1 else None
+        releaser = _Releaser(self, Filter(reservation.charge), kept, asked=asked)
         title = plan.kind.replace("_", " ")
         try:
             with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
                 return program.finish(releaser)
-        except (Exception, SystemExit):  # whatever it was
-            return None
+        except KeyboardInterrupt:
+            return KeyboardInterrupt
+        except BaseException:  # whatever it was
+            return ReleaseFailed
 
     def _guarantee(
         self, plan: Plan, program: Program, asked: Sequence[Stage[Perturbation]]
@@ -364,6 +379,19 @@ class _Releaser:
         )
         for stage, raw in zip(stages, raw_sums, strict=True):
             self.sums[_place(stage)] = (stage, raw)
+
+
+def _failure(
+    kind: type[KeyboardInterrupt | ReleaseFailed], reservation: Reservation
+) -> KeyboardInterrupt | ReleaseFailed:
+    """Return the error of a release that ended after its reservation, in words that are public."""
+    spent = f"after its reservation {reservation.id}, which stays spent."
+    if kind is KeyboardInterrupt:
+        return KeyboardInterrupt(f"The release was interrupted {spent} Nothing was released.")
+    return ReleaseFailed(
+        f"The release failed {spent} "
+        "The cause is not shown because it could reveal a row; report the plan you asked."
+    )
 
 
 def _place(stage: Stage[Perturbation]) -> tuple[int, float]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import ArgumentError, ModelError
 from discreet.randomness import IntArray
@@ -113,7 +114,7 @@ def _results(
 
 
 def _run(game: Game, chains: Chains, first: int, after: int) -> tuple[int, int, FloatArray]:
-    with _thread_pools(len(sys.modules)).limit(limits=1):
+    with _thread_pools(len(sys.modules)).limit(limits=1), own_state():
         return first, after, game.evaluate(chains)
 
 
