@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.ledger [--quick]``: a *charge* is one ``reserve`` and one ``settle``, both
 durable. A young ledger (100 charges) and an old one (10,000) are charged in turn, so that whatever
-else the machine does meets both alike; their ratio is the figure that matters.
+else the machine does meets both alike; their ratio is the figure that matters. Then many processes
+write at once beside a long reader (``ledger_storm``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import psycopg
 from rich.progress import track
 
 from benchmarks.harness import print_table, save_results
+from benchmarks.ledger_storm import storm_row
 from discreet.accounting.amounts import Amount
 from discreet.ledger import Ledger, Terms
 from tests.ledger.server import find_binaries, running_server
@@ -90,13 +92,14 @@ def server_rows(samples: int) -> Iterator[dict[str, Any]]:
         return
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home = stack.enter_context(running_server(binaries, durable=True))
-        key = Path(folder, "key")
         ledgers = []
         for name in ("young", "old"):
             address = "postgresql://postgres@/{}?host=" + home
             with psycopg.connect(address.format("postgres"), autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE {name}")
-            ledgers.append(stack.enter_context(Ledger.open(address.format(name), key=key)))
+            ledgers.append(
+                stack.enter_context(Ledger.open(address.format(name), key=Path(folder, f"{name}.key")))
+            )
         yield measure_backend("postgresql", *ledgers, samples)
 
 
@@ -109,8 +112,11 @@ def main() -> None:
     if not quick:
         rows += server_rows(1000)
     summary = {f"{row['backend']}_{name}": row[name] for row in rows for name in list(row)[1:]}
+    storm = storm_row()
+    summary |= {f"storm_{name}": storm[name] for name in list(storm)[1:]}
     print_table("A durable charge: reserve + settle", rows)
-    print(f"written to {save_results('ledger', rows, summary)}")
+    print_table("Many writers at once on one SQLite ledger", [storm])
+    print(f"written to {save_results('ledger', [*rows, storm], summary)}")
 
 
 if __name__ == "__main__":

@@ -85,6 +85,13 @@ def spend_sevens(where: str, key: str) -> int:
     return accepted
 
 
+def spend_in_turn(where: str, key: str) -> list[int]:
+    """Charge forty times; return the places of these charges among those of all processes."""
+    with Ledger.open(where, key=key) as ledger:
+        held = [ledger.reserve("adult", Amount(1), plan_key="k", note={}) for _ in range(40)]
+    return [reservation.head.sequence for reservation in held]
+
+
 def crash(where: str, key: str, rounds: str) -> int:
     """Kill processes at random points between reserve and settle; return how many steps they made."""
     choose = random.Random(int(rounds))
@@ -155,6 +162,7 @@ def main(job: str, where: str, key: str, *rest: str) -> Any:
         "open": open_and_register,
         "spend_all": spend_all,
         "spend_sevens": spend_sevens,
+        "spend_in_turn": spend_in_turn,
     }
     if job in alone:
         return alone[job](where, key, *rest)
