@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.ledger.place import find_place
+from tests.ledger.backends import Backend, make_terms
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,18 @@ def test_other_places_are_refused_without_repeating_a_password(where: Any) -> No
     with pytest.raises(ArgumentError, match="where must be a file path, ':memory:' or") as caught:
         find_place(where)
     assert "secret" not in str(caught.value)
+
+
+def test_a_service_file_names_the_server(
+    server_backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = find_place(server_backend.where).url
+    service = tmp_path / "services"
+    service.write_text(
+        f"[privacy]\nhost={address.query['host']}\ndbname={address.database}\nuser={address.username}\n"
+    )
+    monkeypatch.setenv("PGSERVICEFILE", str(service))
+    with Ledger.open("postgresql://?service=privacy", key=server_backend.key) as ledger:
+        ledger.register(make_terms())
+    with server_backend.open() as ledger:
+        assert ledger.datasets() == ["adult"]

@@ -118,7 +118,7 @@ def test_without_a_file_or_locks_everybody_may_go(place: Path, monkeypatch: pyte
 def test_nobody_starves(sqlite_backend: Backend) -> None:
     """When the first of eight is done with its charges, the last has at least a third of its own.
 
-    SQLite's own waiting lets whoever just wrote come back first: the last had a tenth.
+    SQLite's own waiting lets whoever just wrote come back first: half of them had none.
     """
     with sqlite_backend.open() as ledger:
         ledger.register(make_terms())
