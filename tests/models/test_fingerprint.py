@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import copy
+import enum
+import functools
 import io
 import pickle
 import subprocess
@@ -15,8 +17,12 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+import scipy.special
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -94,6 +100,19 @@ class Holder(BaseEstimator):  # type: ignore[misc]
         self.held = held
 
 
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+class Marked(list[Any]):
+    """A list that holds more than its items."""
+
+    def __init__(self, items: Any, mark: str = "") -> None:
+        super().__init__(items)
+        self.mark = mark
+
+
 def shared(part: Any) -> list[Any]:
     return [part, part]
 
@@ -111,6 +130,7 @@ HELD: list[Any] = [
     {1, 2},
     {"a": 1, "b": 2},
     {"a": 2, "b": 1},
+    {"b": 2, "a": 1},
     collections.OrderedDict(a=1),
     np.array([1.0]),
     np.array([[1.0]]),
@@ -129,6 +149,22 @@ HELD: list[Any] = [
     shared([1, 2]),
     range(3),
     slice(1),
+    {"a": 1}.get,
+    {"a": 2}.get,
+    np.eye(2).dot,
+    np.ones((2, 2)).dot,
+    "a".join,
+    "b".join,
+    copy.deepcopy,
+    functools.partial(np.clip, a_min=0),
+    functools.partial(np.clip, a_min=1),
+    np.vectorize({"a": 1}.get),
+    np.vectorize({"a": 2}.get),
+    scipy.special.expit,
+    Level.LOW,
+    Level.HIGH,
+    Marked([1]),
+    Marked([1], "a"),
 ]
 
 
@@ -141,7 +177,10 @@ def test_whatever_is_held_is_told_apart_and_found_again() -> None:
 
 def test_what_is_equal_does_not_depend_on_who_shares_it() -> None:
     assert fingerprint(Holder(shared([1, 2])), None) == fingerprint(Holder([[1, 2], [1, 2]]), None)
-    assert fingerprint(Holder({"a": 1, "b": 2}), None) == fingerprint(Holder({"b": 2, "a": 1}), None)
+    one, other = Holder(), Holder()
+    one.first, one.then = 1, 2
+    other.then, other.first = 2, 1
+    assert fingerprint(one, None) == fingerprint(other, None), "attributes have no order"
     array = np.arange(6.0).reshape(2, 3)
     assert fingerprint(Holder(array), None) == fingerprint(Holder(np.asfortranarray(array)), None)
 
@@ -153,6 +192,27 @@ def test_bytes_between_numbers_do_not_count() -> None:
         array["x"], array["y"] = 1, 2.0
     assert first.tobytes() != second.tobytes()
     assert fingerprint(Holder(first), None) == fingerprint(Holder(second), None)
+
+
+class Named(np.ndarray[Any, Any]):
+    """An array whose own pickling leaves its name out."""
+
+    name: str
+
+
+class Forgetful:
+    """Keeps something from its pickle that may decide its answers."""
+
+    def __init__(self) -> None:
+        self.seen, self.hidden = 1, 2
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"seen": self.seen}
+
+
+def made(value: float) -> type:
+    """Return a class whose name leads nowhere, like those of a factory."""
+    return type("Made", (), {"__module__": __name__, "value": value})
 
 
 def a_circle() -> list[Any]:
@@ -167,10 +227,15 @@ def test_what_has_no_name_is_equal_to_nothing() -> None:
 
     scripts_own = type("Mine", (), {"__module__": "__main__"})
     generator = (i for i in range(3))
-    for held in (lambda rows: rows, local, a_circle(), scripts_own, generator, open):
+    wrapped = functools.wraps(double)(lambda rows: rows)
+    masked, attributed = np.ma.array([1.0], mask=[True]), np.zeros(2).view(Named)
+    attributed.name = "a"
+    nameless = (lambda rows: rows, local, a_circle(), scripts_own, generator, wrapped, made(0.5))
+    foreign = (np.frompyfunc(double, 1, 1), masked, attributed, Forgetful(), open)
+    for held in (*nameless, *foreign):
         model = Holder(held)
         same = fingerprint(model, None) == fingerprint(model, None)
-        assert same is (held is open)
+        assert same is (held is open), held
     pipeline = make_pipeline(FunctionTransformer(lambda rows: rows), LogisticRegression())
     fit(pipeline, numbers_only(named=False), training()[1])
     assert Model(pipeline).fingerprint != Model(pipeline).fingerprint
@@ -186,3 +251,31 @@ def test_functions_are_never_equal_unless_named() -> None:
     named = Model(double, name="mine", **options)
     assert named.fingerprint == Model(len, name="mine", **options).fingerprint == "name:mine"
     assert fingerprint(fitted("logistic"), "mine") == "name:mine"
+
+
+def test_neighbours_and_votes_are_known_again_after_they_were_asked() -> None:
+    """Their trees count queries, a vote keeps notes that pickle drops: each ask was charged anew."""
+    rows, labels = numbers_only(named=False), training()[1]
+    votes = [("a", LogisticRegression()), ("b", GaussianNB())]
+    for build in (
+        lambda: KNeighborsClassifier(algorithm="kd_tree"),
+        lambda: KNeighborsClassifier(algorithm="ball_tree"),
+        lambda: VotingClassifier(votes, voting="soft"),
+    ):
+        model = fit(build(), rows, labels)
+        known = Model(model).fingerprint
+        model.predict_proba(rows)
+        assert known.startswith("hash:")
+        assert Model(model).fingerprint == known == Model(WAYS["pickle"](model)).fingerprint
+        assert Model(fit(build(), rows, 1 - labels)).fingerprint != known
+
+
+def test_functions_that_differ_by_what_they_are_bound_to_differ() -> None:
+    """A method of a dictionary, or of an array, was known by its name alone."""
+    rows, labels = numbers_only(named=False), training()[1]
+    marks = {}
+    for scale in (1.0, 2.0):
+        pipeline = make_pipeline(FunctionTransformer((scale * np.eye(2)).dot), LogisticRegression())
+        pipeline[-1].fit(rows, labels)
+        marks[scale] = fingerprint(pipeline, None)
+    assert len({*marks.values()}) == 2 and all(mark.startswith("hash:") for mark in marks.values())

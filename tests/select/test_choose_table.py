@@ -285,4 +285,4 @@ def test_plans_say_what_was_claimed() -> None:
     same = choose(made["utility"], VALUES, sensitivity=3.0, name="median", epsilon=1.0)
     other = choose(made["utility"], VALUES, sensitivity=2.0, name="median", epsilon=1.0)
     assert plan.key == same.key != other.key
-    assert plan.arguments()["sensitivity"] == 3.0 and plan.arguments()["distance"] is False
+    assert plan.arguments()["sensitivity"] == 3.0 and plan.arguments()["distance"] is None

@@ -53,10 +53,15 @@ def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterat
     read = names or (next(iter(schema)),)  # rows without columns still have to be counted
     wanted = [*read, *([id_name] if id_name else [])]
     pending: list[_Piece] = []
-    start = waiting = 0
+    start = waiting = seen = 0
     for chunk in table.unseal().chunks(wanted):
         encoded = [schema[name].encode(chunk[name]) for name in read]
-        pending.append((encoded, _texts(chunk[id_name]) if id_name else None))
+        ids = _texts(chunk[id_name]) if id_name else None
+        places = table.places_between(seen, seen + len(encoded[0]))
+        seen += len(encoded[0])
+        if places is not None:
+            encoded, ids = [column[places] for column in encoded], None if ids is None else ids[places]
+        pending.append((encoded, ids))
         waiting += len(encoded[0])
         while waiting >= BLOCK_ROWS:
             values, ids = _take(pending, len(names), BLOCK_ROWS)

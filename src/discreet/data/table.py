@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
+
+import numpy as np
 
 from discreet.certificates import Relation, check_relation
 from discreet.data.sources import Source, open_source
-from discreet.errors import AccessDenied, DataRefused, SchemaError
+from discreet.errors import AccessDenied, ArgumentError, DataRefused, SchemaError
+from discreet.randomness import IntArray
 from discreet.schema import Schema
 
 ROWS_CAP = 2**24
@@ -22,7 +26,7 @@ class PrivateTable:
         rows alone; a file must besides be readable as what its name says.
     """
 
-    __slots__ = ("__rows", "__source", "schema")
+    __slots__ = ("__places", "__rows", "__source", "schema")
 
     def __init__(self, data: Any, schema: Schema, relation: Relation = "replace-one") -> None:
         check_relation(relation)
@@ -37,6 +41,35 @@ class PrivateTable:
         _check_count(self.__rows, relation)
         self.schema = schema
         self.__source = source
+        self.__places: IntArray | None = None
+
+    def at(self, places: Sequence[int]) -> PrivateTable:
+        """Return a table of the rows at public places, in the order of this one.
+
+        Guarantees:
+          - No row is in it twice, so that one record is one row of it. [given-rows]
+        """
+        wanted = np.asarray(places)
+        usable = wanted.ndim == 1 and wanted.dtype.kind in "iu" and len(wanted) > 0
+        if not usable or wanted.min() < 0 or wanted.max() >= self.__rows:
+            raise ArgumentError(
+                f"rows must be places from 0 to {self.__rows - 1}, got {_brief(places)}."
+            )
+        if len(np.unique(wanted)) < len(wanted):
+            raise ArgumentError(
+                "rows must be different places, got one twice: a record would count twice."
+            )
+        part = object.__new__(PrivateTable)
+        part.schema, part.__source = self.schema, self.__source
+        part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
+        return part
+
+    def places_between(self, first: int, last: int) -> IntArray | None:
+        """Return which rows of its source between two places are in it; None for all."""
+        if self.__places is None:
+            return None
+        start, stop = np.searchsorted(self.__places, [first, last])
+        return self.__places[start:stop] - first
 
     def unseal(self) -> Source:
         """Return the source, for ``data.rows`` alone."""
@@ -102,6 +135,11 @@ def _check_count(count: int, relation: Relation) -> None:
             "Use relation='replace-one' or split the table by a public rule.",
             rule="too many rows",
         )
+
+
+def _brief(places: object) -> str:
+    text = repr(places)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _refuse() -> NoReturn:

@@ -25,6 +25,7 @@ from discreet.certificates import Guarantee
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.estimators.facts import FROM_DATA, build_schema, schema_from_data
+from discreet.estimators.fits import FitPlan
 from discreet.estimators.frames import column_names, columns_of, is_frame, make_table
 from discreet.models import Model
 from discreet.plans import Plan, Release
@@ -59,16 +60,27 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plan(self, target: str, features: tuple[str, ...]) -> Plan:
         """Return the question that trains the model."""
 
-    def fit(self, X: Any = None, y: Any = None) -> PrivateClassifier:
+    def fit(self, X: Any = None, y: Any = None, *, rows: Any = None) -> PrivateClassifier:
         """Train on rows and their classes; costs epsilon.
 
-        Bound to a session, X and y may be left out: then its own table is trained on.
+        Args:
+          X: the features. Bound to a session it may be left out: its own table is trained on.
+          y: the classes.
+          rows: for an estimator bound to a session, in place of X and y: train on the rows at these
+            places of the session's table, counted from 0, none twice. They must be chosen without
+            looking at values, as plain folds are.
 
         Guarantees:
           - Bounds, categories and classes are those given; no error depends on a row, except with
             ``bounds="data"``.
+          - On rows of a session's own table, one record is one row. What X is made of cannot be
+            checked: the guarantee of ``fit(X, y)`` says what it assumes of it. [given-rows]
         """
-        release = self._fit_session() if X is None and self.session is not None else self._fit(X, y)
+        if rows is not None:
+            release = self._fit_places(X, y, rows)
+        else:
+            own = X is None and self.session is not None
+            release = self._fit_session() if own else self._fit(X, y)
         released: Any = release.value
         self.release_, self.released_ = release, released
         self.guarantee_ = self._stamped(release.guarantee)
@@ -117,21 +129,40 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _fit_session(self) -> Release:
+        assert self.session is not None
+        return self.session.release(self._own_plan(self.session), fresh=True)
+
+    def _fit_places(self, X: Any, y: Any, rows: Any) -> Release:
         session = self.session
-        assert session is not None
+        if session is None or X is not None or y is not None:
+            raise ArgumentError(
+                "rows must be places of a session's own table, got them without a session or beside X "
+                "and y. Give session=..., and leave X and y out."
+            )
+        if session._account.terms.relation != "replace-one":
+            raise ArgumentError(
+                "rows must be left out under add-remove, got some: a place means nothing where "
+                "records come and go. Train on the whole table."
+            )
+        table = session._table.at(rows)
+        plan = FitPlan(self._own_plan(session), tuple(sorted(int(place) for place in rows)))
+        return _beside(session, table).release(plan, fresh=True)
+
+    def _own_plan(self, session: Session) -> Plan:
         target = self._target(session.schema)
         self.feature_names_in_ = np.array(session.schema.features, dtype=object)
         self.n_features_in_ = len(session.schema.features)
-        return session.release(self._plan(target, session.schema.features), fresh=True)
+        return self._plan(target, session.schema.features)
 
     def _fit(self, X: Any, y: Any) -> Release:
         rows, labels = self._read(X, reset=True), self._labels(X, y)
         schema = self._facts(rows, labels)
         target = self._target(schema)
         table, features = make_table(rows, labels, schema)
-        plan = self._plan(target, features)
+        plan = FitPlan(self._plan(target, features), None)
         if self.session is not None:
-            return _beside(self.session, table).release(plan, fresh=True)
+            sealed = PrivateTable(table, schema, self.session._account.terms.relation)
+            return _beside(self.session, sealed).release(plan, fresh=True)
         own = protect(
             table,
             schema,
@@ -202,15 +233,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _stamped(self, guarantee: Guarantee) -> Guarantee:
         if not self._reads_data:
             return guarantee
-        told = ("bounds, categories and classes were read from the data",)
+        told = ("bounds, categories and classes were read from the data", *guarantee.assumptions)
         return replace(guarantee, certified=False, simulation=True, assumptions=told)
 
 
-def _beside(session: Session, table: Any) -> Session:
+def _beside(session: Session, table: PrivateTable) -> Session:
     """Return a session over other rows of the same data set: it charges the same budget."""
-    sealed = PrivateTable(table, session.schema, session._account.terms.relation)
     return Session(
-        sealed,
+        table,
         session._ledger,
         session._account,
         version=session.version,

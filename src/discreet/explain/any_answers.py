@@ -5,7 +5,7 @@ Reading an answer gives a vector or None, or raises; it looks at nothing but the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,24 @@ import numpy as np
 from discreet.arguments import as_list, as_names, shown
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
-from discreet.models.fingerprint import fingerprint
+from discreet.models.fingerprint import Kept
 from discreet.schema import Category, FloatArray, Schema
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What identifies an explainer in a plan."""
+
+    kind: str
+    kept: Kept
+
+    def held(self) -> Iterable[Kept]:
+        """Return what a caller could change."""
+        return (self.kept,)
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, "fingerprint": self.kept.fingerprint}
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,7 @@ class Grid:
         return None if self.values is None else tuple(str(value) for value in self.values)
 
 
-def identify(explainer: Any, name: str | None) -> dict[str, str]:
+def identify(explainer: Any, name: str | None) -> Identity:
     """Return what identifies an explainer in a plan; a function is never taken for another."""
     if not callable(explainer):
         raise ArgumentError(
@@ -51,7 +67,7 @@ def identify(explainer: Any, name: str | None) -> dict[str, str]:
     if name is not None and (not isinstance(name, str) or not name):
         raise ArgumentError(f"name must be a text, got {name!r}.")
     kind = name or str(getattr(explainer, "__name__", type(explainer).__name__))
-    return {"kind": kind, "fingerprint": fingerprint(explainer, name)}
+    return Identity(kind, Kept("explainer", explainer, name))
 
 
 def read_grid(grid: Any, feature: Any) -> FloatArray | None:
@@ -66,7 +82,7 @@ def read_grid(grid: Any, feature: Any) -> FloatArray | None:
             )
         return None
     try:
-        points = np.asarray(grid, dtype=np.float64)
+        points = np.array(grid, dtype=np.float64)  # a copy: the caller may write to his own
     except (TypeError, ValueError):
         points = np.empty(0)
     usable = points.ndim == 1 and 2 <= len(points) <= 10_000 and bool(np.isfinite(points).all())

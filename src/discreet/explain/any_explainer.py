@@ -82,7 +82,7 @@ class AnyCurvePlan(Plan):
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
-            "explainer": self.identity,
+            "explainer": self.identity.to_json(),
             "feature": self.feature,
             "grid": None if self.points is None else self.points.tolist(),
             "resolution": self.resolution,
@@ -160,7 +160,7 @@ class _CurveRelease:
             high=tuple(mean.high.tolist()),
             level=_LEVEL,
             noise_std=mean.std,
-            quantity=f"{self.plan.identity['kind']}, mean of {self.plan.subsets} subsets",
+            quantity=f"{self.plan.identity.kind}, mean of {self.plan.subsets} subsets",
             rug=None,
         )
 
@@ -190,7 +190,7 @@ class AnyRankingPlan(Plan):
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
-            "explainer": self.identity,
+            "explainer": self.identity.to_json(),
             "items": list(self.items),
             "k": self.k,
             "subsets": self.subsets,

@@ -25,6 +25,7 @@ from discreet.explain.permutation_release import Marginals, RankingRelease, Valu
 from discreet.explain.permutation_scores import Scoring, choose_scorer
 from discreet.explain.shap_clipping import Clip
 from discreet.explain.shap_parts import read_background
+from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
 from discreet.mechanisms import Noise, NoiseName, RankingName
 from discreet.mechanisms.ranking import RANKINGS
 from discreet.models import Model, as_model
@@ -122,7 +123,8 @@ class PermutationImportancePlan(Plan):
             together=len(exchange.measured),
         )
         stages = _stages(marginals, difference.stage, size)
-        return Program(stages, release.finish, {"importance": error})
+        expected = {"importance": error}
+        return Program(stages, release.finish, expected, assumptions=self._assumed)
 
     def _ranked(
         self,
@@ -149,7 +151,12 @@ class PermutationImportancePlan(Plan):
             stage.noise.std, setting.rows, self._greatest_loss(exchange, setting), _LOSS
         )
         errors = {"importance lost by a wrong choice": lost}
-        return Program(_stages(marginals, stage, size), release.finish, errors)
+        stages = _stages(marginals, stage, size)
+        return Program(stages, release.finish, errors, assumptions=self._assumed)
+
+    @property
+    def _assumed(self) -> tuple[str, ...]:
+        return () if self.background is None else (PUBLIC_BACKGROUND,)
 
     def _greatest_loss(self, exchange: Exchange, setting: Setting) -> float:
         return choose_scorer(exchange.model, setting.schema, self.scoring, None).most

@@ -28,13 +28,23 @@ Row = Named | tuple[Any, ...]
 
 
 class Queries:
-    """Rows to explain, as given: plain values by name, or numbers in the model's order."""
+    """Rows to explain, as given: plain values by name, or numbers in the model's order.
 
-    def __init__(self, rows: Sequence[Row], most: int = MOST_QUERIES) -> None:
+    ``simulated`` tells that they were released with seeded noise, which protects nobody.
+    """
+
+    def __init__(
+        self, rows: Sequence[Row], most: int = MOST_QUERIES, *, simulated: bool = False
+    ) -> None:
         if not rows:
             raise ArgumentError("x must have at least one row, got none.")
         check_whole("the number of rows", len(rows), 1, most, "Ask for several plans instead.")
         self._rows = list(rows)
+        self.simulated = simulated
+
+    def stamped(self, simulated: bool) -> Queries:
+        """Return the same rows, with or without the stamp of a simulation."""
+        return Queries(self._rows, len(self._rows), simulated=simulated)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -45,8 +55,9 @@ class Queries:
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the rows."""
-        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
+        """A fingerprint of the rows and of their stamp."""
+        told = json.dumps(self.to_json()) + ("simulated" if self.simulated else "")
+        return hashlib.sha256(told.encode()).hexdigest()
 
     def encode(self, schema: Schema, columns: tuple[str, ...], *, check: bool = True) -> FloatArray:
         """Return one encoded row per query with these columns; ``check`` judges public values."""

@@ -25,6 +25,7 @@ from discreet.explain.queries import Queries
 from discreet.explain.shap_clipping import moved_by_clip
 from discreet.explain.shap_parts import LEVEL, read_background
 from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine, choose_engine
+from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole, up
@@ -219,7 +220,7 @@ def dependence_contribution(
         foreign=engine.foreign or isinstance(engine, KernelEngine),
         grain=engine.grain,
         gain=engine.gain,
-        proven=certify_one_cell(len(bins), reach),
+        proven=certify_one_cell(len(bins), reach).assume(PUBLIC_BACKGROUND),
     )
 
 
@@ -292,6 +293,9 @@ def shap_dependence(
     Guarantees:
       - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP
         value, however many cells there are. [shap-dependence]
+
+    Assumes: the background is public or was released before; a release from a simulation leaves its
+    stamp on the answer.
     """
     return ShapDependencePlan(
         as_model(model), feature, background, bins, clip, coalitions, seed, epsilon, delta, mechanism

@@ -73,7 +73,7 @@ class ShapImportancePlan(Plan):
         """Return the question as plain data."""
         return {
             "model": self.model.describe(),
-            "background": f"rows {self.background.digest[:16]}",
+            "background": f"rows {self.background.digest}",
             "coalitions": self.coalitions,
             "seed": self.seed,
             "clip": self.clip,

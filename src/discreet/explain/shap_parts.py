@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
@@ -40,8 +40,10 @@ from discreet.explain.shapley.engines import (
     LinearEngine,
     choose_engine,
 )
+from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
 from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
 from discreet.models import BoundModel, Model
+from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Release, Result, Setting
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
@@ -105,9 +107,18 @@ class Question:
         return cls(model, queries, None, None, coalitions, seed, "")
 
     @property
+    def simulated(self) -> bool:
+        """Whether the background was released in a simulation."""
+        return self.background is not None and self.background.simulated
+
+    @property
     def protects(self) -> Protects:
         """Which side is protected."""
         return "query" if isinstance(self.queries, SealedQueries) else "background"
+
+    def held(self) -> Iterable[Kept]:
+        """Return what a caller could change."""
+        return self.model.held()
 
     def to_json(self) -> dict[str, Any]:
         """Return the arguments as plain data; a sealed query leaves a token that says nothing."""
@@ -115,7 +126,7 @@ class Question:
         if isinstance(self.queries, SealedQueries):
             assert self.background is not None
             plain |= {"x": self.token, "radius": _plain_radius(self.radius)}
-            plain["background"] = f"rows {self.background.digest[:16]}"
+            plain["background"] = f"rows {self.background.digest}"
         else:
             plain["x"] = self.queries.to_json()
         return plain | {"coalitions": self.coalitions, "seed": self.seed}
@@ -185,7 +196,7 @@ class Question:
                 Box(-reach, reach),
                 0.0,
                 compute,
-                replace(proven, size=count * engine.features),
+                replace(proven, size=count * engine.features).assume(PUBLIC_BACKGROUND),
             ),
             centres=np.zeros((count, engine.features)),
             predictions=None,
@@ -337,9 +348,14 @@ def _near(engine: Engine, query: FloatArray, public: FloatArray) -> FloatArray:
 
 
 def read_background(rows: Any) -> Queries:
-    """Return public rows to explain against: a frame, an array, or a released background."""
+    """Return public rows to explain against: a frame, an array, or a released background.
+
+    Guarantees:
+      - A release from a simulation keeps its stamp. [background-separator]
+    """
     value = rows.value if isinstance(rows, Release) else rows
-    return read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
+    read = read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
+    return read.stamped(isinstance(rows, Release) and rows.guarantee.simulation)
 
 
 def _certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:

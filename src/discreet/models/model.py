@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from discreet.certificates import Box
 from discreet.data.foreign import foreign_code
 from discreet.errors import ModelError
-from discreet.models.fingerprint import fingerprint
+from discreet.models.fingerprint import Kept
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.linear import LinearForm, linear_form
 from discreet.models.output_bounds import Ranges, bound_output
@@ -62,11 +63,20 @@ class Model:
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
         self.bounds = self._choose_bounds(bounds)
-        self.fingerprint = fingerprint(model, name)
+        self._kept = Kept("model", model, name)
 
     def __repr__(self) -> str:
         kind, (low, high) = type(self._model).__name__, self.bounds.limits
         return f"Model({kind}, output={self.output!r}, bounds=({low:g}, {high:g}))"
+
+    @property
+    def fingerprint(self) -> str:
+        """What equal models share."""
+        return self._kept.fingerprint
+
+    def held(self) -> Iterable[Kept]:
+        """Return what a caller could change."""
+        return (self._kept,)
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies the model in a plan; never the model itself."""

@@ -5,6 +5,7 @@ from discreet.plans.expected import Expected
 from discreet.plans.plan import (
     Diagnosis,
     ExactSums,
+    Holding,
     Perturbation,
     Plan,
     Program,
@@ -24,6 +25,7 @@ __all__ = [
     "ExactSums",
     "Expected",
     "Histogram",
+    "Holding",
     "Perturbation",
     "Plan",
     "Program",

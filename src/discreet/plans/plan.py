@@ -11,7 +11,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -137,8 +137,9 @@ class Program:
     ``stages`` are all events that may happen, so that the plan can be priced before a row is read;
     ``finish`` asks the releaser for them, later ones adaptively if it likes, and builds the result.
     ``expected_error`` names, in the result's own unit, how far it will be from the exact answer, the
-    one that matters most first. ``protects`` says whose data the guarantee speaks of, and ``relation``
-    how its neighbours differ, if not as the table's.
+    one that matters most first. ``protects`` says whose data the guarantee speaks of, ``relation`` how
+    its neighbours differ, if not as the table's, and ``assumptions`` what it takes on trust besides
+    what the certificates do.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -146,6 +147,7 @@ class Program:
     expected_error: Mapping[str, Expected]
     protects: str = "one record of the table"
     relation: Relation | None = None
+    assumptions: tuple[str, ...] = ()
 
     def cost(self, accountant: Accountant) -> Amount:
         """Return what the whole program takes from a budget."""
@@ -190,6 +192,16 @@ class Way:
         return f"{self.name}: {self.measure} {self.error:.3g}{mark}"
 
 
+class Holding(Protocol):
+    """Something of a caller's that a plan was made of."""
+
+    def check_unchanged(self) -> None:
+        """Raise if it is not what it was when the plan was made."""
+
+    def look_again(self) -> None:
+        """Remember it as it is now."""
+
+
 class Plan(ABC):
     """A question with a price. ``epsilon`` and ``delta`` are totals over everything it does."""
 
@@ -219,6 +231,18 @@ class Plan(ABC):
         other = copy(self)
         other.epsilon = float(epsilon)
         return other
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it rests on something that was released with seeded noise, which protects nobody."""
+        return any(getattr(part, "simulated", False) is True for part in vars(self).values())
+
+    def held(self) -> Iterable[Holding]:
+        """Return what the plan holds and a caller could change: models, functions, frames."""
+        known = [
+            part.held() for part in vars(self).values() if callable(getattr(type(part), "held", None))
+        ]
+        return [kept for parts in known for kept in parts]
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Return the ways to answer so many queries like this one with this plan's budget."""

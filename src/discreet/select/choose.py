@@ -17,13 +17,13 @@ from discreet.arguments import as_list, shown, some_names
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
-from discreet.models.fingerprint import fingerprint
+from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_summed_choice
 from discreet.select.choices import ScoreChoice, build_choice
-from discreet.select.choose_table import ChooseTablePlan, TableChoiceName
+from discreet.select.choose_table import ChooseTablePlan, Names, TableChoiceName, named_parts
 from discreet.select.chooser import CHOICES, ChoiceName, decide
 from discreet.select.results import Choice
 from discreet.select.utilities import GuardedUtility, Utility, utility_contribution
@@ -43,7 +43,7 @@ class ChoosePlan(Plan):
         candidates: tuple[Any, ...],
         bounds: Box,
         columns: tuple[str, ...] | None,
-        name: str | None,
+        name: Names,
         epsilon: float,
         delta: float,
         mechanism: ChoiceName,
@@ -52,12 +52,12 @@ class ChoosePlan(Plan):
         check_choice("mechanism", mechanism, CHOICES)
         self.utility, self.candidates, self.bounds = utility, candidates, bounds
         self.columns, self.mechanism = columns, mechanism
-        self.fingerprint = fingerprint(utility, name)
+        self.kept = Kept("utility", utility, named_parts(name)["utility"])
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
-            "utility": {"kind": "function", "fingerprint": self.fingerprint},
+            "utility": {"kind": "function", "fingerprint": self.kept.fingerprint},
             "candidates": list(self.candidates),
             "bounds": [self.bounds.low, self.bounds.high],
             "columns": None if self.columns is None else list(self.columns),
@@ -110,7 +110,7 @@ def choose(
     distance: TableFunction | None = None,
     local: TableFunction | None = None,
     columns: Sequence[str] | None = None,
-    name: str | None = None,
+    name: Names = None,
     epsilon: float,
     delta: float = 0.0,
     mechanism: TableChoiceName = "auto",
@@ -131,7 +131,8 @@ def choose(
       local: for ``local-dampening`` and ``joint-...``: how far one record moves a score of this table,
         then of any table one edit away, two edits away, ...; one list for all candidates or one each.
       columns: the columns the functions read; all if left out.
-      name: a name by which the ledger knows the functions again; without it no two are taken for equal.
+      name: a name by which the ledger knows the utility again; without it no two are taken for equal.
+        ``distance`` and ``local`` have names of their own: ``{"utility": ..., "distance": ...}``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; of use for mechanisms on stability, ``joint-laplace...`` alone
         (with ``-log-normal`` it is a baseline without a proof, refused unless the owner allows it).

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from discreet.certificates import Box
 from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
-from discreet.models.fingerprint import fingerprint
+from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice, check_positive
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_summed_choice
@@ -36,6 +37,20 @@ TableNoise = ScoreChoice | DistanceChoice | DampenedChoice | JointChoice
 TABLE_CHOICES = (*CHOICES, INVERSE, *LOCAL)
 
 _UNIT = "of the utility"
+Names = str | Mapping[str, str] | None
+
+
+def named_parts(name: Names) -> dict[str, str | None]:
+    """Return the name of every function; a single name is the utility's."""
+    given = {"utility": name} if name is None or isinstance(name, str) else name
+    parts = ("utility", "distance", "local")
+    known = isinstance(given, Mapping) and set(given) <= set(parts)
+    if not known or not all(n is None or (isinstance(n, str) and n) for n in given.values()):
+        raise ArgumentError(
+            f"name must be a text, or texts for {', '.join(parts)}, got {name!r}. "
+            "Give every function its own."
+        )
+    return {part: given.get(part) for part in parts}
 
 
 class ChooseTablePlan(Plan):
@@ -52,7 +67,7 @@ class ChooseTablePlan(Plan):
         distance: TableFunction | None,
         local: TableFunction | None,
         columns: tuple[str, ...] | None,
-        name: str | None,
+        name: Names,
         epsilon: float,
         delta: float,
         mechanism: TableChoiceName,
@@ -71,20 +86,33 @@ class ChooseTablePlan(Plan):
         reach = ROWS_CAP * self.sensitivity
         self.bounds = Box(-reach, reach) if bounds is None else bounds
         self.mechanism = mechanism
-        self.fingerprint = fingerprint(utility, name)
+        given = {"utility": utility, "distance": distance, "local": local}
+        names = named_parts(name)
+        self.kept = {
+            part: Kept(part, function, names[part])
+            for part, function in given.items()
+            if function is not None
+        }
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
-            "utility": {"kind": "function of the table", "fingerprint": self.fingerprint},
+            "utility": {"kind": "function of the table", "fingerprint": self._print("utility")},
             "candidates": list(self.candidates),
             "sensitivity": self.sensitivity,
             "bounds": [self.bounds.low, self.bounds.high],
-            "distance": self.distance is not None,
-            "local": self.local is not None,
+            "distance": self._print("distance"),
+            "local": self._print("local"),
             "columns": None if self.columns is None else list(self.columns),
             "mechanism": self.mechanism,
         }
+
+    def held(self) -> Iterable[Kept]:
+        """Return the functions."""
+        return self.kept.values()
+
+    def _print(self, part: str) -> str | None:
+        return self.kept[part].fingerprint if part in self.kept else None
 
     def prepare(self, setting: Setting) -> Program:
         """Try the functions on public rows, write the claim down and pick a mechanism."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NoReturn, overload
 
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
 from discreet.certificates import Guarantee
@@ -16,7 +17,13 @@ from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, by_blocks
 from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
-from discreet.errors import ArgumentError, CertificateError, ReleaseFailed, SettlementFailed
+from discreet.errors import (
+    AccessDenied,
+    ArgumentError,
+    CertificateError,
+    ReleaseFailed,
+    SettlementFailed,
+)
 from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole, from_units, to_units
 from discreet.plans import (
@@ -88,6 +95,9 @@ class Session:
         terms = self._account.terms
         return f"Session({terms.dataset!r}, {terms.relation}, {self.remaining} left)"
 
+    def __reduce__(self) -> NoReturn:
+        raise AccessDenied("A session cannot be copied or saved: its rows are sealed.")
+
     @property
     def dataset(self) -> str:
         """The name of the data set in the ledger."""
@@ -149,7 +159,8 @@ class Session:
         """
         if not isinstance(plan, Plan):
             raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
-        return plan.diagnose(self._setting, self._exact_sums)
+        with _as_planned([plan]):
+            return plan.diagnose(self._setting, self._exact_sums)
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
@@ -170,6 +181,10 @@ class Session:
         asked = _as_list(plans)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
+        with _as_planned(asked):
+            return self._price(asked, queries)
+
+    def _price(self, asked: list[Plan], queries: int | None) -> Price:
         programs = [plan.prepare(self._setting) for plan in asked]
         cost = total([self._cost(program) for program in programs])
         remaining = self.remaining
@@ -214,10 +229,11 @@ class Session:
         """
         asked = _as_list(plans)
         self._check_reader(asked)  # what is stored already must not reach a wrong reader either
-        known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
-        new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
-        answers = {key: release for key, release in known.items() if release is not None}
-        answers |= self._answer(new)
+        with _as_planned(asked):
+            known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
+            new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
+            answers = {key: release for key, release in known.items() if release is not None}
+            answers |= self._answer(new)
         releases = [answers[plan.key] for plan in asked]
         return releases[0] if isinstance(plans, Plan) else releases
 
@@ -312,14 +328,17 @@ class Session:
     ) -> Guarantee:
         """Return the promise: of the stages that were asked, which may differ from those priced."""
         certificates = [stage.certificate for stage in asked]
+        simulation = self.simulation or plan.simulated
         return Guarantee(
             epsilon=plan.epsilon,
             delta=sum(stage.noise.delta for stage in asked),
             relation=program.relation or self._setting.relation,
             statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
-            assumptions=tuple(dict.fromkeys(a for c in certificates for a in c.assumptions)),
-            certified=all(c.certified for c in certificates) and not self.simulation,
-            simulation=self.simulation,
+            assumptions=tuple(
+                dict.fromkeys([*program.assumptions, *(a for c in certificates for a in c.assumptions)])
+            ),
+            certified=all(c.certified for c in certificates) and not simulation,
+            simulation=simulation,
             protects=program.protects,
         )
 
@@ -409,6 +428,23 @@ def _check_promise(plan: Plan, program: Program) -> None:
                 f"The stages of {plan.kind} need {name} {from_units(shared)} together, more than the "
                 f"{getattr(plan, name)!r} the plan promises. This is a fault of the plan; report it."
             )
+
+
+@contextmanager
+def _as_planned(plans: Sequence[Plan]) -> Iterator[None]:
+    """Refuse plans whose models, functions or frames are not what they were when they were made.
+
+    Guarantees:
+      - A key never stands for what was asked before a model was fitted again. [plan-keys]
+    """
+    held = list({id(kept): kept for plan in plans for kept in plan.held()}.values())
+    for kept in held:
+        kept.check_unchanged()
+    try:
+        yield
+    finally:
+        for kept in held:
+            kept.look_again()
 
 
 def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:

@@ -9,8 +9,8 @@ record is worth the same, to the last bit, whatever that record is.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from discreet.certificates import Box, Certificate
 from discreet.data import WholeContribution
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError, ModelError
-from discreet.models.fingerprint import fingerprint
+from discreet.models.fingerprint import Kept
 from discreet.plans import Setting
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
@@ -34,7 +34,7 @@ from discreet.value.private_design import (
     certify_values,
     choose_design,
 )
-from discreet.value.private_rows import TestSet, digest_of, read_test
+from discreet.value.private_rows import TestSet, keep_rows, read_test
 from discreet.value.running import run_chains
 from discreet.value.scores import Score
 from discreet.value.stability import Stability
@@ -65,15 +65,29 @@ class LayeredQuestion:
     seed: int
     n_jobs: int | None
 
-    @cached_property
+    kept: dict[str, Kept] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        kept = {"model": Kept("model", self.model), "test": keep_rows(self.test)}
+        if not isinstance(self.score, str):
+            kept["score"] = Kept("score", self.score)
+        object.__setattr__(self, "kept", kept)
+
+    def held(self) -> Iterable[Kept]:
+        """Return what a caller could change."""
+        return self.kept.values()
+
+    @property
     def described(self) -> dict[str, Any]:
         """What identifies the question: model, score and test rows by fingerprints, taken once."""
-        score = self.score if isinstance(self.score, str) else fingerprint(self.score, None)
         return {
             "method": "layered",
-            "model": {"kind": type(self.model).__name__, "fingerprint": fingerprint(self.model, None)},
-            "test": digest_of(self.test),
-            "score": score,
+            "model": {
+                "kind": type(self.model).__name__,
+                "fingerprint": self.kept["model"].fingerprint,
+            },
+            "test": self.kept["test"].fingerprint,
+            "score": self.kept["score"].fingerprint if "score" in self.kept else self.score,
             "empty": self.empty,
             "strength": self.strength,
             "row_clip": self.row_clip,

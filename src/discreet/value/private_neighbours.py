@@ -32,7 +32,7 @@ from discreet.plans.results import is_table
 from discreet.randomness import public_generator
 from discreet.schema import Category, FloatArray
 from discreet.schema.files import from_plain
-from discreet.value.private_rows import TestSet, digest_of, encode_rows, read_test
+from discreet.value.private_rows import TestSet, encode_rows, keep_rows, read_test
 from discreet.value.valuation import Valuation
 
 if TYPE_CHECKING:
@@ -144,13 +144,13 @@ class NeighbourPlan(Plan):
         if radius is not None:
             check_positive("radius", radius, "It is a distance of rows scaled by the schema.")
         self.test, self.radius, self.mechanism = test, radius, mechanism
-        self.digest = digest_of(test)
+        self.kept = keep_rows(test)
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
         return {
             "method": "tknn",
-            "test": self.digest,
+            "test": self.kept.fingerprint,
             "radius": self.radius,
             "audience": "owner",
             "mechanism": self.mechanism,

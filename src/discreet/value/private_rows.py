@@ -7,7 +7,6 @@ and the schema alone: no other record can move it in a single bit.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError
+from discreet.models.fingerprint import Kept
 from discreet.schema import Category, FloatArray, Schema
 
 _HEIGHT = math.sqrt(0.5)
@@ -95,21 +95,36 @@ def scaled(schema: Schema, columns: tuple[str, ...], encoded: FloatArray) -> Flo
     return np.ascontiguousarray(np.hstack(parts), dtype=np.float64)
 
 
-def digest_of(rows: Any) -> str:
-    """Return a fingerprint of public rows as they were given: a frame, an array or a file."""
+def keep_rows(rows: Any) -> Kept:
+    """Return public rows with a fingerprint of their values: a frame, an array or a file."""
+    return Kept("test", rows, view=_contents)
+
+
+def _contents(rows: Any) -> Any:
+    """Return all that is in public rows, as plain values and arrays."""
     if isinstance(rows, str | Path):
         try:
-            return hashlib.sha256(Path(rows).read_bytes()).hexdigest()
+            return Path(rows).suffix, Path(rows).read_bytes()
         except OSError as error:
             raise ArgumentError(
                 f"test must be a file that can be read, got {error.strerror}."
             ) from None
     if isinstance(rows, np.ndarray):
-        return hashlib.sha256(repr(rows.shape).encode() + rows.tobytes()).hexdigest()
+        return rows
     if hasattr(rows, "to_pandas"):  # polars and Arrow
         rows = rows.to_pandas()
     if not hasattr(rows, "to_csv"):
         raise ArgumentError(
             f"test must be public rows: a frame, an array or a file, got {type(rows).__name__}."
         )
-    return hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
+    return [(str(name), str(values.dtype), _listed(values)) for name, values in rows.items()]
+
+
+def _listed(values: Any) -> Any:
+    """Return a column: numbers as they are, others value by value, what is missing as None."""
+    array = values.to_numpy()
+    if array.dtype.kind in "fiub":
+        return array
+    return [
+        None if missing else value for missing, value in zip(values.isna(), array.tolist(), strict=True)
+    ]
