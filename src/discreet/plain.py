@@ -7,7 +7,7 @@ later fails on it in some other way.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -17,6 +17,7 @@ from discreet.arguments import shown
 
 T = TypeVar("T")
 _NUMBERS = {float: (int, float), int: (int,)}
+_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 def read_fields(kind: type[T], plain: Mapping[str, Any]) -> T:
@@ -42,11 +43,6 @@ def check_fields(made: Any) -> None:
     hints = _hints(type(made))
     for field in fields(made):
         conform(getattr(made, field.name), hints[field.name], field.name)
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 def conform(value: Any, hint: Any, name: str) -> Any:
