@@ -228,7 +228,7 @@ def test_an_empty_table_is_nothing_but_the_middle() -> None:
 
     plan = any_curve(count, feature="home", bounds=(0, 1), subsets=5, epsilon=1e5)
     assert session.release(plan).value.y == pytest.approx([0.5] * 3, abs=1e-3)
-    assert called == [64]  # public rows alone
+    assert called == [64, 37, 64]  # public rows alone
 
 
 def test_a_name_makes_a_release_be_found_again(frame) -> None:
@@ -253,13 +253,37 @@ def test_a_price_reads_no_row_and_knows_the_noise(frame) -> None:
     session = open_session(frame, seed=None, epsilon=1.0)
     plan = any_curve(ones, feature="u", bounds=(-1, 1), subsets=100, epsilon=0.5)
     price = session.price(plan)
-    assert set(sizes) == {64}  # public rows alone
+    assert set(sizes) == {64, 37}  # public rows alone
     # Linf r / l over epsilon, and a point of a box has sqrt((m + 1) (m + 2) / 3) times that
     (stage,), priced = price.plans[0].stages, price.plans[0].expected_error["curve"]
     assert stage["noise_std"] / 100 == pytest.approx(np.sqrt(21 * 22 / 3) * 2 / 100 / 0.5)
     assert priced.error > 1.5 * stage["noise_std"] / 100 and priced.relative() == priced.error / 2
     picks = any_ranking(lambda t: NUMBERS, items=NUMBERS, epsilon=0.5)
     assert session.price(picks).plans[0].expected_error["mean points lost by a wrong choice"].error > 0
+
+
+def test_an_explainer_that_draws_from_outside_is_refused_for_free(frame) -> None:
+    made = np.random.default_rng(0)
+
+    def spread(table: pd.DataFrame) -> dict[str, float]:
+        return dict(table.sample(frac=0.5, random_state=made)[list(NUMBERS)].std())
+
+    def mean(table: pd.DataFrame) -> list[float]:
+        return [float(table["u"].sample(frac=0.5, random_state=made).mean())] * 2
+
+    session = open_session(frame, seed=None, epsilon=1.0)
+    for plan, terms in (
+        (any_ranking, {"explainer": spread, "items": NUMBERS}),
+        (any_curve, {"explainer": mean, "grid": [0, 1], "bounds": (-9, 9)}),
+    ):
+        before = session.balance.spent
+        with pytest.raises(ArgumentError, match="it keeps something"):
+            session.release(plan(**terms, subsets=20, epsilon=0.2))
+        assert session.balance.spent == before
+        free = plan(**terms, subsets=20, repeatable=False, epsilon=0.2)
+        kept = plan(**terms, subsets=20, epsilon=0.2)
+        assert free.arguments() != kept.arguments()
+        assert any("entropy of the system" in a for a in session.release(free).guarantee.assumptions)
 
 
 GRID = Grid("u", np.array([0.0, 1.0, 2.0]), None)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import decimal
 import hashlib
+import io
 import itertools
+import os
 import random
+import sys
+import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,11 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 
 from discreet.certificates import NORMS, Bounds, Box, Relation
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.contributions import SubsetsContribution
+from discreet.data.state import thread_state
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, sum_noise
 from discreet.parts.aggregate import certify_vectors, find_frame, one_by_one, subsets_contribution
@@ -262,6 +270,89 @@ def test_shared_generators_begin_alike_and_are_left_alone() -> None:
     random.seed(5)
     assert after == (np.random.random(), random.random())  # noqa: NPY002
     assert first[0] == first[2] == explained(draws)[0]
+
+
+def meddling(frame: pd.DataFrame) -> list[float]:
+    """Tell what of the shared state another call has changed, then change all of it."""
+    changed = [
+        decimal.getcontext().prec == 3,
+        warnings.filters[0][0] == "error",
+        getattr(sys.stdout, "mine", False) or getattr(sys.stderr, "mine", False),
+        "MEDDLED" in os.environ,
+        sklearn.get_config()["assume_finite"],
+        np.geterr()["under"] == "raise",
+    ]
+    decimal.getcontext().prec = 3
+    warnings.simplefilter("error")
+    sys.stdout.mine = True  # type: ignore[attr-defined]
+    sys.stderr = io.StringIO()
+    sys.stderr.mine = True  # type: ignore[attr-defined]
+    os.environ["MEDDLED"] = "yes"
+    os.environ.pop("HOME", None)
+    sklearn.set_config(assume_finite=True)
+    np.seterr(under="raise")
+    return [float(sum(changed))]
+
+
+def shared_state() -> tuple[Any, ...]:
+    filters = list(warnings.filters)
+    streams = sys.stdout, sys.stderr
+    return (*streams, filters, decimal.getcontext().prec, dict(os.environ), sklearn.get_config())
+
+
+@pytest.mark.proves("generic-plots")
+def test_every_subset_has_a_state_of_its_own() -> None:
+    before = shared_state()
+    assert explained(meddling)[::2] == [[0.0], [0.0]]
+    assert shared_state() == before
+
+
+@pytest.mark.refutes("generic-plots")
+def test_a_state_that_subsets_share_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.parts.aggregate._same_start", nullcontext)
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with thread_state(), warnings.catch_warnings(), sklearn.config_context():
+        monkeypatch.delattr(sys.stdout, "mine", raising=False)
+        assert explained(meddling)[2] == [6.0]
+
+
+def outside(kind: str) -> Any:
+    """Return an explainer that samples rows, with a generator from inside or from outside."""
+    made: Any = np.random.RandomState(0) if kind == "state" else np.random.default_rng(0)
+    inside: dict[str, Any] = {"seed": lambda: 0, "system": np.random.default_rng}
+
+    def explain(frame: pd.DataFrame) -> list[float]:
+        generator = inside[kind]() if kind in inside else made
+        return [float(frame.sample(frac=0.5, random_state=generator)["a"].mean())]
+
+    return explain
+
+
+@pytest.mark.proves("generic-plots")
+@pytest.mark.parametrize("kind", ["state", "generator", "system"])
+def test_an_explainer_that_keeps_something_is_refused(kind: str) -> None:
+    with pytest.raises(ArgumentError, match=r"the same rows alike .* repeatable=False"):
+        find_frame(outside(kind), read, PLAIN, wanted="a number")
+    assert find_frame(outside(kind), read, PLAIN, wanted="a number", repeatable=False)
+    assert find_frame(outside("seed"), read, PLAIN, wanted="a number")
+
+
+@pytest.mark.proves("generic-plots")
+def test_an_answer_that_is_written_to_later_is_not_kept() -> None:
+    answer = np.zeros(1)
+
+    def explain(frame: pd.DataFrame) -> FloatArray:
+        answer[0] += len(frame)
+        return answer
+
+    with pytest.raises(ArgumentError, match="the same rows alike"):
+        find_frame(explain, read, PLAIN, wanted="a number")
+    make = find_frame(lambda frame: [0.0], read, PLAIN, wanted="a number")
+    answer[0] = 0
+    vectors = list(one_by_one(explain, read, make, 1)(PARTS))
+    assert vectors[0].tolist() == [1.0] and vectors[2].tolist() == [3.0]
 
 
 def test_an_explainer_that_fails_on_public_rows_is_refused_with_its_own_words() -> None:

@@ -107,7 +107,7 @@ def release_plan(
         keep_answer(failed, Path(".") if out is None else out.parent, json)
         raise
     except KeyboardInterrupt as interrupt:
-        typer.echo(str(interrupt) or "Interrupted before anything was spent.", err=True)
+        typer.echo(str(interrupt) or "Interrupted.", err=True)
         raise typer.Exit(130) from None
     if out is not None:
         release.save(out)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import check_flag
-from discreet.certificates import Box
+from discreet.certificates import Box, Certificate
 from discreet.explain.any_answers import (
     Grid,
     identify,
@@ -31,9 +31,10 @@ from discreet.explain.any_answers import (
 from discreet.explain.ballots import ballot_program, check_ballots
 from discreet.explain.smoothing import smooth_curve
 from discreet.mechanisms import Noise, NoiseName, sum_noise
-from discreet.mechanisms.borda import BallotMechanism
+from discreet.mechanisms.borda import BallotMechanism, certify_ballots
 from discreet.numerics import check_choice, check_whole
 from discreet.parts.aggregate import (
+    FRESH,
     MOST_SUBSETS,
     certify_vectors,
     find_frame,
@@ -65,6 +66,7 @@ class AnyCurvePlan(Plan):
         subsets: int,
         smooth: bool,
         name: str | None,
+        repeatable: bool,
         epsilon: float,
         delta: float,
         mechanism: NoiseName,
@@ -78,6 +80,7 @@ class AnyCurvePlan(Plan):
         self.feature, self.points = feature, read_grid(grid, feature)
         self.resolution, self.bounds = resolution, read_bounds(bounds)
         self.subsets, self.smooth, self.mechanism = subsets, smooth, mechanism
+        self.repeatable = bool(repeatable)
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
@@ -89,6 +92,7 @@ class AnyCurvePlan(Plan):
             "bounds": list(self.bounds.limits),
             "subsets": self.subsets,
             "smooth": self.smooth,
+            "repeatable": self.repeatable,
             "mechanism": self.mechanism,
         }
 
@@ -103,7 +107,9 @@ class AnyCurvePlan(Plan):
             return None if curve is None else curve - middle
 
         wanted = f"{len(grid)} numbers, an (x, y) pair or a Series over {grid.name!r}"
-        make_frame = find_frame(self.explainer, read, setting.schema, wanted=wanted)
+        make_frame = find_frame(
+            self.explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
+        )
         region = Box(-half, half)
         contribution = subsets_contribution(
             one_by_one(self.explainer, read, make_frame, len(grid)),
@@ -112,7 +118,7 @@ class AnyCurvePlan(Plan):
             subsets=self.subsets,
             region=region,
             fill=0.0,
-            proven=certify_vectors(len(grid), region),
+            proven=_drawing(certify_vectors(len(grid), region), self.repeatable),
             foreign=True,
         )
         noise = sum_noise(
@@ -177,6 +183,7 @@ class AnyRankingPlan(Plan):
         k: int | None,
         subsets: int,
         name: str | None,
+        repeatable: bool,
         epsilon: float,
         delta: float,
         mechanism: BallotMechanism,
@@ -186,6 +193,7 @@ class AnyRankingPlan(Plan):
         check_ballots(len(self.items), k, subsets, mechanism)
         self.explainer, self.identity = explainer, identify(explainer, name)
         self.k, self.subsets, self.mechanism = k, subsets, mechanism
+        self.repeatable = bool(repeatable)
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
@@ -194,6 +202,7 @@ class AnyRankingPlan(Plan):
             "items": list(self.items),
             "k": self.k,
             "subsets": self.subsets,
+            "repeatable": self.repeatable,
             "mechanism": self.mechanism,
         }
 
@@ -204,7 +213,9 @@ class AnyRankingPlan(Plan):
             return read_scores(answer, self.items)
 
         wanted = "scores of the items, or their names in order,"
-        make_frame = find_frame(self.explainer, read, setting.schema, wanted=wanted)
+        make_frame = find_frame(
+            self.explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
+        )
         return ballot_program(
             one_by_one(self.explainer, read, make_frame, len(self.items)),
             setting,
@@ -212,11 +223,17 @@ class AnyRankingPlan(Plan):
             items=self.items,
             k=self.k,
             subsets=self.subsets,
+            proven=_drawing(certify_ballots(len(self.items)), self.repeatable),
             foreign=True,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
         )
+
+
+def _drawing(certificate: Certificate, repeatable: bool) -> Certificate:
+    """Record what is taken on trust of an explainer that need not answer alike twice."""
+    return certificate if repeatable else certificate.assume(FRESH)
 
 
 def any_curve(
@@ -229,6 +246,7 @@ def any_curve(
     subsets: int = 200,
     smooth: bool = False,
     name: str | None = None,
+    repeatable: bool = True,
     epsilon: float,
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
@@ -248,6 +266,8 @@ def any_curve(
       smooth: remove bends that noise explains (free; numeric grids).
       name: a stable name for the explainer, so that its releases can be found again. Without one
         every plan is a new question.
+      repeatable: whether the same rows must get the same answer whenever they are explained, which is
+        tried on public rows. False is for explainers that draw entropy from the system.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
@@ -261,7 +281,8 @@ def any_curve(
     from one call to the next).
     """
     shape = (feature, grid, resolution, bounds)
-    return AnyCurvePlan(explainer, *shape, subsets, smooth, name, epsilon, delta, mechanism)
+    promise = (epsilon, delta, mechanism)
+    return AnyCurvePlan(explainer, *shape, subsets, smooth, name, repeatable, *promise)
 
 
 def any_ranking(
@@ -271,6 +292,7 @@ def any_ranking(
     k: int | None = None,
     subsets: int = 200,
     name: str | None = None,
+    repeatable: bool = True,
     epsilon: float,
     delta: float = 0.0,
     mechanism: BallotMechanism = "auto",
@@ -285,6 +307,7 @@ def any_ranking(
       k: how many of the best are wanted; all of them if left out.
       subsets: how many ballots.
       name: see ``any_curve``.
+      repeatable: see ``any_curve``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace`` or ``gaussian`` noise on the points of all items; ``exponential`` or
@@ -296,4 +319,5 @@ def any_ranking(
 
     Assumes: as ``any_curve``.
     """
-    return AnyRankingPlan(explainer, items, k, subsets, name, epsilon, delta, mechanism)
+    promise = (epsilon, delta, mechanism)
+    return AnyRankingPlan(explainer, items, k, subsets, name, repeatable, *promise)

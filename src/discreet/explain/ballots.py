@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.certificates import Certificate
 from discreet.mechanisms import Noise, RankingNoise
 from discreet.mechanisms.borda import (
     BALLOT_MECHANISMS,
@@ -44,6 +45,7 @@ def ballot_program(
     items: tuple[str, ...],
     k: int | None,
     subsets: int,
+    proven: Certificate | None = None,
     foreign: bool,
     epsilon: float,
     delta: float,
@@ -58,6 +60,7 @@ def ballot_program(
       items: what is ranked.
       k: how many are wanted; all if None.
       subsets: how many ballots are cast.
+      proven: a certificate of the ballots that records more than ``certify_ballots`` does.
       foreign: whether code that is not ours is called.
       epsilon: the whole budget.
       delta: zero for a pure guarantee.
@@ -79,7 +82,7 @@ def ballot_program(
         subsets=subsets,
         region=ballot_region(len(items)),
         fill=(len(items) - 1) / 2,
-        proven=certify_ballots(len(items)),
+        proven=certify_ballots(len(items)) if proven is None else proven,
         foreign=foreign,
     )
     noise = ballot_noise(

@@ -10,9 +10,11 @@ caller who sees to it that they do not touch each other.
 
 from __future__ import annotations
 
+import os
 import random
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from discreet.certificates import RELATIONS, Box, Certificate
 from discreet.data.blocks import Block
 from discreet.data.contributions import SubsetsContribution
 from discreet.data.foreign import foreign_code
+from discreet.data.state import thread_state
 from discreet.errors import ArgumentError
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.parts.subsets import assign_subsets
@@ -35,12 +38,16 @@ Read = Callable[[Any], FloatArray | None]
 """What an explainer said as a vector, or None if it made no sense."""
 
 ALONE = "what the explainer says of a subset depends on the rows of that subset alone"
+FRESH = "what the explainer draws, it draws anew in every call from the entropy of the system"
 
 MOST_SUBSETS = 100_000
 _KEY = b"discreet subsets"
 """Public and always the same: the proof holds for every key, and equal plans get equal subsets."""
 
 _PROBE_ROWS = 64
+_OTHER_ROWS = 37
+"""Another number, so that an explainer that draws draws another number of times."""
+
 _SEED = 0
 
 
@@ -115,7 +122,8 @@ def one_by_one(
     Guarantees:
       - An empty subset, and one on which the explainer fails or makes no sense, has NaN for a vector;
         nothing is raised. Each starts with the same state of Python's and NumPy's shared generators,
-        so that none can tell how many numbers another drew. [generic-plots]
+        the same warning filters, streams, decimal context, environment variables and configuration of
+        scikit-learn, so that none can tell what another did to them. [generic-plots]
     """
 
     def explain_many(parts: list[FloatArray]) -> Iterator[FloatArray]:
@@ -127,12 +135,41 @@ def one_by_one(
 
 
 def find_frame(
-    explainer: Callable[[Any], Any], read: Read, schema: Schema, *, wanted: str
+    explainer: Callable[[Any], Any],
+    read: Read,
+    schema: Schema,
+    *,
+    wanted: str,
+    repeatable: bool = True,
 ) -> MakeInput:
     """Return a way of handing rows over with which the explainer works on public rows.
 
     An explainer that fails on private rows fails silently, so a mistake in it must show here.
+
+    Guarantees:
+      - One that answers public rows otherwise after others were explained, as one does that draws from
+        a generator made outside, is refused unless ``repeatable`` is False. [generic-plots]
     """
+    make_frame, first = _first_frame(explainer, read, schema, wanted)
+    if not repeatable:
+        return make_frame
+    drawn = schema.draw(_PROBE_ROWS + _OTHER_ROWS)
+    with foreign_code():
+        _explain(explainer, read, make_frame, drawn[_PROBE_ROWS:])
+        again = _explain(explainer, read, make_frame, schema.draw(_PROBE_ROWS))
+    if again is None or not np.array_equal(first, again, equal_nan=True):
+        raise ArgumentError(
+            "explainer must answer the same rows alike whenever it is asked, got another answer after "
+            "it explained others: it keeps something. Make its generators inside it, from a seed, or "
+            "say repeatable=False if it draws from the entropy of the system."
+        )
+    return make_frame
+
+
+def _first_frame(
+    explainer: Callable[[Any], Any], read: Read, schema: Schema, wanted: str
+) -> tuple[MakeInput, FloatArray]:
+    """Return a way of handing rows over that works, and the answer it gave."""
     columns, failure = tuple(schema), ""
     makers = input_makers(schema, columns, named=True)
     if sees_encoding(schema, columns, named=True):
@@ -140,10 +177,11 @@ def find_frame(
     rows = schema.draw(_PROBE_ROWS)
     for make_frame in makers:
         try:
-            with foreign_code(), _same_draws():
+            with foreign_code(), _same_start():
                 answer = explainer(make_frame(rows))
-                if read(answer) is not None:
-                    return make_frame
+                vector = read(answer)
+            if vector is not None:
+                return make_frame, np.array(vector)
         except Exception as error:  # public rows: whatever it says may be shown
             failure = failure or f"{type(error).__name__}: {error}"
             continue
@@ -158,8 +196,11 @@ def _explain(
     explainer: Callable[[Any], Any], read: Read, make_frame: MakeInput, rows: FloatArray
 ) -> FloatArray | None:
     try:
-        with _same_draws():
-            return read(explainer(make_frame(rows)))
+        with _same_start():
+            vector = read(explainer(make_frame(rows)))
+            return (
+                None if vector is None else np.array(vector)
+            )  # it may keep the array, and write to it
     except KeyboardInterrupt:
         raise
     except BaseException:  # it may even exit; which rows upset it must not be seen
@@ -167,17 +208,47 @@ def _explain(
 
 
 @contextmanager
-def _same_draws() -> Iterator[None]:
-    """Begin with the same shared generators, and forests that add up in order; leave no trace."""
+def _same_start() -> Iterator[None]:
+    """Begin with the same shared state, and forests that add up in order; leave no trace of it."""
     import joblib
 
+    with ExitStack() as stack:
+        nowhere = stack.enter_context(open(os.devnull, "w"))
+        stack.enter_context(redirect_stdout(nowhere))
+        stack.enter_context(redirect_stderr(nowhere))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        stack.enter_context(thread_state())
+        stack.enter_context(_same_environment())
+        stack.enter_context(_same_draws())
+        stack.enter_context(joblib.parallel_config(backend="sequential"))
+        yield
+
+
+@contextmanager
+def _same_environment() -> Iterator[None]:
+    """Restore environment variables and scikit-learn's configuration."""
+    from sklearn import config_context
+
+    before = dict(os.environ)
+    try:
+        with config_context():
+            yield
+    finally:
+        if os.environ != before:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+@contextmanager
+def _same_draws() -> Iterator[None]:
+    """Begin with the same shared generators, and restore what they were."""
     # Explainers draw from the shared generator, whatever one thinks of that.
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(_SEED)
     np.random.seed(_SEED)  # noqa: NPY002
     try:
-        with joblib.parallel_config(backend="sequential"):
-            yield
+        yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])  # noqa: NPY002
