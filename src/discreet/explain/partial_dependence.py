@@ -171,11 +171,11 @@ def partial_dependence(
         from the schema, which costs nothing.
       curve: ``whole`` adds records' curves as they are. ``centred`` adds their means, and their shapes
         around these, clipped: several times less noise where a feature matters little to most
-        records. ``auto`` takes what has less error on public rows, and whole curves where their noise
-        is below a hundredth of the range.
+        records. ``auto`` takes what has less error on public rows, half of what clipping changes being
+        measured on rows that bend as far as any; where n is private it clips none of these.
       shape_clip: how far a record's curve may be from its own mean, on average over the grid and in
-        the output's unit; ``auto`` decides on rows drawn from the schema. What is clipped off is a
-        bias that no band holds.
+        the output's unit; ``auto`` decides on rows drawn from the schema. What is clipped off there
+        makes bands wider; records that bend farther than all of these rows lose more.
       rug: release a private histogram of the feature beside the curve, for a tenth of epsilon; on by
         default, surfaces have none.
       clip: keep the values inside the model's bounds (free).

@@ -93,7 +93,7 @@ class Shape:
         )
         return certificate.widen(_HAIR * max(level, ball)).assume(
             f"a record's curve is clipped to {min(self.reach, self.half):.4g} around its own mean "
-            "(bands hold the noise, not what this changes)"
+            "(bands hold the noise, and what this changes on rows drawn from the schema)"
         )
 
     def split(self, curves: FloatArray) -> FloatArray:

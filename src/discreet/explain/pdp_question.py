@@ -2,9 +2,11 @@
 
 Curves are summed whole, or as level and shape (``pdp_centred``). How far a shape may reach, and which
 form has less error, is decided on rows drawn from the schema, which are public: the reach at which bias
-and noise together are least there. No private row has a say, and records may bend farther than these
-rows: where whole curves have harmless noise, nothing is clipped. Where points have yet to be bought, a
-reach is one that suffices for any points: half the distance between a curve's extremes.
+and noise together are least there. No private row has a say, and records may bend farther than most of
+these rows: half of the bias counted is that of rows that bend as far as any that were found
+(``pdp_bent``), and bands are wider by all of it. Where n is private bias cannot be weighed, and no row
+that was found is clipped. Where points have yet to be bought, a reach is one that suffices for any
+points: half the distance between a curve's extremes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from discreet.certificates import Box
 from discreet.data.blocks import Block
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
+from discreet.explain.pdp_bent import most_bent
 from discreet.explain.pdp_centred import Shape, ShapeNorm
 from discreet.explain.pdp_contributions import curve_contribution, record_curves
 from discreet.explain.shap_clipping import curve_size, public_rows
@@ -35,12 +38,12 @@ Reach = float | Literal["auto"]
 Grids = tuple[FloatArray, ...]
 
 _QUANTILES = (0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
-_USUAL = 0.9
+_BENT_QUANTILES = (0.0, 0.5, 1.0)
+_WHERE_IT_HURTS = 0.5
+"""The part of a clip's bias that is measured on the rows that bend most."""
+
 _FINE = (129, 33)
 """Points of each grid on which extremes of public curves and surfaces are looked for."""
-
-_HARMLESS = 0.01
-"""Of the output's range: noise on a point of whole curves that is no reason to clip shapes."""
 
 _LEAST_REACH = 0.005
 """Of the output's range: a shorter shape lowers the noise no further."""
@@ -114,8 +117,6 @@ class Question:
                 **terms,
             )
             forms.append(Form(stage, None))
-        if curve == "auto" and self._harmless(forms[0]):
-            return forms[0]
         if curve != "whole":
             kinds: tuple[NoiseName, ...] = (mechanism,)
             if mechanism == "auto":
@@ -124,27 +125,23 @@ class Question:
                 forms += self._centred(kind, reach, forms, **terms)
         return min(forms, key=self.expected_error)
 
-    def _harmless(self, whole: Form) -> bool:
-        rows = self.setting.rows
-        return rows is not None and whole.point_std / rows < _HARMLESS * 2 * self.half
-
     def expected_error(self, form: Form) -> float:
         """Return the noise on a point, with what clipping does to public rows if it can be weighed."""
         if self.setting.rows is None:
             return form.point_std
-        lost = 0.0 if form.shape is None else self._bias(form.shape)
-        return math.hypot(lost, form.point_std / self.setting.rows)
+        typical = math.sqrt(np.mean(self.lost(form) ** 2))
+        return math.hypot(typical, form.point_std / self.setting.rows)
 
     def expect(self, form: Form) -> Expected:
         """Return how far a point will be off, beside the curve of public rows."""
         size, of = curve_size(self._public_curves.mean(axis=0), 2 * self.half)
-        bias = 0.0 if form.shape is None else self._bias(form.shape)
+        bias = float(self.lost(form).max())
         return of_mean(form.half_width, self.setting.rows, size, of, bias=bias)
 
     def mean(
         self, form: Form, noisy: FloatArray, size: float | None, size_noise: Noise | None, level: float
     ) -> NoisyMean:
-        """Return the mean curve and its band from noisy sums."""
+        """Return the mean curve and its band from noisy sums, wider by what clipping changes."""
         middle, spread = self.model.fill, 1.0
         if form.shape is not None:
             noisy, spread = form.shape.join(noisy), form.shape.spread
@@ -160,7 +157,8 @@ class Question:
             level=level,
         )
         values, low, high = (middle + spread * part for part in (mean.values, mean.low, mean.high))
-        return NoisyMean(values, low, high, mean.std * spread)
+        lost = self.lost(form)
+        return NoisyMean(values, low - lost, high + lost, mean.std * spread)
 
     def contribution_on(self, grids: Grids, form: Form) -> Stage[Noise]:
         """Return the form's stage over other points; its bounds and its noise do not depend on them."""
@@ -197,34 +195,56 @@ class Question:
         return forms
 
     def _reaches(self, norm: ShapeNorm) -> list[float]:
-        """Return reaches worth trying: quantiles of those of public rows, one if n is private."""
-        shares = (_USUAL,) if self.setting.rows is None else _QUANTILES
-        found = np.quantile(self._public_reaches(norm), shares)
-        return sorted({max(_LEAST_REACH * 2 * self.half, float(reach)) for reach in found})
+        """Return reaches worth trying: quantiles of public rows' own, the greatest if n is private."""
+        bent = self._reach(self._bent_curves, norm)
+        found = [float(bent.max())]
+        if self.setting.rows is not None:
+            found += np.quantile(self._reach(self._public_curves, norm), _QUANTILES).tolist()
+            found += np.quantile(bent, _BENT_QUANTILES).tolist()
+        return sorted({max(_LEAST_REACH * 2 * self.half, reach) for reach in found})
 
-    def _public_reaches(self, norm: ShapeNorm) -> FloatArray:
-        """Return how far public rows' curves are from their means."""
+    def _reach(self, curves: FloatArray, norm: ShapeNorm) -> FloatArray:
+        """Return how far curves are from their means."""
         if self.bought:  # no mean of distances from a mean exceeds half the range
-            return np.asarray(np.ptp(self._public_curves, axis=1) / 2)
-        apart = np.abs(self._public_curves - self._public_curves.mean(axis=1, keepdims=True))
+            return np.asarray(np.ptp(curves, axis=1) / 2)
+        apart = np.abs(curves - curves.mean(axis=1, keepdims=True))
         return np.asarray(apart.mean(axis=1) if norm == "l1" else np.sqrt((apart**2).mean(axis=1)))
 
-    def _bias(self, shape: Shape) -> float:
-        """Return what clipping changes on public rows; absolute values, as losses need not cancel."""
+    def lost(self, form: Form) -> FloatArray:
+        """Return what clipping changes at every point, half of it where it hurts.
+
+        Absolute values on public rows, as losses need not cancel.
+        """
+        if form.shape is None:
+            return np.zeros(self.points)
+        usual, bent = (self._lost_by(form.shape, c) for c in (self._public_curves, self._bent_curves))
+        return (1 - _WHERE_IT_HURTS) * usual + _WHERE_IT_HURTS * bent
+
+    def _lost_by(self, shape: Shape, curves: FloatArray) -> FloatArray:
         if self.bought:
-            return float(np.mean(np.maximum(self._public_reaches(shape.norm) - shape.reach, 0.0)))
-        kept = shape.join(shape.split(self._public_curves))
-        lost = np.mean(np.abs(kept - self._public_curves), axis=0)
-        return float(np.sqrt(np.mean(lost**2)))
+            missing = np.maximum(self._reach(curves, shape.norm) - shape.reach, 0.0)
+            return np.full(self.points, missing.mean())
+        return np.asarray(np.mean(np.abs(shape.join(shape.split(curves)) - curves), axis=0))
+
+    @cached_property
+    def _public_rows(self) -> FloatArray:
+        return public_rows(self.setting.schema, self.model.columns)
 
     @cached_property
     def _public_curves(self) -> FloatArray:
+        return self._curves_of(self._public_rows)
+
+    @cached_property
+    def _bent_curves(self) -> FloatArray:
+        return most_bent(self._public_rows, self._curves_of, lambda curves: self._reach(curves, "l1"))
+
+    def _curves_of(self, rows: FloatArray) -> FloatArray:
+        """Return the curves of public rows; over fine grids if points have yet to be bought."""
         grids = self.grids
         if self.bought:
             fine = _FINE[len(self.features) - 1]
             grids = tuple(self.setting.schema[name].grid(fine) for name in self.features)
-        rows = np.asfortranarray(public_rows(self.setting.schema, self.model.columns))
         curves = record_curves(self.model, self.features, grids)
         with foreign_code(self.model.foreign):
-            answers = curves(Block(0, self.model.columns, rows))
+            answers = curves(Block(0, self.model.columns, np.asfortranarray(rows)))
         return np.clip(np.nan_to_num(answers, nan=0.0), -self.half, self.half)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,14 +59,15 @@ class DependenceRelease:
 
     def finish(self, releaser: Releaser) -> Curve | Surface:
         """Ask for all stages in one pass over the rows (grids that are bought in one before it)."""
-        grids, stage = self.question.grids, self.form.stage
+        question, grids, stage = self.question, self.question.grids, self.form.stage
         if self.bought:
             grids = self._buy(releaser)
-            stage = self.question.contribution_on(grids, self.form)
+            stage = question.contribution_on(grids, self.form)
+            question = replace(question, grids=grids, bought=False)
         asked = {"curve": stage, "size": self.size, "rug": self.rug}
         wanted = {name: one for name, one in asked.items() if one is not None}
         answers = dict(zip(wanted, releaser.answer(*wanted.values()), strict=True))
-        mean = self.question.mean(
+        mean = question.mean(
             self.form,
             answers["curve"],
             None if self.size is None else float(answers["size"][0]),
