@@ -139,7 +139,7 @@ def test_the_journal_stays_small_beside_a_long_reader(sqlite_backend: Backend) -
             for _ in range(100):
                 ledger.reserve("adult", Amount(1), plan_key="k", note={})
             grown = Path(f"{sqlite_backend.where}-wal").stat().st_size - before
-        assert grown / 100 < 16e6 / 3200  # the journal of 3,200 charges stays below 16 MB
+        assert grown / 100 < 16e6 / 4160  # 3,200 charges, 960 of them settled, stay below 16 MB
 
 
 def test_the_journal_is_cut_once_the_reader_is_gone(tmp_path: Path) -> None:

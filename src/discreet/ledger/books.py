@@ -7,7 +7,6 @@ transaction: totals and chain cannot part.
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.accounting.amounts import Amount
 from discreet.ledger.chain import GENESIS, Chain
+from discreet.ledger.ids import new_id
 from discreet.ledger.records import Head, Terms
 from discreet.ledger.refusals import budget_exhausted, tampered, unknown_dataset
 from discreet.ledger.tables import datasets, entries, keys
@@ -53,11 +53,6 @@ class Draft:
     version: str = ""
     body_digest: str = ""
     note: str = "{}"
-
-
-def new_id() -> str:
-    """Return an id that no other ledger has."""
-    return uuid.uuid4().hex
 
 
 def has_own_key(connection: Connection, chain: Chain) -> bool:

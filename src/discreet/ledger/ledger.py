@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.accounting.amounts import Amount
-from discreet.ledger.books import Draft, new_id
+from discreet.ledger.books import Draft
 from discreet.ledger.checks import (
     check_amount,
     check_body,
@@ -21,6 +21,7 @@ from discreet.ledger.checks import (
     note_text,
 )
 from discreet.ledger.copies import Copy
+from discreet.ledger.ids import new_id
 from discreet.ledger.key import KeyMissing
 from discreet.ledger.opening import Books, open_books
 from discreet.ledger.postings import (

@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from discreet.errors import LedgerUnavailable
-from discreet.ledger.books import has_own_key, new_id
+from discreet.ledger.books import has_own_key
 from discreet.ledger.chain import Chain
 from discreet.ledger.connection import Connections, lock_creation
+from discreet.ledger.ids import new_id
 from discreet.ledger.refusals import wrong_key
 from discreet.ledger.tables import migrations
 

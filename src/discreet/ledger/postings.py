@@ -14,10 +14,10 @@ from discreet.ledger.books import (
     check_charge,
     create_account,
     lock_account,
-    new_id,
 )
 from discreet.ledger.chain import Chain, body_digest
 from discreet.ledger.connection import lock_creation
+from discreet.ledger.ids import new_id
 from discreet.ledger.queries import account_from, find_entry, read_account
 from discreet.ledger.records import Account, Head, Reservation, Terms
 from discreet.ledger.refusals import (
