@@ -10,7 +10,7 @@ query in the norms L1, L2 and Linf, and names the statements of ``docs/theory`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -23,8 +23,16 @@ from discreet.numerics import check_finite, check_positive, check_whole, up
 
 Relation = Literal["replace-one", "add-remove"]
 Norm = Literal["l1", "l2", "linf"]
+Grade = Literal["proven", "isolated", "probed"]
 RELATIONS: tuple[Relation, ...] = ("replace-one", "add-remove")
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
+GRADES: tuple[Grade, ...] = ("proven", "isolated", "probed")
+"""How much is known of code that is not ours, the best first. [grades]"""
+
+NOT_PROVEN = ", not proven"
+"""How an assumption ends that belongs on the face of a guarantee."""
+
+MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,7 @@ class Certificate:
     bounds: Mapping[Relation, Bounds]
     assumptions: tuple[str, ...] = ()
     certified: bool = True
+    grade: Grade = "proven"
 
     def __post_init__(self) -> None:
         check_whole("size", self.size, 1)
@@ -73,8 +82,8 @@ class Certificate:
         object.__setattr__(self, "bounds", MappingProxyType(tight))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.statements, self.size, dict(self.bounds), self.assumptions, self.certified)
-        return Certificate, fields
+        told = (self.assumptions, self.certified, self.grade)
+        return Certificate, (self.statements, self.size, dict(self.bounds), *told)
 
     def sensitivity(self, norm: Norm, relation: Relation) -> float:
         """Return the bound in one norm; raise if this relation was not proven."""
@@ -136,6 +145,10 @@ class Certificate:
         """Return the certificate with assumptions written down."""
         return replace(self, assumptions=_merged(self.assumptions, assumptions))
 
+    def graded(self, grade: Grade, *assumptions: str) -> Certificate:
+        """Return the certificate of a query that asks code which is not ours; the worse grade stays."""
+        return replace(self.assume(*assumptions), grade=worst_grade((self.grade, grade)))
+
     def to_json(self) -> dict[str, Any]:
         """Return all that was proven as plain data."""
         return {
@@ -147,6 +160,7 @@ class Certificate:
             },
             "assumptions": list(self.assumptions),
             "certified": self.certified,
+            "grade": self.grade,
         }
 
     def _map(self, change: Any) -> Certificate:
@@ -162,6 +176,7 @@ class Certificate:
             bounds={r: join(self.bounds[r], other.bounds[r]) for r in shared},
             assumptions=_merged(self.assumptions, other.assumptions),
             certified=self.certified and other.certified,
+            grade=worst_grade((self.grade, other.grade)),
         )
 
 
@@ -280,7 +295,12 @@ def certify_cells(size: int) -> Certificate:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release promises: (epsilon, delta)-differential privacy of one record."""
+    """What a release promises: (epsilon, delta)-differential privacy of one record.
+
+    ``grade`` says how much is known of a model or a function that was asked: ``proven`` (our own code,
+    or parts of scikit-learn that are known to answer every row by itself), ``isolated`` (asked for one
+    record at a time; it must keep nothing between calls), ``probed`` (tried on public rows). [grades]
+    """
 
     epsilon: float
     delta: float
@@ -290,6 +310,11 @@ class Guarantee:
     certified: bool = True
     simulation: bool = False
     protects: str = "one record of the table"
+    grade: Grade = "proven"
+
+    def __post_init__(self) -> None:
+        if self.grade not in GRADES:
+            raise ValueError(f"grade must be one of {', '.join(GRADES)}, got {self.grade!r}.")
 
     def __str__(self) -> str:
         if self.simulation:
@@ -297,7 +322,11 @@ class Guarantee:
         kind = f"epsilon={self.epsilon:.12g}"
         kind += f", delta={self.delta:.12g}" if self.delta else " (pure)"
         proof = "certified" if self.certified else "NOT certified"
-        return f"{kind} for {self.protects}, {self.relation}, {proof}"
+        if self.certified and self.grade != "proven":
+            told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
+            proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
+        dead = f"; {MODEL_DEAD}" if MODEL_DEAD in self.assumptions else ""
+        return f"{kind} for {self.protects}, {self.relation}, {proof}{dead}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the promise as plain data."""
@@ -310,15 +339,24 @@ class Guarantee:
             "certified": self.certified,
             "simulation": self.simulation,
             "protects": self.protects,
+            "grade": self.grade,
         }
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Guarantee:
-        """Read a promise back."""
+        """Read a promise back; one from before there were grades has what its assumptions tell."""
         fields = dict(plain)
         for name in ("statements", "assumptions"):
             fields[name] = tuple(fields[name])
+        if "grade" not in fields:
+            probed = any("rows beside it" in text for text in fields["assumptions"])
+            fields["grade"] = "probed" if probed else "proven"
         return cls(**fields)
+
+
+def worst_grade(grades: Iterable[Grade]) -> Grade:
+    """Return what holds of all together; proven if there are none."""
+    return max(grades, key=GRADES.index, default="proven")
 
 
 def check_relation(relation: str) -> None:

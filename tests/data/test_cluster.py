@@ -42,6 +42,7 @@ from discreet.data import (
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.cluster import Cluster
+from discreet.data.company import Company, isolated
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting
@@ -234,7 +235,7 @@ CELLS = CellContribution(("age",), 2, halves)
 KINDS: dict[str, Any] = {
     "box": VECTORS,
     "ball": replace(VECTORS, region=Ball(0.8, "l2")),
-    "foreign": replace(VECTORS, foreign=True),
+    "foreign": replace(VECTORS, company=Company.of(isolated())),
     "cells": CELLS,
     "tables": TablesContribution(("age",), (2, 3), lambda block: [halves(block), 2 * halves(block)]),
     "no columns": CellContribution((), 1, lambda block: np.zeros(len(block), dtype=np.int64)),

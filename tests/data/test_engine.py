@@ -32,6 +32,7 @@ from discreet.data import (
     kernels,
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.company import Company, isolated, probed
 from discreet.data.engine import _into_ball, sum_block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import sum_noise
@@ -238,20 +239,22 @@ def swayed(block: Block) -> FloatArray:
 
 
 COARSE = 2.0**-8
-FOREIGN = VectorContribution(("a",), 1, Box(0.0, 0.75), 0.1, swayed, foreign=True)
+FOREIGN = VectorContribution(
+    ("a",), 1, Box(0.0, 0.75), 0.1, swayed, Company.of(probed(0.75 * COARSE, 9))
+)
 
 
 @pytest.mark.proves("lattice")
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_certificate_with_companions_holds_for_all_neighbours(relation: Relation) -> None:
-    companions = companion_rows(FOREIGN, relation)
-    noise = sum_noise(
-        FOREIGN.certificate, relation=relation, epsilon=1.0, largest_sum=9.0, companions=companions
-    )
-    scaled = FOREIGN.certificate.widen(COARSE * (1 + companions))
+    companions, drift = companion_rows(FOREIGN, relation), FOREIGN.drift(relation)
+    paid = FOREIGN.certificate.widen(companions * drift)
+    noise = sum_noise(paid, relation=relation, epsilon=1.0, largest_sum=9.0, companions=companions)
+    scaled = paid.widen(COARSE * (1 + companions))
     assert broken_bounds(FOREIGN, scaled, COARSE, relation, 2) == set()
-    assert noise.certificate.sensitivity("l1", relation) >= companions * noise.step
-    tight = FOREIGN.certificate.widen(COARSE * (1 + 2))  # two others in a table of three
+    assert noise.certificate.sensitivity("l1", relation) >= companions * (noise.step + drift)
+    # Two others in a table of three: what they move and what their rounding adds.
+    tight = FOREIGN.certificate.widen(2 * drift + COARSE * (1 + 2))
     assert broken_bounds(FOREIGN, tight, COARSE, relation, 3) == set()
 
 
@@ -264,10 +267,10 @@ def test_forgotten_companions_are_caught(relation: Relation) -> None:
 
 
 def test_companions_are_counted_for_foreign_code_alone() -> None:
-    ours = replace(FOREIGN, foreign=False)
-    cells = CellContribution(("a",), 2, lambda block: block["a"].astype(np.int64) % 2)
+    ours, alone = replace(FOREIGN, company=None), replace(FOREIGN, company=Company.of(isolated()))
+    assert not ours.foreign and alone.foreign and FOREIGN.foreign
     for relation in RELATIONS:
-        assert companion_rows(ours, relation) == companion_rows(cells, relation) == 0
+        assert companion_rows(ours, relation) == companion_rows(alone, relation) == 0
     assert companion_rows(FOREIGN, "replace-one") == BLOCK_ROWS
     assert companion_rows(FOREIGN, "add-remove") == ROWS_CAP
 

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up, foreign
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.company import Company, isolated
 from discreet.data.foreign import foreign_code
 from discreet.data.state import calm
 from discreet.schema import FloatArray, Number, Schema
@@ -150,7 +151,7 @@ def babbling(look: Callable[[], None] = lambda: None) -> VectorContribution:
         look()
         return np.zeros((len(block), 1))
 
-    return VectorContribution(("a",), 1, Box(0, 1), 0.0, compute, foreign=True)
+    return VectorContribution(("a",), 1, Box(0, 1), 0.0, compute, Company.of(isolated()))
 
 
 TABLE = PrivateTable(np.zeros((5 * BLOCK_ROWS, 1)), Schema({"a": Number(0, 1)}))

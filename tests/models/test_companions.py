@@ -9,8 +9,10 @@ import pytest
 
 import discreet as dc
 from discreet.certificates import Box
-from discreet.data import VectorContribution, companion_rows
+from discreet.data import PrivateTable, Summand, VectorContribution, add_up, companion_rows
 from discreet.data.blocks import BLOCK_ROWS
+from discreet.data.calls import RowCalls
+from discreet.data.company import Company, probed
 from discreet.data.foreign import foreign_code
 from discreet.errors import ModelError
 from discreet.mechanisms import sum_noise
@@ -66,12 +68,16 @@ def test_a_model_that_looks_around_is_caught(share: float) -> None:
     def looks_around(block: FloatArray) -> FloatArray:
         return bound.predict(block) * (1 - share) + share * block[:, 1].mean() / 100
 
-    assert greatest_move(BoundModel(bound.columns, bound.bounds, looks_around), rows) > LARGEST
+    calls = RowCalls(looks_around, bound.calls.shape)
+    assert greatest_move(BoundModel(bound.columns, bound.bounds, calls), rows) > LARGEST
 
 
 def test_typical_steps_are_coarser_than_what_companions_move() -> None:
     """The step a curve of 20 points gets, from a strict promise to a loose one."""
-    contribution = VectorContribution(("a",), 20, Box(-0.5, 0.5), 0.0, lambda block: block.values, True)
+    known = Company.of(probed(LARGEST, 9))
+    contribution = VectorContribution(
+        ("a",), 20, Box(-0.5, 0.5), 0.0, lambda block: block.values, known
+    )
     for epsilon in (0.01, 1.0, 10.0):
         noise = sum_noise(
             contribution.certificate,
@@ -87,12 +93,17 @@ def single(rows: np.ndarray) -> np.ndarray:
     return (rows[:, 0] / 10).astype(np.float32)
 
 
+def hidden(rows: np.ndarray) -> np.ndarray:
+    """Single precision behind an answer in double precision."""
+    return single(rows).astype(np.float64)
+
+
 def company(rows: np.ndarray) -> np.ndarray:
-    """Answers in double precision whose seventh digit depends on the number of rows beside it."""
-    return rows[:, 0] / 10 + 1e-8 * (len(rows) % 7)
+    """Answers in double precision whose seventh digit depends on the rows beside it."""
+    return rows[:, 0] / 10 + 1e-8 * rows[:, 0].mean()
 
 
-@pytest.mark.parametrize("function", [single, company])
+@pytest.mark.parametrize("function", [single, hidden, company])
 def test_single_precision_is_paid_for_and_refused_where_it_cannot_be(function: Any) -> None:
     schema = dc.Schema({"size": dc.Number(0, 10), "kind": dc.Category("a", "b")})
     plan = dc.partial_dependence(dc.Model(function, bounds=(0, 1)), "kind", rug=False, epsilon=1.0)
@@ -103,6 +114,44 @@ def test_single_precision_is_paid_for_and_refused_where_it_cannot_be(function: A
     coarse, fine = (p.prepare(public).stages[0].certificate for p in (plan, exact))
     paid = coarse.sensitivity("linf", "replace-one") - fine.sensitivity("linf", "replace-one")
     assert paid == pytest.approx(BLOCK_ROWS * 2.0**-20, rel=1e-3)
-    assert "moves by less than 9.53674e-07" in coarse.assumptions[0]
+    assert "moves by at most 9.53674e-07" in coarse.assumptions[1]
     with pytest.raises(ModelError, match="double precision under add-remove"):
         plan.prepare(Setting(schema, "add-remove", None))
+
+
+ALMOST = 0.123456789
+
+
+def drifting(rows: np.ndarray) -> np.ndarray:
+    """Answers that move by 2^-41 of their range, all of them, if one value is among the rows."""
+    lean = 2.0**-41 if np.any(rows[:, 0] == ALMOST) else 0.0
+    own = np.where(rows[:, 0] == 0.0, 0.0, 0.3 + lean)
+    return np.where(rows[:, 0] == ALMOST, 1.0, own)
+
+
+def drift_over_paid(paid: bool, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Return what a record moves beyond its own width, in units of what is paid beyond it."""
+    monkeypatch.setattr("discreet.data.calls.CALL_ROWS", 2 * BLOCK_ROWS)
+    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    model = dc.Model(drifting, bounds=(0, 1))
+    plan = dc.partial_dependence(model, "b", resolution=2, rug=False, epsilon=5_000.0)
+    stage = plan.prepare(Setting(schema, "replace-one", BLOCK_ROWS)).stages[0]
+    rows = np.full((BLOCK_ROWS, 2), 0.5)
+    sums = []
+    for value in (0.0, ALMOST):
+        rows[0, 0] = value
+        contribution, step = stage.contribution, stage.noise.step
+        sums.append(add_up(PrivateTable(rows.copy(), schema), [Summand(contribution, step)])[0])
+    beyond = float(np.abs(sums[1] - sums[0]).max()) * step - 1.0
+    steps = (1 + BLOCK_ROWS) * step
+    return beyond / (stage.certificate.sensitivity("linf", "replace-one") - 1.0 if paid else steps)
+
+
+@pytest.mark.proves("lattice")
+def test_a_drift_that_passes_the_probe_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0 < drift_over_paid(True, monkeypatch) <= 1
+
+
+@pytest.mark.refutes("lattice")
+def test_one_step_for_every_companion_is_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drift_over_paid(False, monkeypatch) > 1

@@ -153,23 +153,18 @@ def test_laws_of_all_mechanisms_sum_to_one() -> None:
 
 def test_rows_on_which_a_utility_fails_count_as_the_middle() -> None:
     def picky(block: Any, candidates: Any) -> Any:
-        if np.any((block["mass"] == 10.0) & (len(block["mass"]) < 10**6)):
+        if np.any(block["mass"] == 9.87):
             raise SystemExit("mass 10")
         return votes(block, candidates)
 
     frame = rows((5, 90, 5))
     frame["mass"] = 1.0
-    frame.loc[7, "mass"] = 10.0
+    frame.loc[7, "mass"] = 9.87
     with pytest.raises(ArgumentError, match="utility must answer rows drawn from the schema"):
         strict = lambda block, candidates: 1 / 0  # noqa: E731
         choose(strict, KINDS, epsilon=1.0).prepare(Setting(SCHEMA, "replace-one", 100))
 
-    def careful(block: Any, candidates: Any) -> Any:
-        if len(block["mass"]) > 40:  # more than the public rows it is tried on
-            picky(block, candidates)
-        return votes(block, candidates)
-
-    value = simulate(frame, choose(careful, KINDS, epsilon=5.0))
+    value = simulate(frame, choose(picky, KINDS, epsilon=5.0))
     assert value.winner == "b"
 
 

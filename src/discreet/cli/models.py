@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
+from discreet.models import Model
 
 _LARGEST_TEXT = 2**26
 _LARGEST_MODEL = 2**30
 """How large a model file may be once it is unpacked; a packed one can be a thousand times smaller."""
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path, isolated: bool = False) -> Any:
     """Read a model file without running code from it: classes of scikit-learn and plain arrays."""
+    model = _load(path)
+    return Model(model, isolated=True) if isolated else model
+
+
+def _load(path: Path) -> Any:
     from skops.io import get_untrusted_types, load
 
     try:

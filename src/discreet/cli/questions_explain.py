@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.models import load_model
-from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
+from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
 from discreet.cli.rows import read_rows
 from discreet.explain import (
     accumulated_effects,
@@ -33,10 +33,11 @@ def ask_accumulated_effects(
     smooth: Annotated[bool, typer.Option(help="Let intervals borrow from their neighbours.")] = False,
     clip: Annotated[bool, typer.Option(help="Keep every step inside the model's range.")] = True,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """How a model moves with one feature, accumulated over small steps (ALE)."""
     return accumulated_effects(
-        load_model(model),
+        load_model(model, isolated),
         feature,
         intervals=intervals,
         edges=edges,
@@ -70,10 +71,11 @@ def ask_permutation_importance(
         float | None, typer.Option(help="Cap on one record's loss; from public rows if left out.")
     ] = None,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """How much the loss grows when the values of a feature are exchanged."""
     return permutation_importance(
-        load_model(model),
+        load_model(model, isolated),
         scoring=scoring,  # type: ignore[arg-type]  # checked by the plan, with a sentence
         repeats=repeats,
         sampling=sampling,  # type: ignore[arg-type]
@@ -100,10 +102,11 @@ def ask_feature_interaction(
     mechanism: Annotated[
         str, typer.Option(help="auto, laplace, gaussian, exponential or permute-and-flip.")
     ] = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """Which features interact, with all others or with one."""
     return feature_interaction(
-        load_model(model),
+        load_model(model, isolated),
         feature,
         k=k,
         subsets=subsets,
@@ -134,10 +137,11 @@ def ask_partial_dependence(
     clip: Annotated[bool, typer.Option(help="Keep the curve inside the model's bounds.")] = True,
     smooth: Annotated[bool, typer.Option(help="Remove bends that noise explains.")] = False,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """How a model's mean prediction moves with one feature, or with two."""
     return partial_dependence(
-        load_model(model),
+        load_model(model, isolated),
         features[0] if len(features) == 1 else tuple(features),  # type: ignore[arg-type]
         resolution=resolution,
         grid=grid,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.models import load_model
-from discreet.cli.options import Delta, Epsilon, Mechanism, ModelFile
+from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
 from discreet.cli.rows import read_rows
 from discreet.explain import (
     background,
@@ -41,10 +41,11 @@ def ask_shap_ranking(
     mechanism: Annotated[
         str, typer.Option(help="auto, exponential, permute-and-flip or laplace (tells the lead).")
     ] = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """The features that mattered most for a query, the data set being the background."""
     return shap_ranking(
-        load_model(model),
+        load_model(model, isolated),
         read_rows(query),
         k=k,
         magnitudes=magnitudes,
@@ -65,10 +66,11 @@ def ask_shap_values(
     clip: Clip = None,
     coalitions: Coalitions = None,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """All SHAP values of one or several queries, the data set being the background."""
     return shap_values(
-        load_model(model),
+        load_model(model, isolated),
         read_rows(query),
         clip=clip,
         coalitions=coalitions,
@@ -87,10 +89,11 @@ def ask_shap_importance(
     delta: Delta = 0.0,
     coalitions: Coalitions = None,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """The mean absolute SHAP value of every feature over the data set."""
     return shap_importance(
-        load_model(model),
+        load_model(model, isolated),
         background=read_rows(background),
         coalitions=coalitions,
         epsilon=epsilon,
@@ -110,10 +113,11 @@ def ask_shap_dependence(
     bins: Annotated[int, typer.Option(help="Cells of a numeric feature.")] = 20,
     clip: Annotated[float | None, typer.Option(help="Bound on one record's SHAP value.")] = None,
     mechanism: Mechanism = "auto",
+    isolated: Isolated = False,
 ) -> Plan:
     """How the SHAP value of a feature depends on its value."""
     return shap_dependence(
-        load_model(model),
+        load_model(model, isolated),
         feature,
         background=read_rows(background),
         bins=bins,

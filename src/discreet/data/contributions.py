@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Bounds, Box, Certificate, certify_cells
+from discreet.certificates import Ball, Bounds, Box, Certificate, Relation, certify_cells
 from discreet.data.blocks import Block
+from discreet.data.calls import Pulse
+from discreet.data.company import PROVEN, Company, Standing
 from discreet.numerics import check_whole, up
 from discreet.schema import FloatArray
 
@@ -29,11 +31,10 @@ class VectorContribution:
       region: the box or ball each vector is clipped to.
       fill: what NaN becomes before clipping; public.
       compute: a block's vectors, one row each.
-      foreign: whether ``compute`` calls code that is not ours (a model). Then it may answer
-        differently in the last bits with other rows in the block, may warn and may print; it runs
-        alone, on one thread, with its output dropped, and the certificate pays for the last bits.
-      grain: how far an answer may move with other rows in the block, if more than one lattice step.
-      gain: how many times over a change of a model's answer shows in a coordinate.
+      company: what is known of the code that ``compute`` calls and that is not ours (a model); None
+        if it calls none. Such code may warn and print; it runs alone, on one thread, with its output
+        dropped, and the certificate pays for what answers move with the rows beside them.
+      gain: how many times over a change of a model's answer shows in a coordinate, at most.
       proven: a certificate of the exact sum that says more than the region does; clipping to the
         region moves no two vectors apart, so it stays true.
     """
@@ -43,10 +44,28 @@ class VectorContribution:
     region: Box | Ball
     fill: float
     compute: Callable[[Block], FloatArray]
-    foreign: bool = False
-    grain: float = 0.0
+    company: Company | None = None
     gain: float = 1.0
     proven: Certificate | None = None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether code that is not ours is called."""
+        return self.company is not None
+
+    def standing(self, relation: Relation) -> Standing:
+        """Return what is known of answers under a relation."""
+        return PROVEN if self.company is None else self.company.under(relation)
+
+    @property
+    def pulse(self) -> Pulse | None:
+        """Whether the code that is not ours still answers; None if there is none."""
+        return None if self.company is None else self.company.pulse
+
+    def drift(self, relation: Relation) -> float:
+        """Return how far a coordinate of another record may move with a record beside it."""
+        drift = self.standing(relation).drift
+        return up(drift * self.gain) if drift else 0.0
 
     @property
     def certificate(self) -> Certificate:
@@ -188,6 +207,7 @@ class SubsetsContribution:
       proven: how far one record moves the sum of the vectors: as far as its own subset's.
       foreign: whether ``compute`` calls code that is not ours.
       with_ids: whether ``assign`` reads the ids of the rows.
+      pulse: whether a model that is called still answers, if that is known.
     """
 
     columns: tuple[str, ...]
@@ -200,6 +220,7 @@ class SubsetsContribution:
     proven: Certificate
     foreign: bool = False
     with_ids: bool = False
+    pulse: Pulse | None = None
 
     @property
     def certificate(self) -> Certificate:

@@ -7,7 +7,6 @@ workers, and any machine that takes some of the blocks.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +25,7 @@ from discreet.data.contributions import (
     SealedContribution,
     SubsetsContribution,
     TablesContribution,
+    VectorContribution,
     WholeContribution,
 )
 from discreet.data.foreign import foreign_code, pin_thread
@@ -52,17 +52,15 @@ class Summand:
     step: float
 
 
-def companion_rows(contribution: Contribution, relation: Relation) -> int:
-    """Return how many steps one record can move others' rounding by through a shared model call.
+def companion_rows(contribution: VectorContribution, relation: Relation) -> int:
+    """Return how many other records' vectors one record can move through a shared model call.
 
-    Under replace-one only rows of the same block; under add-remove all later rows move up by one
-    place and may fall into other blocks. An answer that moves by less than one step moves a
-    coordinate by less than ``gain`` of them. [lattice]
+    None where answers are known not to move. Else under replace-one those of the same block; under
+    add-remove all later rows move up by one place and may fall into other blocks. [lattice]
     """
-    if not contribution.foreign:
+    if contribution.drift(relation) == 0:
         return 0
-    rows = BLOCK_ROWS if relation == "replace-one" else ROWS_CAP
-    return rows * math.ceil(getattr(contribution, "gain", 1.0))
+    return BLOCK_ROWS if relation == "replace-one" else ROWS_CAP
 
 
 @own_state()
@@ -83,7 +81,34 @@ def add_up(
     Guarantees:
       - Equal to adding every row's rounded, clipped vector in exact arithmetic. [lattice]
       - Rows are read, and every block is summed, in a state of its own. [own-state]
+      - A model that stopped answering on the way counts as one that never answered. [dead-model]
     """
+    before = _dead(summands)
+    totals = _add_up(table, summands, workers, cluster, progress, kept)
+    if np.any(_dead(summands) > before):
+        totals = _add_up(table, summands, workers, cluster, None, kept)
+    return totals
+
+
+def _dead(summands: Sequence[Summand]) -> IntArray:
+    """Return which summands' models answer no more."""
+    return np.array([is_dead(summand.contribution) for summand in summands], dtype=np.int64)
+
+
+def is_dead(contribution: Contribution) -> bool:
+    """Return whether a contribution's model answers no more, not even public rows."""
+    pulse = getattr(contribution, "pulse", None)
+    return pulse is not None and pulse.dead
+
+
+def _add_up(
+    table: PrivateTable,
+    summands: Sequence[Summand],
+    workers: int,
+    cluster: Cluster | None,
+    progress: Progress | None,
+    kept: KeptRows | None,
+) -> list[IntArray]:
     totals = [_start(table, summand, progress, kept) for summand in summands]
     growing = [total for total, s in zip(totals, summands, strict=True) if by_blocks(s.contribution)]
     if not growing:
@@ -98,9 +123,10 @@ def add_up(
         made = cluster.sum_blocks(blocks, _sum_sent, added)
     # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
     with foreign_code(foreign), closing(made) as sums:
-        for rows, parts in sums:
+        for rows, (*parts, dead) in sums:
             for total, part in zip(growing, parts, strict=True):
                 total += part
+            _note_dead(added, dead)
             if progress is not None:
                 progress(rows)
     return totals
@@ -187,12 +213,12 @@ def _in_order(
     """Yield every block's partial sums; at most two blocks per worker are in memory."""
     if workers == 1:
         for block in blocks:
-            yield len(block), sum_block(block, summands)
+            yield len(block), _sum_and_look(block, summands)
         return
     with ThreadPoolExecutor(workers, initializer=pin_thread if foreign else None) as pool:
         waiting: deque[tuple[int, Future[list[IntArray]]]] = deque()
         for block in blocks:
-            waiting.append((len(block), pool.submit(sum_block, block, summands)))
+            waiting.append((len(block), pool.submit(_sum_and_look, block, summands)))
             if len(waiting) >= 2 * workers:
                 rows, future = waiting.popleft()
                 yield rows, future.result()
@@ -204,7 +230,18 @@ def _sum_sent(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
     """Sum a block that came over a wire, laid out in memory as if it had been read here."""
     values = np.array(block.values, order="F")
     values.setflags(write=False)
-    return sum_block(replace(block, values=values), summands)
+    return _sum_and_look(replace(block, values=values), summands)
+
+
+def _sum_and_look(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
+    """Return the partial sums of a block, and last which models answer no more, seen from here."""
+    return [*sum_block(block, summands), _dead(summands)]
+
+
+def _note_dead(summands: Sequence[Summand], dead: IntArray) -> None:
+    """Bring home what a worker elsewhere found out."""
+    for place in np.flatnonzero(dead).tolist():
+        summands[place].contribution.pulse.dead = True  # type: ignore[union-attr]
 
 
 def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:

@@ -22,10 +22,6 @@ from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.schema import FloatArray
 
-_HALF_A_STEP = (
-    "a model's answer for a row moves by less than half a lattice step with the rows beside it"
-)
-
 
 def reach(model: BoundModel) -> float:
     """Return how far the model can move over a step: the range of its output."""
@@ -161,27 +157,24 @@ def certify_categories(count: int, reach: float, weight: float) -> Certificate:
 def _contribution(
     model: BoundModel, compute: Callable[[Block], FloatArray], proven: Certificate, limit: float
 ) -> VectorContribution:
-    # A move is a difference of two answers, so what one answer may move by counts twice.
-    if model.foreign and model.grain == 0:
-        proven = proven.assume(_HALF_A_STEP)
     return VectorContribution(
         columns=model.columns,
         size=proven.size,
         region=Box(-limit, limit),
         fill=0.0,
         compute=compute,
-        foreign=model.foreign,
-        grain=2 * model.grain,
+        company=model.company,
+        gain=2.0,  # a move is a difference of two answers
         proven=proven,
     )
 
 
 def _answers(model: BoundModel, block: Block, feature: str, values: Sequence[FloatArray]) -> FloatArray:
     """Return the clipped predictions of all rows with the feature set to each of the values."""
-    rows = np.asfortranarray(np.tile(block.values, (len(values), 1)))
-    rows[:, model.columns.index(feature)] = np.concatenate(values)
+    rows = np.repeat(block.values, len(values), axis=0)
+    rows[:, model.columns.index(feature)] = np.column_stack(values).ravel()
     if model.linear is None:
-        answers = model.predict(rows)
+        answers = model.predict(rows, len(values))
     else:
         answers = np.clip(model.linear.predict(rows), model.bounds.low, model.bounds.high)
-    return answers.reshape(len(values), len(block))
+    return answers.reshape(len(block), len(values)).T

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.certificates import Certificate
+from discreet.data.calls import Pulse
 from discreet.mechanisms import Noise, RankingNoise
 from discreet.mechanisms.borda import (
     BALLOT_MECHANISMS,
@@ -50,6 +51,7 @@ def ballot_program(
     epsilon: float,
     delta: float,
     mechanism: BallotMechanism,
+    pulse: Pulse | None = None,
 ) -> Program:
     """Return the program that ranks items by the ballots of all subsets.
 
@@ -65,6 +67,7 @@ def ballot_program(
       epsilon: the whole budget.
       delta: zero for a pure guarantee.
       mechanism: see ``ballot_noise``.
+      pulse: of a model that is called, if there is one.
 
     Guarantees:
       - One record moves one ballot. [borda]
@@ -84,6 +87,7 @@ def ballot_program(
         fill=(len(items) - 1) / 2,
         proven=certify_ballots(len(items)) if proven is None else proven,
         foreign=foreign,
+        pulse=pulse,
     )
     noise = ballot_noise(
         contribution.proven,

@@ -60,7 +60,11 @@ def _of_trees(model: BoundModel, trees: TreeEnsemble) -> Dependences:
 def _called(model: BoundModel) -> Dependences:
     """Return dependences by calls, of answers scaled to -1 .. 1: no square may overflow."""
     _, _, fill, scale = answer_terms(model.bounds)
-    return CalledDependences(lambda rows: (model.predict(rows) - fill) * scale, model.foreign)
+
+    def predict(rows: FloatArray) -> FloatArray:
+        return np.asarray((model.predict(rows, len(rows)) - fill) * scale)  # all of one subset
+
+    return CalledDependences(predict, model.foreign)
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class FeatureInteractionPlan(Plan):
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
+            pulse=model.calls.pulse,
         )
 
     def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,15 +21,11 @@ from discreet.data.blocks import Block
 from discreet.explain.pdp_contributions import Curves
 from discreet.models import BoundModel
 from discreet.numerics import up
-from discreet.parts import pay_for_last_bits
 from discreet.schema import FloatArray
 
 ShapeNorm = Literal["l1", "l2"]
 
 _HAIR = 1e-14
-_DOUBLE = 2.0**-40
-"""What a model in double precision moves by with the rows beside it, of its range; tried when it is
-bound."""
 
 
 @dataclass(frozen=True)
@@ -123,21 +119,13 @@ class Shape:
         def compute(block: Block) -> FloatArray:
             return self.split(curves(block))
 
-        contribution = VectorContribution(
+        return VectorContribution(
             columns=model.columns,
             size=self.points + 1,
             region=Box(-reach, reach),
             fill=0.0,
             compute=compute,
-            foreign=model.foreign,
-            grain=stretch * model.grain,
+            company=model.company,
+            gain=stretch,
             proven=self.certify(),
-        )
-        if not model.foreign or model.grain > 0:
-            return contribution
-        return pay_for_last_bits(
-            contribution,
-            stretch * _DOUBLE * 2 * self.half,
-            f"a model's answer for a row moves by less than {_DOUBLE:.2g} of its range with the rows "
-            "beside it",
         )

@@ -16,8 +16,8 @@ from discreet.schema import FloatArray
 
 Curves = Callable[[Block], FloatArray]
 
-_CALL_ROWS = 2**15
-"""A model is called with at most about this many rows at once."""
+_ROWS_AT_ONCE = 2**15
+"""About so many rows are made at once."""
 
 
 def curve_contribution(
@@ -38,8 +38,7 @@ def curve_contribution(
         region=Box(-half, half),
         fill=0.0,
         compute=record_curves(model, features, grids),
-        foreign=model.foreign,
-        grain=model.grain,
+        company=model.company,
     )
 
 
@@ -87,23 +86,12 @@ def _of_trees(grid: TreeGrid, fill: float) -> Curves:
 def _of_calls(model: BoundModel, places: list[int], cells: FloatArray) -> Curves:
     def compute(block: Block) -> FloatArray:
         vectors = np.empty((len(block), len(cells)), order="F")
-        points = max(1, min(len(cells), _CALL_ROWS // len(block)))
-        rows = _stacked(block.values, points)
-        for start in range(0, len(cells), points):
-            values = cells[start : start + points]
-            part = rows[: len(values) * len(block)]
-            for place, column in zip(places, values.T, strict=True):
-                part[:, place] = np.repeat(column, len(block))
-            answers = model.answer(part).reshape(len(values), len(block))
-            np.subtract(answers.T, model.fill, out=vectors[:, start : start + points])
+        records = max(1, _ROWS_AT_ONCE // len(cells))
+        for start in range(0, len(block), records):
+            part = np.repeat(block.values[start : start + records], len(cells), axis=0)
+            part[:, places] = np.tile(cells, (len(part) // len(cells), 1))
+            answers = model.answer(part, len(cells)).reshape(-1, len(cells))
+            vectors[start : start + records] = answers - model.fill
         return vectors
 
     return compute
-
-
-def _stacked(values: FloatArray, times: int) -> FloatArray:
-    """Return the rows written below each other ``times`` times, column by column in memory."""
-    rows = np.empty((times * len(values), values.shape[1]), order="F")
-    for column in range(values.shape[1]):
-        rows[:, column] = np.tile(values[:, column], times)
-    return rows

@@ -85,8 +85,10 @@ class Exchange:
         self, compute: Callable[[Block], FloatArray], proven: Certificate, reach: float, weight: float
     ) -> VectorContribution:
         """Return a sum over records, which pays for steep losses of models that are not ours."""
-        grain = self.model.grain * self.scorer.steepness * weight if self.engine.foreign else 0.0
-        if grain * BLOCK_ROWS > self.scorer.most:
+        company = self.model.company if self.engine.foreign else None
+        gain = self.scorer.steepness * weight
+        drift = 0.0 if company is None else company.kept.drift * gain
+        if drift * BLOCK_ROWS > self.scorer.most:
             raise ModelError(
                 f"model must answer in double precision for {self.scorer.name}, got answers that move "
                 "with the rows beside them, and a loss that moves with them. Use another scoring."
@@ -97,8 +99,8 @@ class Exchange:
             region=Box(-reach, reach),
             fill=0.0,
             compute=compute,
-            foreign=self.engine.foreign,
-            grain=grain,
+            company=company,
+            gain=gain,
             proven=proven,
         )
 
@@ -158,7 +160,7 @@ def value_noise(
     for name in names if delta > 0 else names[:1]:
         for weight in (None, loss_weight(exchange.moved, used, name)):
             contribution = value_contribution(exchange, weight)
-            certificate, terms = _terms(exchange, contribution, setting, weight or _DIFFERENCE)
+            certificate, terms = _terms(exchange, contribution, setting)
             try:
                 noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=name, **terms)
             except ArgumentError:  # delta may be too small for Gaussian noise
@@ -217,7 +219,7 @@ def ranking_stage(
       - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [box]
     """
     contribution = ranking_contribution(exchange)
-    certificate, terms = _terms(exchange, contribution, setting, 1.0)
+    certificate, terms = _terms(exchange, contribution, setting)
     picks = ranking_noise(certificate, epsilon=epsilon, delta=delta, k=k, mechanism=mechanism, **terms)
     found: list[Order] = [SignedRanking.of(picks)]
     if mechanism == "auto":
@@ -227,15 +229,14 @@ def ranking_stage(
 
 
 def _terms(
-    exchange: Exchange, contribution: VectorContribution, setting: Setting, weight: float
+    exchange: Exchange, contribution: VectorContribution, setting: Setting
 ) -> tuple[Certificate, SumTerms]:
-    """Return certificate and terms of a sum; steps of answers are steeper steps of losses.
+    """Return certificate and terms of a sum.
 
     Guarantees:
       - Pays one more rounding for every row that gets a value of the record, and for a row beside it
-        in a call as many steps as a loss moves with a step of the answer. [pfi-rounding]
+        in a call one and what a loss moves with the answer. [pfi-rounding]
     """
     certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
-    steeper = max(1, math.ceil(exchange.scorer.steepness * weight))
-    terms["companions"] = terms["companions"] * steeper + exchange.rows_moved
+    terms["companions"] += exchange.rows_moved
     return certificate, terms

@@ -32,7 +32,7 @@ _OF_OUTPUT = {
 }
 _CODES = {"squared_error": 0, "absolute_error": 1, "brier": 0, "log_loss": 2, "zero_one": 3}
 _LOG_CLIP = math.log(100.0)
-_TURN = 2.0**-16
+_TURN = 2.0**-12
 """Answers this near the threshold, of the range, are wrong in part: last bits make no whole loss."""
 
 

@@ -155,7 +155,7 @@ class ShapBaselinePlan(Plan):
             )
         else:
             found = bound_operator_range(engine.masks, engine.box)
-        return found.widen(2 * (engine.rounding + engine.grain * engine.gain), "shap-rounding")
+        return found.widen(2 * engine.rounding, "shap-rounding")
 
     def _bootstrap(self, engine: KernelEngine, query: FloatArray) -> Stage[Perturbation]:
         reach = bound_operator_range(engine.masks, engine.box)

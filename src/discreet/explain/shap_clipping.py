@@ -20,7 +20,7 @@ from discreet.certificates import Ball, Bounds, Certificate, Relation
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.foreign import foreign_code
-from discreet.numerics import check_choice, check_positive_or_auto
+from discreet.numerics import check_choice, check_positive_or_auto, up
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Schema
 
@@ -75,6 +75,16 @@ def clip_vectors(vectors: FloatArray, clip: float, norm: ClipNorm) -> FloatArray
     flat = np.ascontiguousarray(np.nan_to_num(vectors.reshape(-1, vectors.shape[-1]), nan=0.0))
     inside = Ball(clip, "l2").clip(flat) if norm == "l2" else np.clip(flat, -clip, clip)
     return inside.reshape(vectors.shape)
+
+
+def clipped_gain(gain: float, clip: float | None, norm: ClipNorm, features: int) -> float:
+    """Return how many times over a change of an answer shows in a coordinate of a clipped vector.
+
+    Guarantees:
+      - A box moves no coordinate further; a ball moves no vector further in L2, hence no coordinate by
+        more than sqrt(d) times what a coordinate moved. [lattice]
+    """
+    return gain if clip is None or norm != "l2" else up(math.sqrt(features) * gain)
 
 
 def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Certificate:

@@ -24,7 +24,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.queries import Queries
 from discreet.explain.shap_clipping import moved_by_clip
 from discreet.explain.shap_parts import LEVEL, read_background
-from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine, choose_engine
+from discreet.explain.shapley.engines import Engine, LinearEngine, choose_engine
 from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model, as_model
@@ -216,9 +216,7 @@ def dependence_contribution(
         region=Box(-reach, reach),
         fill=0.0,
         compute=compute,
-        # The kernel engine multiplies matrices, whose last bits may depend on the rows beside.
-        foreign=engine.foreign or isinstance(engine, KernelEngine),
-        grain=engine.grain,
+        company=engine.company,
         gain=engine.gain,
         proven=certify_one_cell(len(bins), reach).assume(PUBLIC_BACKGROUND),
     )

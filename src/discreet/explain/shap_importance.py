@@ -21,12 +21,13 @@ from discreet.explain.shap_clipping import (
     choose_clip,
     clip_vectors,
     clipped,
+    clipped_gain,
     mixed_rows,
     moved_by_clip,
     public_rows,
 )
 from discreet.explain.shap_parts import LEVEL, read_background
-from discreet.explain.shapley.engines import Engine, KernelEngine, choose_engine
+from discreet.explain.shapley.engines import Engine, choose_engine
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
@@ -203,10 +204,8 @@ def importance_contribution(
         region=Box(0.0, proven.sensitivity("linf", "add-remove")),
         fill=0.0,
         compute=compute,
-        # A matrix product over many rows may round a row with the rows beside it: the lattice pays.
-        foreign=engine.foreign or isinstance(engine, KernelEngine),
-        grain=engine.grain,
-        gain=engine.gain,
+        company=engine.company,
+        gain=clipped_gain(engine.gain, clip, "l2", engine.features),
         proven=proven,
     )
 

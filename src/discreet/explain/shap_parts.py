@@ -28,6 +28,7 @@ from discreet.explain.shap_clipping import (
     choose_clip,
     clip_vectors,
     clipped,
+    clipped_gain,
     common_clip,
     mixed_rows,
     moved_by_clip,
@@ -297,9 +298,8 @@ def query_contribution(
         region=Box(-reach, reach),
         fill=0.0,
         compute=compute,
-        foreign=engine.foreign,
-        grain=engine.grain,
-        gain=engine.gain,
+        company=engine.company,
+        gain=max(clipped_gain(engine.gain, clip, norm, engine.features) for clip in clips),
         proven=reduce(Certificate.stack, proven),
     )
 

@@ -8,13 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box
+from discreet.certificates import Box, Relation
+from discreet.data.calls import CallShape, RowCalls
+from discreet.data.company import PROVEN, Company, Standing, isolated, probed
 from discreet.data.foreign import foreign_code
 from discreet.errors import ModelError
 from discreet.models.fingerprint import Kept
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
+from discreet.models.known_parts import known_parts
 from discreet.models.linear import LinearForm, linear_form
 from discreet.models.output_bounds import Ranges, bound_output
+from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.trees import TreeEnsemble, tree_ensemble
 from discreet.models.trees_boosters import booster_margin
 from discreet.schema import FloatArray, Schema
@@ -22,9 +26,16 @@ from discreet.schema import FloatArray, Schema
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
-_PROBE_ALONE = 23
-_DOUBLE, _SINGLE = 2.0**-40, 2.0**-20
-"""What the rows beside it may do to an answer in double and in single precision, of the range."""
+_MOST_KNOWN = 256
+_known: dict[tuple[Any, ...], Found] = {}
+"""What public rows told of models that can be told apart by what they are made of."""
+
+
+_LOOKS_AROUND = (
+    "model must answer every row by itself, got answers that change with the rows beside it or from "
+    "call to call. Take out what is computed over all rows of a call, or keeps something; "
+    "dc.Model(..., isolated=True) asks for one record at a time."
+)
 
 
 class Model:
@@ -40,6 +51,9 @@ class Model:
         certified over its ranges: trees, linear models, perceptrons. Everything else needs public
         bounds from you.
       name: a stable name for a function, so that its releases can be found again.
+      isolated: ask for one record at a time, with all rows made from it (grid points, coalitions) in
+        one call. Slow (``session.price`` says how slow), but then nothing has to be taken on trust but
+        that the model keeps nothing from one call to the next.
 
     An estimator with ``feature_names_in_`` gets a data frame with the schema's names and original
     category values; anything else gets float64 in schema order with category codes. The target and
@@ -48,6 +62,7 @@ class Model:
     Guarantees:
       - Every prediction lies in ``bounds``; NaN, or a row on which the model fails, becomes the
         middle of the bounds. No error depends on a row. [clip-predictions]
+      - A guarantee says what is known of the model: *proven*, *isolated* or *probed*. [grades]
     """
 
     def __init__(
@@ -58,8 +73,11 @@ class Model:
         class_: Any = None,
         bounds: tuple[float, float] | Schema | None = None,
         name: str | None = None,
+        isolated: bool = False,
     ) -> None:
         self._model = model
+        self.isolated = bool(isolated)
+        self._found: dict[tuple[Any, ...], Found] = {}
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
         self.bounds = self._choose_bounds(bounds)
@@ -80,37 +98,77 @@ class Model:
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies the model in a plan; never the model itself."""
-        return {
+        plain = {
             "kind": type(self._model).__name__,
             "fingerprint": self.fingerprint,
             "output": self.output,
             "class_index": self.class_index,
             "bounds": [self.bounds.low, self.bounds.high],
         }
+        return plain | {"isolated": True} if self.isolated else plain
 
     def bind(self, schema: Schema) -> BoundModel:
         """Fit the model to a schema's encoding and try it on public rows.
 
         Raises:
-          ModelError: if it needs columns the schema lacks or fails on rows drawn from the schema.
+          ModelError: if it needs columns the schema lacks, fails on rows drawn from the schema, or does
+            not answer every row by itself.
         """
         columns = self._columns(schema)
-        probe = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
+        rows = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
         named = hasattr(self._model, "feature_names_in_")
         makers = input_makers(schema, columns, named)
         plain = sees_encoding(schema, columns, named)
-        form = linear_form(self._model, self.output, self.class_index)
-        if form is not None and plain:
-            bound, answers = self._first_that_works(columns, makers, probe)
-            if np.allclose(form.predict(probe), answers, rtol=1e-9, atol=1e-9):
-                return replace(bound, linear=form)
         with foreign_code():
-            bound, answers = self._first_that_works(columns, makers, probe)
-            grain = _find_grain(bound, probe, answers)
-        trees = tree_ensemble(self._model, self.output, self.class_index) if plain else None
-        if trees is not None and trees.agrees(probe, answers):
-            return replace(bound, trees=trees, grain=0.0)
-        return replace(bound, grain=grain)
+            bound, answers, single = self._first_that_works(schema, columns, makers, rows)
+            if plain and (ours := self._evaluated_by_us(bound, rows, answers)) is not None:
+                return ours
+            return replace(bound, company=self._company(bound, schema, single))
+
+    def _evaluated_by_us(
+        self, bound: BoundModel, rows: FloatArray, answers: FloatArray
+    ) -> BoundModel | None:
+        """Return the model in a form that code of ours evaluates, if it is of a known kind."""
+        form = linear_form(self._model, self.output, self.class_index)
+        if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=1e-9):
+            return replace(bound, linear=form)
+        trees = tree_ensemble(self._model, self.output, self.class_index)
+        return (
+            replace(bound, trees=trees) if trees is not None and trees.agrees(rows, answers) else None
+        )
+
+    def _company(self, bound: BoundModel, schema: Schema, single: bool) -> Company:
+        """Return what is known of the model; refuse one that is seen to look at its neighbours."""
+
+        def tried() -> Standing:
+            found = self._probe(bound, schema)
+            drift = replace(found, single=found.single or single).drift(bound.bounds)
+            if not self.isolated:
+                return probed(drift, found.batches)
+            return isolated(0.0 if found.moved == 0 else drift)
+
+        known = None if self.isolated else known_parts(self._model)
+        if known is not None:
+            moved = tried if known == "in its place" else lambda: PROVEN
+            return Company(PROVEN, moved, bound.calls.pulse)
+        return Company.of(tried(), bound.calls.pulse)
+
+    def _probe(self, bound: BoundModel, schema: Schema) -> Found:
+        """Return what public rows tell; a model of the same making is tried once."""
+        what = (self.fingerprint, self.output, self.class_index, self.bounds.limits, self.isolated)
+        key = (*what, schema.digest)
+        # A name is no proof that two functions are the same one.
+        known = _known if self.fingerprint.startswith("hash:") else self._found
+        if key not in known:
+            try_out = probe_memory if self.isolated else probe
+            with foreign_code():
+                found = try_out(bound.calls, schema, bound.columns, bound.bounds)
+            if not found.by_itself or bound.calls.pulse.dead:
+                raise ModelError(_LOOKS_AROUND)
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[key] = found
+        return known[key]
 
     def _choose_bounds(self, bounds: tuple[float, float] | Schema | None) -> Box:
         if isinstance(bounds, Schema):
@@ -150,19 +208,24 @@ class Model:
         return tuple(str(name) for name in names)
 
     def _first_that_works(
-        self, columns: tuple[str, ...], makers: list[MakeInput], probe: FloatArray
-    ) -> tuple[BoundModel, FloatArray]:
-        """Return the model with the first way of handing rows over that works, and its answers."""
+        self, schema: Schema, columns: tuple[str, ...], makers: list[MakeInput], rows: FloatArray
+    ) -> tuple[BoundModel, FloatArray, bool]:
+        """Return the model with the first way of handing rows over that works.
+
+        Besides: its answers to public rows, and whether they come in single precision.
+        """
         failure: Exception | None = None
+        shape = CallShape.of(schema, columns)
+        batch, places = shape.batch(rows, 0, len(rows)), len(shape.first) + np.arange(len(rows))
         for make_input in makers:
             call = ModelCall(self._model, self.output, self.class_index, make_input)
             try:
-                answers, single = call.answers_and_precision(probe)
+                answers, single = call.answers_and_precision(batch)
             except Exception as error:  # public rows: whatever the model raises may be shown
                 failure = failure or error
                 continue
-            grain = _SINGLE * (self.bounds.high - self.bounds.low) if single else 0.0
-            return BoundModel(columns, self.bounds, call, grain=grain), answers
+            calls = RowCalls(call, shape, isolated=self.isolated)
+            return BoundModel(columns, self.bounds, calls), answers[places], single
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
@@ -173,15 +236,14 @@ class Model:
 class BoundModel:
     """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out.
 
-    ``grain`` bounds how far an answer moves with the rows beside it; zero means the last bits of
-    double precision.
+    ``company`` is what is known of a model that is not evaluated by code of ours.
     """
 
     columns: tuple[str, ...]
     bounds: Box
-    call: ModelCall = field(repr=False)
+    calls: RowCalls = field(repr=False)
     linear: LinearForm | None = None
-    grain: float = 0.0
+    company: Company | None = field(default=None, repr=False)
     trees: TreeEnsemble | None = field(default=None, repr=False)
 
     @property
@@ -190,31 +252,32 @@ class BoundModel:
         return self.linear is None and self.trees is None
 
     @property
+    def call(self) -> ModelCall:
+        """One call of the model, as it is."""
+        assert isinstance(self.calls.call, ModelCall)
+        return self.calls.call
+
+    def drift(self, relation: Relation) -> float:
+        """Return how far an answer may move with the rows beside it."""
+        return 0.0 if self.company is None else self.company.under(relation).drift
+
+    @property
     def fill(self) -> float:
         """What replaces NaN and rows on which the model fails."""
         return self.bounds.low / 2 + self.bounds.high / 2
 
-    def predict(self, rows: FloatArray) -> FloatArray:
-        """Return one number inside the bounds per row."""
-        raw = self.answer(rows)
+    def predict(self, rows: FloatArray, per_record: int = 1) -> FloatArray:
+        """Return one number inside the bounds per row; ``per_record`` as in ``answer``."""
+        raw = self.answer(rows, per_record)
         return np.clip(np.where(np.isnan(raw), self.fill, raw), self.bounds.low, self.bounds.high)
 
-    def answer(self, rows: FloatArray) -> FloatArray:
+    def answer(self, rows: FloatArray, per_record: int = 1) -> FloatArray:
         """Return what the model says, unclipped, for callers that clip themselves.
 
-        Rows on which it raises are found by bisection and are NaN.
+        ``per_record`` successive rows are made from the same record: an isolated model gets them in one
+        call. Rows on which it raises are NaN.
         """
-        if self.trees is not None:
-            return self.trees.predict(rows)
-        try:
-            return self.call(rows)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # foreign code may even exit; which row upset it must not be seen
-            if len(rows) <= 1:
-                return np.full(len(rows), np.nan)
-            half = len(rows) // 2
-            return np.concatenate([self.answer(rows[:half]), self.answer(rows[half:])])
+        return self.calls(rows, per_record) if self.trees is None else self.trees.predict(rows)
 
 
 @dataclass(frozen=True)
@@ -270,24 +333,6 @@ def as_model(model: Any) -> Model:
     known = hasattr(model, "to_model") and len(getattr(model, "classes_", ())) == 2
     made = model.to_model() if known else None
     return made if isinstance(made, Model) else Model(model)
-
-
-def _find_grain(bound: BoundModel, probe: FloatArray, together: FloatArray) -> float:
-    """Return how far answers to public rows may move with the rows beside them.
-
-    Zero for a model in double precision, ``_SINGLE`` of the range for one in single precision; a
-    model that moves by more is refused, because no bound would hold for it.
-    """
-    together, alone = together[:_PROBE_ALONE], bound.answer(probe[:_PROBE_ALONE])
-    low, high = bound.bounds.limits
-    moved = np.abs(np.clip(together, low, high) - np.clip(alone, low, high)) / (high - low)
-    worst = float(np.max(np.nan_to_num(moved)))
-    if worst > _SINGLE / 2 or bool(np.any(np.isnan(together) != np.isnan(alone))):
-        raise ModelError(
-            "model must answer every row by itself, got answers that change with the rows beside it "
-            "or from call to call. Take out what is computed over all rows of a call."
-        )
-    return _SINGLE * (high - low) if worst > _DOUBLE else bound.grain
 
 
 def _choose_output(model: Any, output: Output) -> str:

@@ -3,7 +3,7 @@
 from discreet.parts.cells import build_histogram, count_stage, partition, plain_bins, size_stage
 from discreet.parts.means import NoisyMean, noisy_mean, quotient_ends
 from discreet.parts.subsets import assign_subsets
-from discreet.parts.sums import pay_for_last_bits, sum_stage, sum_terms
+from discreet.parts.sums import sum_stage, sum_terms
 
 __all__ = [
     "NoisyMean",
@@ -12,7 +12,6 @@ __all__ = [
     "count_stage",
     "noisy_mean",
     "partition",
-    "pay_for_last_bits",
     "plain_bins",
     "quotient_ends",
     "size_stage",

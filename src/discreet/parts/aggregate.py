@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificates import RELATIONS, Box, Certificate
+from discreet.certificates import NOT_PROVEN, RELATIONS, Box, Certificate
 from discreet.data.blocks import Block
+from discreet.data.calls import Pulse
 from discreet.data.contributions import SubsetsContribution
 from discreet.data.foreign import foreign_code
 from discreet.data.state import thread_state
@@ -37,7 +38,7 @@ ExplainMany = Callable[[list[FloatArray]], Iterable[FloatArray]]
 Read = Callable[[Any], FloatArray | None]
 """What an explainer said as a vector, or None if it made no sense."""
 
-ALONE = "what the explainer says of a subset depends on the rows of that subset alone"
+ALONE = f"what the explainer says of a subset depends on the rows of that subset alone{NOT_PROVEN}"
 FRESH = "what the explainer draws, it draws anew in every call from the entropy of the system"
 
 MOST_SUBSETS = 100_000
@@ -61,6 +62,7 @@ def subsets_contribution(
     fill: float,
     proven: Certificate,
     foreign: bool,
+    pulse: Pulse | None = None,
 ) -> SubsetsContribution:
     """Return what the subsets of a table add: one vector each, clipped to the region.
 
@@ -74,6 +76,7 @@ def subsets_contribution(
       fill: what stands for NaN: an empty subset's vector, and one on which the explainer failed.
       proven: how far one vector can move.
       foreign: whether code that is not ours is called.
+      pulse: of a model that is called, if there is one.
 
     Guarantees:
       - One record is in one subset, and coming, going or changing it moves no other record, so it
@@ -96,9 +99,10 @@ def subsets_contribution(
         subsets,
         assign,
         explain_many,
-        proven.assume(ALONE),
+        proven.graded("isolated", ALONE) if foreign else proven,
         foreign,
         with_ids=setting.relation == "add-remove",
+        pulse=pulse,
     )
 
 

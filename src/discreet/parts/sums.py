@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypedDict
 
-from discreet.certificates import RELATIONS, Certificate, Relation
+from discreet.certificates import Certificate, Relation
 from discreet.data import (
     ROWS_CAP,
     SealedContribution,
@@ -28,23 +27,6 @@ class SumTerms(TypedDict):
     companions: int
 
 
-def pay_for_last_bits(contribution: VectorContribution, moved: float, whose: str) -> VectorContribution:
-    """Widen a certificate by what every companion of a record may move, where it is more than a step.
-
-    Args:
-      contribution: one that calls code which is not ours.
-      moved: how far a coordinate of another record may move with the rows beside it.
-      whose: what is assumed to move by no more, in words.
-    """
-    proven = contribution.certificate
-    bounds = {
-        name: proven.widen(companion_rows(contribution, name) * moved).bounds[name]
-        for name in RELATIONS
-        if name in proven.bounds
-    }
-    return replace(contribution, proven=replace(proven, bounds=bounds).assume(whose))
-
-
 def sum_terms(
     contribution: VectorContribution | SealedContribution | WholeContribution,
     setting: Setting,
@@ -54,19 +36,22 @@ def sum_terms(
     """Return the certificate of a sum of contributions, and the terms of noise on it.
 
     Guarantees:
-      - Pays for what a model's answers move with the rows beside them: one step for each of those
-        rows, and for a model in single precision its grain besides. [lattice]
+      - Pays for what a model's answers move with the rows beside them: for each of those rows one step
+        and its drift times the gain; nothing where answers are known not to move. [lattice]
     """
     if not isinstance(contribution, VectorContribution):
         reach = contribution.region.magnitude
         return contribution.proven, SumTerms(relation="replace-one", largest_sum=reach, companions=0)
     companions = companion_rows(contribution, setting.relation)
-    if contribution.grain > 0 and setting.relation == "add-remove":
+    paid = companions * contribution.drift(setting.relation)
+    exact = contribution.certificate
+    if setting.relation == "add-remove" and paid > exact.sensitivity("linf", "add-remove"):
         raise ModelError(
-            "model must answer in double precision under add-remove, got answers that move by more "
-            "than 1e-12 of their range with the rows beside them. Use replace-one, or convert it."
+            "model must answer in double precision under add-remove, got answers that may move so far "
+            "with the rows beside them that noise would have to hide that alone. Use replace-one, "
+            "convert it, or ask for one record at a time: dc.Model(..., isolated=True)."
         )
-    certificate = _certify(contribution, setting, companions, statement)
+    certificate = _certify(contribution, setting, paid, statement)
     largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
     return certificate, SumTerms(relation=setting.relation, largest_sum=largest, companions=companions)
 
@@ -94,12 +79,9 @@ def sum_stage(
 
 
 def _certify(
-    contribution: VectorContribution, setting: Setting, companions: int, statement: str
+    contribution: VectorContribution, setting: Setting, paid: float, statement: str
 ) -> Certificate:
-    certificate = contribution.certificate.widen(companions * contribution.grain, statement)
-    if contribution.foreign:
-        limit = f"{contribution.grain:g}" if contribution.grain else "one lattice step"
-        certificate = certificate.assume(
-            f"a model's answer for a row moves by less than {limit} with the rows beside it"
-        )
+    certificate = contribution.standing(setting.relation).mark(
+        contribution.certificate.widen(paid, statement)
+    )
     return certificate.assume(ROWS_ASSUMED) if setting.rows is None else certificate

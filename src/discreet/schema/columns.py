@@ -130,6 +130,10 @@ class Number:
         values[: min(2, size)] = self.encode(np.array([self.low, self.high]))[:size]
         return values
 
+    def landmarks(self) -> FloatArray:
+        """Return the least, the greatest and a middle value."""
+        return self.encode(np.array([self.low, self.high, self.low / 2 + self.high / 2]))
+
     def decode(self, encoded: FloatArray) -> NDArray[Any]:
         """Return the values as a model was trained on them: numbers are their own encoding."""
         return encoded
@@ -219,6 +223,10 @@ class Category:
     def draw(self, generator: np.random.Generator, size: int) -> FloatArray:
         """Draw public test codes."""
         return generator.integers(0, len(self.values), size).astype(np.float64)
+
+    def landmarks(self) -> FloatArray:
+        """Return all codes."""
+        return self.grid(len(self))
 
     def decode(self, encoded: FloatArray) -> NDArray[Any]:
         """Return the original values of codes."""

@@ -115,6 +115,12 @@ class Schema:
         generator = public_generator(_PROBE_SEED)
         return np.column_stack([c.draw(generator, rows) for c in self._columns.values()])
 
+    def landmarks(self) -> FloatArray:
+        """Return the fewest public rows with both ends, a middle and every category of columns."""
+        marks = [column.landmarks() for column in self._columns.values()]
+        rows = max(map(len, marks))
+        return np.column_stack([np.resize(values, rows) for values in marks])
+
     def to_json(self) -> dict[str, Any]:
         """Return the facts as plain data, the same shape as the TOML file."""
         from discreet.schema.files import to_plain

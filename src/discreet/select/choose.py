@@ -68,8 +68,8 @@ class ChoosePlan(Plan):
         """Try the utility on public rows, certify the sums and pick a mechanism."""
         columns = self.columns or tuple(setting.schema)
         guarded = GuardedUtility(self.utility, self.candidates, columns, setting.schema)
-        guarded.try_out(self.bounds)
-        contribution = utility_contribution(guarded, self.bounds)
+        company = guarded.try_out(self.bounds)
+        contribution = utility_contribution(guarded, self.bounds, company)
         certificate, terms = sum_terms(contribution, setting, statement="choose")
         linf = certificate.sensitivity("linf", terms["relation"])
         step = lattice_step(2 * linf / self.epsilon, terms["largest_sum"])

@@ -196,4 +196,4 @@ class TableClaim:
 
     def _claimed(self, relation: Relation, moved: float, claim: str) -> Certificate:
         bound = Bounds(up(self.size * moved), up(np.sqrt(self.size) * moved), moved)
-        return Certificate(("claimed-utility",), self.size, {relation: bound}).assume(claim)
+        return Certificate(("claimed-utility",), self.size, {relation: bound}).graded("probed", claim)

@@ -49,6 +49,20 @@ class Remaining:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """How long a model takes that is asked for one record at a time, as seen on public rows."""
+
+    seconds_per_record: float
+    records: int | None
+
+    def __str__(self) -> str:
+        count = 1_000 if self.records is None else self.records
+        seconds = self.seconds_per_record * count
+        shown = f"{seconds:.2g} s" if seconds < 120 else f"{seconds / 60:.3g} min"
+        return f"one record at a time: about {shown} for {count:,} records"
+
+
+@dataclass(frozen=True)
 class PlanPrice:
     """One plan's share of a price: what it costs, how far off it will be, where that is usable."""
 
@@ -58,6 +72,7 @@ class PlanPrice:
     usable: Usable
     stages: tuple[dict[str, Any], ...]
     ways: tuple[Way, ...] = ()
+    waiting: Waiting | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +100,7 @@ class Price:
             lines.append(f"{line.plan}\n  costs {line.cost}")
             lines += [f"  {error.tell(name)}" for name, error in line.expected_error.items()]
             lines.append(f"  {line.usable}")
+            lines += [f"  {line.waiting}"] if line.waiting is not None else []
             lines += [f"  {way}" for way in line.ways]
         lines.append(f"together {self.cost}; left {self.remaining}")
         if self.composed_epsilon is not None:
@@ -104,6 +120,7 @@ class Price:
                     "usable": line.usable.to_json(),
                     "stages": list(line.stages),
                     "ways": [asdict(way) for way in line.ways],
+                    "waiting": None if line.waiting is None else asdict(line.waiting),
                 }
                 for line in self.plans
             ],

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
 
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
-from discreet.certificates import Guarantee
+from discreet.certificates import MODEL_DEAD, Guarantee, worst_grade
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.data.engine import Progress, by_blocks
+from discreet.data.engine import Progress, by_blocks, is_dead
 from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import (
     AccessDenied,
     ArgumentError,
     CertificateError,
+    ModelError,
     ReleaseFailed,
     SettlementFailed,
 )
@@ -42,6 +43,7 @@ from discreet.schema import FloatArray, Schema
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable
 from discreet.session.roles import check_owner, owners_call
 from discreet.session.settling import settle_later, settle_or_keep
+from discreet.session.waiting import waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,6 +199,7 @@ class Session:
                     find_usable(plan, program, self._setting),
                     tuple(stage.describe() for stage in program.stages),
                     () if queries is None else plan.ways(self._setting, queries),
+                    waiting(program, self._setting),
                 )
                 for plan, program in zip(asked, programs, strict=True)
             ),
@@ -244,6 +247,7 @@ class Session:
         for plan, program in zip(plans, programs, strict=True):
             _check_promise(plan, program)
         self._check_certified(programs)
+        _check_alive(programs)
         self._check_cluster(programs)
         orders = [
             Order(self._cost(program), plan.key, {"plan": plan.describe()})
@@ -329,17 +333,18 @@ class Session:
         """Return the promise: of the stages that were asked, which may differ from those priced."""
         certificates = [stage.certificate for stage in asked]
         simulation = self.simulation or plan.simulated
+        told = [*program.assumptions, *(text for c in certificates for text in c.assumptions)]
+        told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
         return Guarantee(
             epsilon=plan.epsilon,
             delta=sum(stage.noise.delta for stage in asked),
             relation=program.relation or self._setting.relation,
             statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
-            assumptions=tuple(
-                dict.fromkeys([*program.assumptions, *(a for c in certificates for a in c.assumptions)])
-            ),
+            assumptions=tuple(dict.fromkeys(told)),
             certified=all(c.certified for c in certificates) and not simulation,
             simulation=simulation,
             protects=program.protects,
+            grade=worst_grade(c.grade for c in certificates),
         )
 
     def _stored(self, plan: Plan) -> Release | None:
@@ -445,6 +450,15 @@ def _as_planned(plans: Sequence[Plan]) -> Iterator[None]:
     finally:
         for kept in held:
             kept.look_again()
+
+
+def _check_alive(programs: Sequence[Program]) -> None:
+    """Raise if a model stopped answering while it was tried, before anything is spent."""
+    if any(is_dead(stage.contribution) for program in programs for stage in program.stages):
+        raise ModelError(
+            "model must predict rows drawn from the schema, but it stopped answering. "
+            "Load it again, or look at what it needs (memory, files, a server)."
+        )
 
 
 def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:

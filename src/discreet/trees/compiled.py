@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.company import PROVEN, Company
 from discreet.models import Model
 from discreet.models.model import BoundModel
 from discreet.models.trees import LEAF, RawTree, TreeEnsemble, join_trees
@@ -28,6 +29,10 @@ class TreeModel(Model):
         super().__init__(classifier, output="probability", class_=class_)
         self._classifier = classifier
 
+    def _company(self, bound: BoundModel, schema: Schema, single: bool) -> Company:
+        """Return the standing of code of ours, which need not be tried."""
+        return Company.of(PROVEN)
+
     def bind(self, schema: Schema) -> BoundModel:
         """Return the model for a schema's encoding, with trees if the encoding is the model's own."""
         bound = super().bind(schema)
@@ -35,7 +40,7 @@ class TreeModel(Model):
         if any(schema[name] != own[name] for name in bound.columns):
             return bound
         trees = self.ensemble(len(bound.columns))
-        return bound if trees is None else replace(bound, trees=trees, grain=0.0)
+        return bound if trees is None else replace(bound, trees=trees, company=None)
 
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the probability of the class as an ensemble over the model's features."""

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.certificates import Box, Certificate
+from discreet.data.company import Company
 from discreet.errors import ArgumentError
 from discreet.explain.shapley.bounds import bound_exact, bound_masks, centre, rounding_error
 from discreet.explain.shapley.coalitions import MaskSet, sample_masks
@@ -58,17 +59,21 @@ class Engine(ABC):
     box: Box
 
     name: ClassVar[EngineName]
-    foreign = False
+
+    @property
+    def company(self) -> Company | None:
+        """What is known of a model that is called; None if code of ours evaluates it."""
+        return None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether rows are handed to code that is not ours."""
+        return self.company is not None
 
     @property
     def features(self) -> int:
         """The number of features."""
         return len(self.model.columns)
-
-    @property
-    def grain(self) -> float:
-        """How far a prediction moves with the rows beside a record, beyond the last bits."""
-        return 0.0
 
     @property
     def gain(self) -> float:
@@ -199,19 +204,14 @@ class KernelEngine(Engine):
     name: ClassVar[EngineName] = "kernel"
 
     @property
-    def foreign(self) -> bool:  # type: ignore[override]
-        """Whether rows are handed to code that is not ours."""
-        return isinstance(self.predictor, BoundModel) and self.predictor.foreign
+    def company(self) -> Company | None:
+        """See ``Engine``."""
+        return self.predictor.company if isinstance(self.predictor, BoundModel) else None
 
     @property
     def rounding(self) -> float:
         """See ``Engine``."""
         return rounding_error(self.masks, self.box)
-
-    @property
-    def grain(self) -> float:
-        """See ``Engine``: the model's own; ``gain`` takes it through the operator."""
-        return self.model.grain if self.foreign else 0.0
 
     @property
     def gain(self) -> float:

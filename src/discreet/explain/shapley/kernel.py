@@ -73,7 +73,7 @@ def kernel_values(
     with np.errstate(all="ignore"):
         if value == "mean":
             background = background.mean(axis=0, keepdims=True)
-        return masks.solve(_evaluator(predict, masks, bounds).mean_values(queries, background))
+        return _solved(masks, _evaluator(predict, masks, bounds).mean_values(queries, background))
 
 
 def record_values(
@@ -100,22 +100,24 @@ def record_values(
 
 
 class _OpaqueModel:
-    """A function of masked rows, called on blocks of pairs of a query and a record."""
+    """A function of masked rows, called on blocks of pairs of a query and a record.
+
+    ``predict`` is told how many successive rows belong together.
+    """
 
     def __init__(
-        self, predict: Callable[[FloatArray], FloatArray], masks: MaskSet, bounds: Box | None
+        self, predict: Callable[[FloatArray, int], FloatArray], masks: MaskSet, bounds: Box | None
     ) -> None:
         self._predict, self._masks, self._bounds = predict, masks, bounds
 
     def mean_values(self, queries: FloatArray, background: FloatArray) -> FloatArray:
         """Return every coalition's mean value over the background (queries x coalitions)."""
+        from discreet.explain.shapley.kernels import add_pairs
+
         records = len(background)
         totals = np.zeros((len(queries), len(self._masks.coalitions)))
-        for first, columns, values in self._blocks(queries, background):
-            # Pairs are in the order of queries: split where a new query begins.
-            starts = np.arange(-first % records, len(values), records)
-            for offset, part in enumerate(np.split(values, starts[starts > 0])):
-                totals[first // records + offset, columns] += part.sum(axis=0)
+        for first, columns, values in self._blocks(queries, background, together=records):
+            add_pairs(values, first, records, totals[:, columns])
         return totals / records
 
     def record_values(self, queries: FloatArray, background: FloatArray) -> FloatArray:
@@ -125,31 +127,37 @@ class _OpaqueModel:
         features = self._masks.features
         out = np.zeros((len(queries) * len(background), features))
         by_coalition = np.ascontiguousarray(self._masks.operator.T)
-        for first, columns, values in self._blocks(queries, background):
+        for first, columns, values in self._blocks(queries, background, together=1):
             attribute_pairs(values, by_coalition[columns], out[first : first + len(values)])
         return out.reshape(len(queries), len(background), features)
 
     def _blocks(
-        self, queries: FloatArray, background: FloatArray
+        self, queries: FloatArray, background: FloatArray, *, together: int
     ) -> Iterator[tuple[int, slice, FloatArray]]:
-        """Yield the first pair, the coalitions and the values (pairs x coalitions) of every call."""
+        """Yield the first pair, the coalitions and the values (pairs x coalitions) of every block.
+
+        So many successive pairs are ``together`` about one record of the table.
+        """
         from discreet.explain.shapley.kernels import fill_masked
 
         count, features = self._masks.coalitions.shape
         rows = max(1, _CALL_CELLS // features)
         all_pairs = len(queries) * len(background)
         width, pairs = min(count, rows), max(1, min(rows // count, all_pairs))
-        buffer = np.empty((pairs, width, features))  # written anew for every call
+        group = together if together <= pairs else 1
+        pairs -= pairs % group
+        buffer = np.empty((pairs, width, features))  # written anew for every block
         for first in range(0, all_pairs, pairs):
             for start in range(0, count, width):
                 columns = slice(start, min(start + width, count))
                 masked = buffer[: min(pairs, all_pairs - first), : columns.stop - start]
                 fill_masked(queries, background, self._masks.coalitions[columns], first, masked)
-                yield first, columns, self._call(masked)
+                yield first, columns, self._call(masked, group)
 
-    def _call(self, masked: FloatArray) -> FloatArray:
+    def _call(self, masked: FloatArray, group: int) -> FloatArray:
         size, width, features = masked.shape
-        answer = np.asarray(self._predict(masked.reshape(-1, features)), dtype=np.float64)
+        said = self._predict(masked.reshape(-1, features), group * width)
+        answer = np.asarray(said, dtype=np.float64)
         if answer.shape != (size * width,):
             raise ArgumentError(
                 f"predict must return one number per row, got shape {answer.shape} for {size * width} "
@@ -173,7 +181,16 @@ def _evaluator(predict: Predictor, masks: MaskSet, bounds: Box | None) -> _Opaqu
                 f"masks must be of the model's {len(form.weights)} features, got {masks.features}."
             )
         return FusedModel(form, masks, bounds)
-    return _OpaqueModel(predict, masks, bounds)
+    return _OpaqueModel(lambda rows, _: predict(rows), masks, bounds)
+
+
+def _solved(masks: MaskSet, values: FloatArray) -> FloatArray:
+    """Return ``masks.solve(values)``, every game by itself: a matrix product rounds them together."""
+    from discreet.explain.shapley.kernels import attribute_pairs
+
+    out = np.zeros((len(values), masks.features))
+    attribute_pairs(values, np.ascontiguousarray(masks.operator.T), out)
+    return out
 
 
 def _checked(

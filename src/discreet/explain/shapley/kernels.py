@@ -274,6 +274,15 @@ def attribute_pairs(values: FloatArray, operator: FloatArray, out: FloatArray) -
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def add_pairs(values: FloatArray, first: int, records: int, totals: FloatArray) -> None:
+    """Add every pair's values to its query's totals, one after the other, wherever a block ends."""
+    for p in range(len(values)):
+        query = (first + p) // records
+        for c in range(values.shape[1]):
+            totals[query, c] += values[p, c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def run_records(
     rows: FloatArray,
     weights: FloatArray,

@@ -1,0 +1,148 @@
+"""Rows go to code that is not ours in calls of one public shape.
+
+The last bits of a matrix product depend on how many rows there are, and a threshold makes a whole
+answer of them; a scaler, a softmax or a coding inside a model may look at the least and the greatest
+value of a column, or at which categories are there. So every call has the same number of rows: public
+ones with the ends, the middle and all categories of every column, then the records, then public rows
+again in all places that no record takes. A record has the same place in its call whatever the others
+are, and it keeps it while rows on which the code fails are looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from discreet.schema import FloatArray, Schema
+
+Call = Callable[[FloatArray], FloatArray]
+
+CALL_ROWS = 2_048
+"""Places for records in one call: few enough to be tried a hundred times on public rows, many enough
+for what a call costs by itself not to count."""
+
+_TILE = 64
+"""Compiled loops take rows in groups and the last ones otherwise: those are never records."""
+
+
+@dataclass(frozen=True)
+class CallShape:
+    """The public rows of a call: ``first`` before the records, ``blank`` in places without one."""
+
+    first: FloatArray
+    blank: FloatArray
+
+    @classmethod
+    def of(cls, schema: Schema, columns: tuple[str, ...]) -> CallShape:
+        """Return the one shape of calls with some columns of a schema."""
+        places = [schema.position(name) for name in columns]
+        first, drawn = schema.landmarks()[:, places], schema.draw(_TILE)[:, places]
+        return cls(first, drawn).with_places(max(CALL_ROWS, len(first)))
+
+    @property
+    def places(self) -> int:
+        """How many records fit into a call."""
+        return (len(self.blank) - _TILE) // _TILE * _TILE
+
+    def with_places(self, places: int) -> CallShape:
+        """Return the shape with room for so many records, or a few more."""
+        tiles = -(-places // _TILE) + 1
+        rest = -(len(self.first) + tiles * _TILE) % _TILE
+        return replace(self, blank=np.resize(self.blank[:_TILE], (tiles * _TILE + rest, self.width)))
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return int(self.blank.shape[1])
+
+    def batch(self, rows: FloatArray, first: int, after: int) -> FloatArray:
+        """Return a call in which these of some rows stand in their places, and no others."""
+        start = len(self.first)
+        made = np.empty((start + len(self.blank), self.width), order="F")
+        made[:start], made[start:] = self.first, self.blank
+        made[start + first : start + after] = rows[first:after]
+        return made
+
+
+@dataclass
+class Pulse:
+    """Whether the code still answers public rows. Once it does not, it is asked no more."""
+
+    dead: bool = False
+
+
+@dataclass(frozen=True)
+class RowCalls:
+    """Answers of code that is not ours, one per row, whatever it does.
+
+    Args:
+      call: takes a matrix of rows, returns an array with as many rows, or raises.
+      shape: of every call.
+      tail: shape of one row's answer.
+      isolated: whether no call may hold rows of two records.
+      pulse: shared by all who ask the same code.
+
+    Guarantees:
+      - Every call has one public shape; a record's place in it does not depend on other records, nor
+        on whether the code fails on them. [public-shape]
+      - NaN for a row on which the code fails, found by halving, and for all rows if it fails on public
+        rows too: no cap on tries turns another row's answer into NaN. [dead-model]
+    """
+
+    call: Call = field(repr=False)
+    shape: CallShape = field(repr=False)
+    tail: tuple[int, ...] = ()
+    isolated: bool = False
+    pulse: Pulse = field(default_factory=Pulse)
+
+    def __call__(self, rows: FloatArray, per_record: int = 1) -> FloatArray:
+        """Return the answers; ``per_record`` successive rows belong to one record."""
+        out = np.full((len(rows), *self.tail), np.nan)
+        shape = self.shape
+        if self.isolated:
+            shape = shape.with_places(min(per_record, shape.places))
+        for start, stop in _spans(len(rows), shape.places, per_record if self.isolated else len(rows)):
+            if self.pulse.dead:
+                break
+            self._fill(shape, rows[start:stop], out[start:stop])
+        return out
+
+    def _fill(self, shape: CallShape, rows: FloatArray, out: FloatArray) -> None:
+        waiting = [(0, len(rows))]
+        while waiting and not self.pulse.dead:
+            first, after = waiting.pop()
+            said = self._ask(shape, rows, first, after)
+            if said is not None:
+                out[first:after] = said
+                continue
+            if after - first in (1, len(rows)):
+                self.pulse.dead = self._ask(shape, rows, 0, 0) is None
+            if after - first > 1:
+                half = (first + after) // 2
+                waiting += [(half, after), (first, half)]
+
+    def _ask(self, shape: CallShape, rows: FloatArray, first: int, after: int) -> FloatArray | None:
+        try:
+            return self.ask(shape.batch(rows, first, after), shape, first, after)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # foreign code may even exit; which row upset it must not be seen
+            return None
+
+    def ask(self, batch: FloatArray, shape: CallShape, first: int, after: int) -> FloatArray:
+        """Return the answers to some places of a call, or raise."""
+        said = np.asarray(self.call(batch), dtype=np.float64)
+        if said.shape != (len(batch), *self.tail):
+            raise ValueError("An answer must have one row per row.")
+        start = len(shape.first)
+        return said[start + first : start + after]
+
+
+def _spans(rows: int, places: int, together: int) -> Iterator[tuple[int, int]]:
+    """Yield which successive rows share a call: as many as fit, and no two groups of ``together``."""
+    for group in range(0, rows, max(together, 1)):
+        end = min(group + together, rows)
+        for start in range(group, end, places):
+            yield start, min(start + places, end)

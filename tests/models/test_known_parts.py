@@ -1,0 +1,154 @@
+"""The list of scikit-learn's parts that answer a row by itself: the law on all of it, and the rest."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, scale
+
+import discreet as dc
+from discreet.data.calls import CALL_ROWS, CallShape
+from discreet.data.foreign import foreign_code
+from discreet.models.known_parts import ANYWHERE, IN_ITS_PLACE, known_parts
+from discreet.schema import FloatArray
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X, Y = make_classification(400, 6, random_state=0)
+NAMES = [f"c{place}" for place in range(6)]
+SCHEMA = dc.Schema({name: dc.Number(-4, 4) for name in NAMES})
+SHAPE = CallShape.of(SCHEMA, tuple(NAMES))
+OPTIONS: dict[str, dict[str, Any]] = {
+    "OneHotEncoder": {"handle_unknown": "ignore"},
+    "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": -1},
+    "MLPClassifier": {"hidden_layer_sizes": (33, 17), "max_iter": 30},
+    "MLPRegressor": {"hidden_layer_sizes": (33, 17), "max_iter": 30},
+}
+LISTED = [
+    (module, name, place)
+    for place, listed in (("anywhere", ANYWHERE), ("in its place", IN_ITS_PLACE))
+    for module, names in listed.items()
+    for name in names
+]
+
+
+def fitted(module: str, name: str) -> Any:
+    kind = getattr(importlib.import_module(module), name)
+    options = OPTIONS.get(name, {})
+    if "random_state" in kind().get_params():
+        options = {"random_state": 0, **options}
+    if "n_estimators" in kind().get_params():
+        options = {"n_estimators": 7, **options}
+    return kind(**options).fit(np.rint(X) if "Encoder" in name else X, Y)
+
+
+def answers(part: Any, batch: FloatArray) -> Iterator[FloatArray]:
+    """Yield all that a part says of a batch, as whoever is asked for it would get it."""
+    for method in ("transform", "predict_proba", "decision_function", "predict"):
+        if hasattr(part, method):
+            said = getattr(part, method)(np.rint(batch) if "Encoder" in type(part).__name__ else batch)
+            yield np.asarray(said.toarray() if hasattr(said, "toarray") else said, dtype=np.float64)
+
+
+def moved(part: Any, places: bool) -> float:
+    """Return how far answers to some rows move with the rows beside them, or with their places."""
+    draw = np.random.default_rng(3)
+    rows = X[:150]
+    start, worst = len(SHAPE.first), 0.0
+    others = [X[draw.integers(0, len(X), CALL_ROWS)] * size for size in (1.0, 0.01, 100.0)]
+    others.append(np.full((CALL_ROWS, 6), 4.0))
+    first: list[FloatArray] | None = None
+    for company in others:
+        for place in draw.integers(0, CALL_ROWS - 150, 2) if places else (77,):
+            filled = company.copy()
+            filled[place : place + 150] = rows
+            batch = SHAPE.batch(filled, 0, CALL_ROWS)
+            found = [a[start + place : start + place + 150] for a in answers(part, batch)]
+            first = first or found
+            worst = max(worst, *(np.abs(a - b).max() for a, b in zip(first, found, strict=True)))
+    return worst
+
+
+@pytest.mark.proves("grades")
+@pytest.mark.parametrize(("module", "name", "place"), LISTED)
+def test_the_listed_answer_a_row_by_itself_to_the_last_bit(module: str, name: str, place: str) -> None:
+    part = fitted(module, name)
+    assert known_parts(part) == place
+    with foreign_code():
+        assert moved(part, places=place == "anywhere") == 0
+
+
+@pytest.mark.refutes("grades")
+def test_a_part_that_looks_at_the_call_is_caught() -> None:
+    part = FunctionTransformer(scale).fit(X)
+    assert known_parts(part) is None
+    assert moved(part, places=False) > 0
+
+
+FRAME = pd.DataFrame(X, columns=NAMES).assign(h=np.where(Y, "x", "y"))
+
+
+def test_pipelines_and_column_transformers_are_as_good_as_their_parts() -> None:
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["h"]), (SimpleImputer(), NAMES[:2]), remainder="passthrough"
+    )
+    forest = make_pipeline(columns, RandomForestClassifier(3, random_state=0)).fit(FRAME, Y)
+    assert known_parts(forest) == "anywhere"
+    network = make_pipeline(columns, "passthrough", MLPClassifier((5,), max_iter=9)).fit(FRAME, Y)
+    assert known_parts(network) == "in its place"
+    spoilt = make_column_transformer((FunctionTransformer(scale), NAMES), remainder="drop")
+    assert known_parts(make_pipeline(spoilt, RandomForestClassifier(3)).fit(FRAME, Y)) is None
+
+
+class Heir(StandardScaler):
+    """Not the class itself."""
+
+
+def impostor() -> Any:
+    """A class that only says it is the one on the list."""
+    kind = type("StandardScaler", (StandardScaler,), {})
+    kind.__module__ = "sklearn.preprocessing._data"
+    return kind().fit(X)
+
+
+def overridden() -> Any:
+    part = LogisticRegression().fit(X, Y)
+    part.predict_proba = lambda rows: rows
+    return part
+
+
+@pytest.mark.parametrize(
+    "part",
+    [Heir().fit(X), impostor(), overridden(), FunctionTransformer(), lambda rows: rows[:, 0]],
+)
+def test_others_are_not_known(part: Any) -> None:
+    assert known_parts(part) is None
+    assert known_parts(make_pipeline(StandardScaler(), part)) is None
+
+
+def test_grades_follow_the_relation() -> None:
+    """Where a matrix product decides, a row that changes its place is not proven."""
+    schema = dc.Schema({**{name: SCHEMA[name] for name in NAMES}, "h": dc.Category("x", "y")})
+    columns = make_column_transformer((OneHotEncoder(), ["h"]), (StandardScaler(), NAMES))
+    grades = {}
+    for last in (RandomForestClassifier(3, random_state=0), MLPClassifier((5,), max_iter=9)):
+        company = dc.Model(make_pipeline(columns, last).fit(FRAME, Y)).bind(schema).company
+        assert company is not None
+        kept, freed = company.under("replace-one"), company.under("add-remove")
+        grades[type(last).__name__] = (kept.grade, freed.grade, kept.drift, freed.drift > 0)
+    assert grades == {
+        "RandomForestClassifier": ("proven", "proven", 0.0, False),
+        "MLPClassifier": ("proven", "probed", 0.0, True),
+    }
