@@ -238,7 +238,7 @@ def test_certificates_say_where_shapes_are_clipped() -> None:
     stage = centred_stage("replace-one", "laplace")
     said = " ".join(stage.certificate.assumptions)
     assert "clipped to 0.17 around its own mean " in said
-    assert "moves by less than 9.1e-13 of its range" in said
+    assert "an answer of the model moves by at most 1.81899e-12" in said
     assert "pdp-centred" in stage.certificate.statements
 
 

@@ -344,10 +344,10 @@ def test_steep_losses_of_foreign_models_pay_for_each_step() -> None:
         case = exchange(model, scoring=scoring)
         stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="auto")
         extra = stage.noise.certificate.sensitivity("linf", "replace-one") - 2
-        paid[scoring] = extra / stage.noise.step
-        assert paid[scoring] >= 8192 * case.scorer.steepness + 2
-    assert paid["brier"] == pytest.approx(8192 * 3 + 2, rel=1e-2)
-    assert paid["zero_one"] == pytest.approx(8192 * 2**16 + 2, rel=1e-2)
+        paid[scoring] = extra - (8192 + 2) * stage.noise.step
+        assert paid[scoring] >= 8192 * 2.0**-40 * case.scorer.steepness
+    assert paid["brier"] == pytest.approx(8192 * 2.0**-40 * 2, rel=1e-2)
+    assert paid["zero_one"] == pytest.approx(8192 * 2.0**-40 * 2**12, rel=1e-2)
 
 
 def test_partners_are_one_to_one_and_nobody_is_its_own() -> None:

@@ -164,4 +164,5 @@ def test_what_a_model_call_moves_is_paid_as_often_as_it_shows() -> None:
     plan = dc.shap_values(model, [0.5, 0.5, 0.5], clip=None, epsilon=1.0)
     contribution = plan.prepare(Setting(schema, "replace-one", 9)).stages[0].contribution
     assert contribution.foreign and 1.9 < contribution.gain < 2.01  # Shapley's rows sum to two
-    assert companion_rows(contribution, "replace-one") == 3 * BLOCK_ROWS  # rounded up
+    assert companion_rows(contribution, "replace-one") == BLOCK_ROWS
+    assert contribution.drift("replace-one") == pytest.approx(2 * 2.0**-40, rel=0.06)
