@@ -170,28 +170,36 @@ def session(rows: int = 9_000, **options: Any) -> dc.Session:
     )
 
 
+LIFE = {"calls": 0, "lives": np.inf}
+
+
+def mortal(rows: FloatArray) -> FloatArray:
+    LIFE["calls"] += 1
+    if LIFE["calls"] > LIFE["lives"]:
+        raise ConnectionError("gone")
+    return np.clip(rows[:, 0], 0, 1)
+
+
+def curve(lives: float = np.inf) -> dc.Plan:
+    LIFE.update(calls=0, lives=lives)
+    model = dc.Model(mortal, bounds=(0, 1))
+    return dc.partial_dependence(model, "n", resolution=3, rug=False, epsilon=5.0)
+
+
 @pytest.mark.proves("dead-model")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_release_of_a_dead_model_says_so_and_is_all_fill(workers: int) -> None:
-    model = Mortal(np.inf)
-    plan = dc.partial_dependence(
-        dc.Model(model, bounds=(0, 1)), "n", resolution=3, rug=False, epsilon=5.0
-    )
-    opened = session(workers=workers)
+    plan, opened = curve(), session(workers=workers)
     opened.price(plan)
-    model.lives = model.calls + 3  # it answers some of the records
+    LIFE["lives"] = LIFE["calls"] + 3  # it answers some of the records
     release = opened.release(plan)
     assert MODEL_DEAD in release.guarantee.assumptions
     np.testing.assert_allclose(release.value.y, 0.5, atol=0.01)
     assert dc.Release.loads(release.dumps()).guarantee == release.guarantee
-    living = session().release(
-        dc.partial_dependence(dc.Model(Mortal(np.inf), bounds=(0, 1)), "n", rug=False, epsilon=5.0)
-    )
+    living = session().release(curve())
     assert MODEL_DEAD not in living.guarantee.assumptions
 
 
 def test_a_model_that_dies_while_it_is_tried_is_refused() -> None:
     with pytest.raises(ModelError, match=r"every row by itself|stopped answering"):
-        session().price(
-            dc.partial_dependence(dc.Model(Mortal(40), bounds=(0, 1)), "n", rug=False, epsilon=5.0)
-        )
+        session().price(curve(lives=40))
