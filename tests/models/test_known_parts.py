@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, scale
+from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dc
 from discreet.data.calls import CALL_ROWS, CallShape
@@ -127,6 +128,46 @@ def overridden() -> Any:
     part = LogisticRegression().fit(X, Y)
     part.predict_proba = lambda rows: rows
     return part
+
+
+class Watchful(np.ndarray):
+    """Weights that look at all rows they are multiplied with."""
+
+    def __rmatmul__(self, rows: Any) -> Any:
+        return np.asarray(rows - rows.min(axis=0)) @ np.asarray(self)
+
+
+def watchful_weights() -> Any:
+    part = LogisticRegression().fit(X, Y)
+    part.coef_ = part.coef_.view(Watchful)
+    return part
+
+
+def watchful_layers() -> Any:
+    part = MLPClassifier((5,), max_iter=9, random_state=0).fit(X, Y)
+    part.coefs_[0] = part.coefs_[0].view(Watchful)
+    return part
+
+
+def foreign_start() -> Any:
+    start = make_pipeline(FunctionTransformer(scale), LogisticRegression())
+    return GradientBoostingClassifier(n_estimators=2, init=start, random_state=0).fit(X, Y)
+
+
+class OddTree(DecisionTreeClassifier):
+    """Not the class itself."""
+
+
+def odd_forest() -> Any:
+    part = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    part.estimators_[1] = OddTree(max_depth=2).fit(X, Y)
+    return part
+
+
+@pytest.mark.refutes("grades")
+@pytest.mark.parametrize("make", [watchful_weights, watchful_layers, foreign_start, odd_forest])
+def test_listed_classes_made_of_something_else_are_not_known(make: Any) -> None:
+    assert known_parts(make()) is None
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import numpy as np
+
 Known = Literal["anywhere", "in its place"]
 
 ANYWHERE = {
@@ -73,15 +75,43 @@ def _parts(estimator: Any) -> Iterator[Any]:
 
 
 _HANDED_ON = ("passthrough", "drop")
+_TREE = "sklearn.tree._classes"
+_TREES = (
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+)
 
 
 def _known(part: Any) -> Known | None:
     kind = (type(part).__module__, type(part).__qualname__)
-    if not _is(part, kind):
+    if not _is(part, kind) or not _made_of_known(part):
         return None
     if kind[1] in ANYWHERE.get(kind[0], ()):
         return "anywhere"
     return "in its place" if kind[1] in IN_ITS_PLACE.get(kind[0], ()) else None
+
+
+def _made_of_known(part: Any) -> bool:
+    """Say whether nothing a part hands rows to was brought along: trees, a start, a loss, arrays."""
+    held = [entry for value in vars(part).values() for entry in _entries(value)]
+    trees = [t for t in _entries(getattr(part, "estimators_", [])) if not isinstance(t, np.ndarray)]
+    return (
+        getattr(part, "init", None) in (None, "zero")
+        and isinstance(getattr(part, "loss", ""), str)
+        and all(type(entry) is np.ndarray for entry in held if isinstance(entry, np.ndarray))
+        and all(
+            type(tree).__name__ in _TREES and _is(tree, (_TREE, type(tree).__name__)) for tree in trees
+        )
+    )
+
+
+def _entries(value: Any) -> list[Any]:
+    """Return the entries of a list or of an array of objects, or the value alone."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return [value, *value.flat]
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _is(part: Any, kind: tuple[str, str]) -> bool:
