@@ -25,7 +25,7 @@ import numpy as np
 from discreet.errors import ArgumentError
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_COMPLETE = ("numpy", "scipy", "pandas", "sklearn", "xgboost", "lightgbm", "catboost")
+_COMPLETE = ("discreet", "numpy", "scipy", "pandas", "sklearn", "xgboost", "lightgbm", "catboost")
 """Libraries whose objects pickle all that decides their answers."""
 
 _COUNTERS = slice(7, 11)
