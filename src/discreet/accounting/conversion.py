@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -61,6 +62,7 @@ def zcdp_epsilon(delta: float, rho: float) -> float:
     return _least(lambda epsilon: zcdp_delta(epsilon, rho) <= delta, 0.0, high)
 
 
+@lru_cache(maxsize=1024)
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """Return a rho (rounded down) whose composition keeps (epsilon, delta)."""
     low, high = 0.0, epsilon
