@@ -100,7 +100,8 @@ def ask_feature_interaction(
     subsets: Annotated[int, typer.Option(help="Ballots that are cast.")] = 200,
     points: Annotated[int, typer.Option(help="Rows used of a subset.")] = 50,
     mechanism: Annotated[
-        str, typer.Option(help="auto, laplace, gaussian, exponential or permute-and-flip.")
+        str,
+        typer.Option(help="auto, laplace, gaussian; rankings: exponential, permute-and-flip, sorted."),
     ] = "auto",
     isolated: Isolated = False,
 ) -> Plan:

@@ -39,7 +39,8 @@ def ask_shap_ranking(
     clip: Clip = None,
     coalitions: Coalitions = None,
     mechanism: Annotated[
-        str, typer.Option(help="auto, exponential, permute-and-flip or laplace (tells the lead).")
+        str,
+        typer.Option(help="auto, exponential, permute-and-flip, laplace (tells the lead) or sorted."),
     ] = "auto",
     isolated: Isolated = False,
 ) -> Plan:

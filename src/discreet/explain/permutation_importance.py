@@ -26,8 +26,8 @@ from discreet.explain.permutation_scores import Scoring, choose_scorer
 from discreet.explain.shap_clipping import Clip
 from discreet.explain.shap_parts import read_background
 from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
-from discreet.mechanisms import Noise, NoiseName, RankingName
-from discreet.mechanisms.ranking import RANKINGS
+from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.ranking import ORDERS, OrderName
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.parts import size_stage
@@ -59,14 +59,14 @@ class PermutationImportancePlan(Plan):
         seed: int,
         epsilon: float,
         delta: float,
-        mechanism: NoiseName | RankingName,
+        mechanism: NoiseName | OrderName,
     ) -> None:
         super().__init__(epsilon, delta)
         check_whole("repeats", repeats, 1, 1_000)
         check_choice("sampling", sampling, ("permutation", "marginal"))
         check_choice("release", release, ("values", "ranking"))
         ranked = release == "ranking"
-        check_choice("mechanism", mechanism, RANKINGS if ranked else ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, ORDERS if ranked else ("auto", "laplace", "gaussian"))
         check_whole("seed", seed, 0, 2**64 - 1)
         if k is not None:
             check_whole("k", k, 1)
@@ -137,7 +137,7 @@ class PermutationImportancePlan(Plan):
         k = features if self.k is None else self.k
         check_whole("k", k, 1, features, "There are no more features.")
         epsilon, delta = shares["answer"]
-        law: RankingName = self.mechanism  # type: ignore[assignment]  # checked for this release
+        law: OrderName = self.mechanism  # type: ignore[assignment]  # checked for this release
         stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         if self.clip == "auto" and setting.rows is not None:
             spread = stage.noise.spread / setting.rows
@@ -227,7 +227,7 @@ def permutation_importance(
     seed: int = 0,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: NoiseName | RankingName = "auto",
+    mechanism: NoiseName | OrderName = "auto",
 ) -> PermutationImportancePlan:
     """Plan how much a model's mean loss grows when the values of a feature are exchanged.
 
@@ -250,9 +250,9 @@ def permutation_importance(
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise; for a ranking
-        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too) or ``auto``, which
-        sorts noisy sums where most of the order is wanted: each moves by no more than the others, so
-        that noise in the shape of a box has less than half the width of Laplace noise.
+        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` or
+        ``auto``, which sorts noisy sums where most of the order is wanted: each moves by no more than
+        the others, so that noise in the shape of a box has less than half the width of Laplace noise.
 
     Guarantees:
       - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by

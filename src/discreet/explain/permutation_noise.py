@@ -15,8 +15,6 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
 _HAIR = 1 + 1e-9
-_SPREAD = {"exponential": math.pi / math.sqrt(6), "permute-and-flip": 1.0, "laplace": math.sqrt(2)}
-"""Standard deviation of the noise a pick puts on a score, in noise scales."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +98,6 @@ class SignedRanking(RankingNoise):
     def scores(self, raw_steps: IntArray) -> IntArray:
         """Return the scores of every group."""
         return np.asarray(raw_steps).reshape(self.groups, self.candidates)
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the noise on one score."""
-        return self.step * self.pick.scale * _SPREAD[self.kind]
 
 
 @dataclass(frozen=True)

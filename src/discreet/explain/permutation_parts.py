@@ -27,12 +27,8 @@ from discreet.explain.permutation_noise import (
     loss_weight,
 )
 from discreet.explain.permutation_scores import Scorer
-from discreet.mechanisms import (
-    NoiseName,
-    RankingName,
-    ranking_noise,
-    sum_noise,
-)
+from discreet.mechanisms import NoiseName, ranking_noise, sum_noise
+from discreet.mechanisms.ranking import OrderName, sorting_is_better
 from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.parts.sums import SumTerms, sum_terms
@@ -211,7 +207,7 @@ def ranking_stage(
     k: int,
     epsilon: float,
     delta: float,
-    mechanism: RankingName,
+    mechanism: OrderName,
 ) -> Stage[Order]:
     """Return the stage that picks features by their exchanged losses, or sorts them if that is better.
 
@@ -220,12 +216,14 @@ def ranking_stage(
     """
     contribution = ranking_contribution(exchange)
     certificate, terms = _terms(exchange, contribution, setting)
+    sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, joint=True, **terms)
+    if mechanism == "sorted":
+        return Stage("ranking", contribution, SortedNoise(sorting, k))
     picks = ranking_noise(certificate, epsilon=epsilon, delta=delta, k=k, mechanism=mechanism, **terms)
-    found: list[Order] = [SignedRanking.of(picks)]
-    if mechanism == "auto":
-        sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, joint=True, **terms)
-        found.append(SortedNoise(sorting, k))
-    return Stage("ranking", contribution, min(found, key=lambda order: order.spread))
+    best: Order = SignedRanking.of(picks)
+    if mechanism == "auto" and sorting_is_better(picks, sorting.std):
+        best = SortedNoise(sorting, k)
+    return Stage("ranking", contribution, best)
 
 
 def _terms(

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.certificates import Box
 from discreet.explain.shap_parts import LEVEL, Explained
 from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
+from discreet.mechanisms.ranking import mean_greatest
 from discreet.parts import NoisyMean, noisy_mean
 from discreet.plans import Perturbation, Ranking, Releaser, Stage
 from discreet.schema import FloatArray
@@ -28,6 +29,11 @@ class RankingRelease:
     def stages(self) -> tuple[Stage[Perturbation], ...]:
         """All stages that will happen."""
         return tuple(s for s in (self.ranking, self.values, self.size) if s is not None)
+
+    @property
+    def lost(self) -> float:
+        """How far below the best a pick is on average, in the worst case."""
+        return self.ranking.noise.std
 
     def finish(self, releaser: Releaser) -> Ranking:
         """Pick in one pass over the rows, then measure what was picked."""
@@ -71,6 +77,55 @@ class RankingRelease:
             size_noise=None if self.size is None else self.size.noise,
             region=Box(-reach, reach),
             level=1 - (1 - LEVEL) / len(noisy),
+        ).within(-reach, reach)
+
+
+@dataclass(frozen=True)
+class SortedRelease:
+    """Builds a ranking by sorting noisy attributions; what they are comes along for free."""
+
+    explained: Explained
+    sums: Stage[Noise]
+    size: Stage[Noise] | None
+    k: int
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages that will happen."""
+        return (self.sums,) if self.size is None else (self.sums, self.size)
+
+    @property
+    def lost(self) -> float:
+        """How far below the best a first place is on average, at most: the mean of the greatest noise.
+
+        The chosen one's noise lifts it by at most its width above what it is, while the best one's
+        lowers its own score as often as it lifts it.
+        """
+        return mean_greatest(self.sums.noise, len(self.explained.features))
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Ask for all sums in one pass over the rows, and sort them by their absolute value."""
+        explained, answers = self.explained, releaser.answer(*self.stages)
+        if explained.rows is None and self.size is None:
+            # In units of the private number of records, which moves nothing past anything else.
+            return self._ranking(answers[0], None)
+        at_once = 1 - (1 - LEVEL) / len(answers[0])
+        mean = explained.mean(answers, self.sums, self.size, at_once)
+        return self._ranking(mean.values, mean.within(*explained.limits))
+
+    def _ranking(self, noisy: FloatArray, mean: NoisyMean | None) -> Ranking:
+        features, shape = self.explained.features, self.explained.centres.shape
+        order = np.argsort(-np.abs(noisy.reshape(shape)), axis=1, kind="stable")[:, : self.k]
+        values = None if mean is None else np.take_along_axis(mean.values.reshape(shape), order, axis=1)
+        return Ranking(
+            features=features,
+            order=tuple(tuple(features[i] for i in chosen) for chosen in order),
+            gaps=None,
+            values=None if values is None else _nested(values, order.shape),
+            half_width=None if mean is None else mean.half_width,
+            level=LEVEL,
+            expected_loss=None if mean is None else self.lost * mean.std / self.sums.noise.std,
+            mechanism=f"sorted {self.sums.noise.name}",
         )
 
 
@@ -99,7 +154,9 @@ class SupportRelease:
         (noisy,) = releaser.answer(replace(self.values, noise=noise))
         order = np.argsort(-np.abs(noisy), kind="stable")
         names = tuple(self.explained.features[places[i]] for i in order)
-        return self._ranking(names, tuple((noisy[order] / rows).tolist()), _band(noise, rows))
+        reach = self.explained.contribution.region.magnitude
+        values = np.clip(noisy[order] / rows, -reach, reach)  # [feasible]
+        return self._ranking(names, tuple(values.tolist()), _band(noise, rows))
 
     def _ranking(
         self, names: tuple[str, ...] | None, values: tuple[float, ...], band: float | None

@@ -157,7 +157,7 @@ class _ImportanceRelease:
     size: Stage[Noise] | None
 
     def finish(self, releaser: Releaser) -> Attribution:
-        """Ask for all stages in one pass over the rows, divide, and raise negative values to zero."""
+        """Ask for all stages in one pass over the rows, divide, and clip to what is feasible."""
         stages = (self.values,) if self.size is None else (self.values, self.size)
         answers = releaser.answer(*stages)
         reach = self.values.contribution.certificate.sensitivity("linf", "add-remove")
@@ -169,10 +169,10 @@ class _ImportanceRelease:
             size_noise=None if self.size is None else self.size.noise,
             region=Box(-reach, reach),
             level=1 - (1 - LEVEL) / len(answers[0]),
-        )
+        ).within(0.0, reach)
         return Attribution(
             features=self.engine.model.columns,
-            values=(tuple(np.maximum(mean.values, 0.0).tolist()),),
+            values=(tuple(mean.values.tolist()),),
             base_values=None,
             predictions=None,
             data=None,

@@ -7,7 +7,6 @@ which may move by a radius; no row of the table is read, its budget pays.
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ import numpy as np
 from discreet.certificates import Box, Certificate, Relation
 from discreet.data import SealedContribution, VectorContribution
 from discreet.data.blocks import Block
-from discreet.errors import ArgumentError, ModelError
+from discreet.errors import ArgumentError
 from discreet.explain.queries import Queries, SealedQueries, read_queries
 from discreet.explain.shap_clipping import (
     Clip,
@@ -34,21 +33,21 @@ from discreet.explain.shap_clipping import (
     moved_by_clip,
     public_rows,
 )
+from discreet.explain.shap_sealed import certify_sealed, plain_radius, sealed_reach
 from discreet.explain.shapley.engines import (
     MOST_BACKGROUND,
     Engine,
-    KernelEngine,
-    LinearEngine,
     choose_engine,
 )
 from discreet.explain.shapley.importance_bounds import PUBLIC_BACKGROUND
-from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
-from discreet.models import BoundModel, Model
+from discreet.mechanisms import Noise
+from discreet.models import Model
 from discreet.models.fingerprint import Kept
-from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Release, Result, Setting
+from discreet.numerics import check_choice, check_whole
+from discreet.parts import NoisyMean, noisy_mean
+from discreet.plans import Release, Result, Setting, Stage
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
-from discreet.schema import Column, FloatArray, Number, Schema
+from discreet.schema import FloatArray, Schema
 
 Protects = Literal["background", "query"]
 
@@ -126,7 +125,7 @@ class Question:
         plain: dict[str, Any] = {"model": self.model.describe(), "protects": self.protects}
         if isinstance(self.queries, SealedQueries):
             assert self.background is not None
-            plain |= {"x": self.token, "radius": _plain_radius(self.radius)}
+            plain |= {"x": self.token, "radius": plain_radius(self.radius)}
             plain["background"] = f"rows {self.background.digest}"
         else:
             plain["x"] = self.queries.to_json()
@@ -181,10 +180,10 @@ class Question:
         sealed, columns, count = self.queries, engine.model.columns, len(self.queries)
         sealed.reveal().check_names(schema, columns)
         background = self.background.encode(schema, columns, check=False)
-        proven, radius = _certify_sealed(engine, schema, self.radius)
+        proven, radius = certify_sealed(engine, schema, self.radius)
         explain = engine.against(background)
         base = float(np.mean(engine.predict(background)))
-        reach = _sealed_reach(engine, background)
+        reach = sealed_reach(engine, background)
 
         def compute() -> FloatArray:
             return explain(sealed.reveal().encode(schema, columns, check=False)).ravel()
@@ -247,6 +246,41 @@ class Explained:
         """Return how far noise and clip take all attributions together."""
         size = self.engine.model.bounds.width
         return of_mean(band, self.rows, size, OUTPUT, bias=self.bias, together=self.contribution.size)
+
+    @property
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """Between what every attribution lies, one after the other.
+
+        Guarantees:
+          - Every record's vector is inside the contribution's region around the centre, and so is
+            their mean. [feasible]
+        """
+        region, centres = self.contribution.region, self.centres.ravel()
+        assert isinstance(region, Box)
+        return centres + region.low, centres + region.high
+
+    def mean(
+        self, answers: Sequence[FloatArray], sums: Stage[Noise], size: Stage[Noise] | None, level: float
+    ) -> NoisyMean:
+        """Return the noisy attributions, one after the other, not yet inside their limits.
+
+        Args:
+          answers: the noisy sums and, if it is private, the noisy number of records.
+          sums: the stage of the sums.
+          size: the stage of the number of records.
+          level: intervals hold with this probability, each of them.
+        """
+        region = self.contribution.region
+        assert isinstance(region, Box)
+        return noisy_mean(
+            answers[0],
+            sums.noise,
+            rows=self.rows,
+            noisy_size=None if size is None else float(answers[1][0]),
+            size_noise=None if size is None else size.noise,
+            region=region,
+            level=level,
+        ).moved(self.centres.ravel())
 
     @property
     def setting_rows(self) -> float:
@@ -356,61 +390,3 @@ def read_background(rows: Any) -> Queries:
     value = rows.value if isinstance(rows, Release) else rows
     read = read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
     return read.stamped(isinstance(rows, Release) and rows.guarantee.simulation)
-
-
-def _certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
-    """Certify the attributions of a sealed query of a linear or logistic model."""
-    model: BoundModel = engine.model
-    if model.linear is None:
-        raise ModelError(
-            "model must be linear or logistic when protects='query', got another kind: no bound is "
-            "proven for it. Protect the background instead, or explain a linear model."
-        )
-    weights, shown = model.linear.weights * _radii(radius, schema, model.columns), _shown(radius)
-    if isinstance(engine, LinearEngine):
-        certificate = bound_linear_query(weights, radius=1.0)
-    else:
-        assert isinstance(engine, KernelEngine)
-        slope = 0.25 if model.linear.logistic else 1.0
-        certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=slope)
-    return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
-
-
-def _sealed_reach(engine: Engine, background: FloatArray) -> float:
-    return engine.certify_rows(background).sensitivity("linf", "add-remove")
-
-
-def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:
-    """Return how far each encoded value of the query may move; its whole range if nothing is said.
-
-    A category may become any other. A value on a ladder is rounded to a rung after it moved, so that
-    it may move by one rung more than fits into the radius.
-    """
-    if isinstance(radius, Mapping) and (strange := [n for n in radius if n not in columns]):
-        raise ArgumentError(
-            f"radius must name columns the model uses ({', '.join(columns)}), got {strange[0]!r}."
-        )
-    return np.array([_width(name, schema[name], radius) for name in columns])
-
-
-def _width(name: str, column: Column, radius: Any) -> float:
-    given = radius.get(name) if isinstance(radius, Mapping) else radius
-    if given is not None:
-        check_positive("radius", given, "It is in the units of the column.")
-    if not isinstance(column, Number):
-        return max(len(column) - 1.0, 1e-12)
-    whole = column.high - column.low
-    if given is None:
-        return whole
-    rungs = 0.0 if column.step is None else column.step * (math.floor(given / column.step) + 1)
-    return min(max(float(given), rungs), whole)
-
-
-def _shown(radius: Any) -> str:
-    if radius is None:
-        return "its whole range"
-    return "its radius" if isinstance(radius, Mapping) else f"{radius:g}"
-
-
-def _plain_radius(radius: Any) -> Any:
-    return {name: float(r) for name, r in radius.items()} if isinstance(radius, Mapping) else radius

@@ -1,7 +1,8 @@
-"""Private SHAP rankings: which features mattered most, which costs far less than how much.
+"""Private SHAP rankings: which features mattered most.
 
-Scores are absolute values of the summed attributions; choosing needs noise for the greatest change of
-one coordinate only, however many there are.
+Scores are absolute values of the summed attributions. Choosing needs noise for the greatest change of
+one coordinate only, however many there are, once for every place: far less than noise on all values for
+the first place, and no less for many places. Then all values are released, and sorted.
 
 Deviations from Alissaiei (2026): certified for every bounded model through the interventional value
 function; permute-and-flip; a lead that costs nothing; a thresholded mode without assumptions on how
@@ -17,22 +18,23 @@ from typing import Any
 from discreet.arguments import check_flag
 from discreet.certificates import Certificate
 from discreet.errors import ArgumentError
-from discreet.explain.shap_choices import RankingRelease, SupportRelease, picked_stage
-from discreet.explain.shap_clipping import Clip, check_clip
+from discreet.explain.shap_choices import (
+    RankingRelease,
+    SortedRelease,
+    SupportRelease,
+    picked_stage,
+)
+from discreet.explain.shap_clipping import Clip, ClipNorm, check_clip
 from discreet.explain.shap_diagnosis import Ranked, diagnose_ranking
 from discreet.explain.shap_parts import Explained, Protects, Question
 from discreet.explain.shap_planner import ways_to_rank
-from discreet.mechanisms import (
-    RankingName,
-    RankingNoise,
-    SupportTest,
-    ranking_noise,
-)
+from discreet.explain.shap_values import ShapValuesPlan
+from discreet.mechanisms import Noise, RankingName, SupportTest, ranking_noise
 from discreet.mechanisms.lattice import lattice_step
-from discreet.mechanisms.ranking import RANKINGS
+from discreet.mechanisms.ranking import ORDERS, OrderName, sorting_is_better
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.parts import size_stage, sum_terms
+from discreet.parts import size_stage, sum_stage, sum_terms
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Setting, Stage, Way, share_out
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 
@@ -53,12 +55,12 @@ class ShapRankingPlan(Plan):
         clip: Clip,
         epsilon: float,
         delta: float,
-        mechanism: RankingName,
+        mechanism: OrderName,
     ) -> None:
         super().__init__(epsilon, delta)
         check_flag(magnitudes=magnitudes)
         check_whole("k", k, 1)
-        check_choice("mechanism", mechanism, RANKINGS)
+        check_choice("mechanism", mechanism, ORDERS)
         if threshold is not None:
             _check_threshold(threshold, delta, question)
         self.question, self.k, self.magnitudes = question, k, magnitudes
@@ -77,34 +79,83 @@ class ShapRankingPlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the choices."""
-        explained = self._explain(setting, self.question)
         if self.threshold is not None:
-            return self._thresholded(explained, setting, self.threshold)
+            return self._thresholded(self._explain(setting, self.question), setting, self.threshold)
+        release = self._choose(setting, self.question)
+        explained = release.explained
+        width = explained.engine.model.bounds.width
+        errors = {
+            "attribution lost by a wrong choice": of_mean_choice(
+                release.lost, explained.rows, width, OUTPUT
+            )
+        }
+        return Program(release.stages, release.finish, errors, explained.protects, explained.relation)
+
+    def _choose(self, setting: Setting, question: Question) -> RankingRelease | SortedRelease:
+        """Return picks, or sorted sums where a public rule says that they are right more often."""
+        if self.mechanism == "sorted":
+            return self._sorted(setting, question)
+        picks = self._picked(setting, question, self.mechanism)
+        if self.mechanism != "auto":
+            return picks
+        sums = self._sorted(setting, question)
+        return sums if sorting_is_better(picks.ranking.noise, sums.sums.noise.std) else picks
+
+    def _picked(self, setting: Setting, question: Question, mechanism: RankingName) -> RankingRelease:
+        explained = self._explain(setting, question)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
-        epsilons = self._shares(explained)
-        noise = self._noise(explained, setting, epsilons["ranking"])
-        size = None
-        if "size" in epsilons:
-            size = size_stage(explained.features[0], setting, epsilon=epsilons["size"])
-        release = RankingRelease(
+        shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
+        if explained.rows is None and (self.magnitudes or mechanism == "laplace"):
+            shares["size"] = 0.1 * sum(shares.values())
+        parts = share_out(self.epsilon, tuple(shares.values()))
+        epsilons = dict(zip(shares, parts, strict=True))
+        certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
+        noise = ranking_noise(
+            certificate,
+            epsilon=epsilons["ranking"],
+            delta=self.delta,
+            groups=explained.groups,
+            k=self.k,
+            mechanism=mechanism,
+            **terms,
+        )
+        return RankingRelease(
             explained,
             Stage("ranking", explained.contribution, noise),
             picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
-            size,
+            _size(explained, setting, epsilons.get("size")),
         )
-        lost = of_mean_choice(noise.std, explained.rows, explained.engine.model.bounds.width, OUTPUT)
-        errors = {"attribution lost by a wrong choice": lost}
-        return Program(release.stages, release.finish, errors, explained.protects, explained.relation)
+
+    def _sorted(self, setting: Setting, question: Question) -> SortedRelease:
+        """Return values as ``shap_values`` plans them; a private size is for their unit alone."""
+        norm: ClipNorm = "l2" if self.clip == "auto" else "linf"
+        values = ShapValuesPlan(question, self.clip, norm, None, self.epsilon, self.delta, "auto")
+        explained = values.explain(setting, centred=setting.rows is not None)
+        check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
+        counted = explained.rows is None and self.magnitudes
+        epsilons = share_out(self.epsilon, (0.9, 0.1) if counted else (1.0,))
+        sums = sum_stage(
+            "ranking",
+            explained.contribution,
+            setting,
+            statement=_STATEMENT,
+            epsilon=epsilons[0],
+            delta=self.delta,
+        )
+        size = _size(explained, setting, epsilons[1] if counted else None)
+        return SortedRelease(explained, sums, size, self.k)
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to rank for many queries with this plan's budget."""
         explained = self._explain(setting, self.question)
         if explained.sealed:
             return ()
+        values = ShapValuesPlan(self.question, self.clip, "l2", None, self.epsilon, self.delta, "auto")
         return ways_to_rank(
             explained.engine,
             setting,
             moved=explained.contribution.certificate.sensitivity("linf", setting.relation),
+            noise_std=values.noise_std(setting),
             queries=queries,
             k=self.k,
             epsilon=self.epsilon,
@@ -118,9 +169,10 @@ class ShapRankingPlan(Plan):
 
         def ranked(seed: int) -> Ranked:
             question = replace(self.question, seed=seed)
-            explained = self._explain(setting, question)
-            noise = self._noise(explained, setting, self._shares(explained)["ranking"])
-            return Ranked(explained, question.prepare(setting, centred=False), noise)
+            release = self._choose(setting, question)
+            stage = release.sums if isinstance(release, SortedRelease) else release.ranking
+            whole = question.prepare(setting, centred=False)
+            return Ranked(release.explained, whole, stage.noise)
 
         return diagnose_ranking(repr(self), ranked, self.question.seed, exact)
 
@@ -133,7 +185,7 @@ class ShapRankingPlan(Plan):
                 relation=setting.relation,
                 epsilon=self.epsilon / len(question.queries),
                 k=min(self.k, certificate.size),
-                mechanism=self.mechanism,
+                mechanism="auto" if self.mechanism == "sorted" else self.mechanism,
                 largest_sum=1.0,
             )
             return noise.std
@@ -141,25 +193,6 @@ class ShapRankingPlan(Plan):
         # A threshold speaks of whole attributions, not of clipped ones.
         clip = None if self.threshold is not None and self.clip == "auto" else self.clip
         return question.prepare(setting, centred=False, clip=clip, norm="linf", noise_of=noise_of)
-
-    def _shares(self, explained: Explained) -> dict[str, float]:
-        """Split epsilon between the choices, the values of what is chosen, and a private size."""
-        shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
-        if explained.rows is None and (self.magnitudes or self.mechanism == "laplace"):
-            shares["size"] = 0.1 * sum(shares.values())
-        return dict(zip(shares, share_out(self.epsilon, tuple(shares.values())), strict=True))
-
-    def _noise(self, explained: Explained, setting: Setting, epsilon: float) -> RankingNoise:
-        certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
-        return ranking_noise(
-            certificate,
-            epsilon=epsilon,
-            delta=self.delta,
-            groups=explained.groups,
-            k=self.k,
-            mechanism=self.mechanism,
-            **terms,
-        )
 
     def _thresholded(self, explained: Explained, setting: Setting, threshold: float) -> Program:
         if explained.rows is None:
@@ -194,6 +227,12 @@ class ShapRankingPlan(Plan):
         )
 
 
+def _size(explained: Explained, setting: Setting, epsilon: float | None) -> Stage[Noise] | None:
+    if epsilon is None:
+        return None
+    return size_stage(explained.features[0], setting, epsilon=epsilon)
+
+
 def _check_threshold(threshold: float, delta: float, question: Question) -> None:
     check_positive("threshold", threshold, "Features whose attribution exceeds it are released.")
     if delta == 0:
@@ -223,7 +262,7 @@ def shap_ranking(
     radius: float | Mapping[str, float] | None = None,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: RankingName = "auto",
+    mechanism: OrderName = "auto",
 ) -> ShapRankingPlan:
     """Plan the ``k`` features that mattered most for a query, the table being the background.
 
@@ -244,13 +283,17 @@ def shap_ranking(
       radius: see ``shap_values``.
       epsilon: the whole budget of the plan: all queries, all places, magnitudes included.
       delta: zero for a pure guarantee; with a delta many choices are cheaper together.
-      mechanism: ``exponential``, ``permute-and-flip``, ``laplace`` (also gives the noisy lead of each
-        choice, for free), or ``auto``: the one that loses least in the worst case.
+      mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
+        gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
+        there is a delta, whose order is then free, and so are the values; or ``auto``: the one that
+        puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
 
     Guarantees:
       - Choices are epsilon-differentially private for the bound on one coordinate: (2 - 1/d) r/n for
         a model with range r. [shap-contribution] [top-k]
       - The noisy lead costs nothing beyond. [free-gap]
+      - Sorted: as ``shap_values`` with the same budget; an order follows from what was released.
+        [shap-l1] [shap-l2]
       - With a threshold: (epsilon, delta) by propose-test-release. [ptr]
     """
     question = Question.of(

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificates import Bounds, Box, Certificate
+from discreet.certificates import Bounds, Certificate
 from discreet.explain.shap_clipping import Clip, ClipNorm, check_clip
 from discreet.explain.shap_parts import LEVEL, Explained, Protects, Question
-from discreet.explain.shap_planner import ways_to_measure
+from discreet.explain.shap_planner import NoiseStd, ways_to_measure
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_finite
-from discreet.parts import noisy_mean, size_stage, sum_stage
+from discreet.parts import NoisyMean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, Way, share_out
 from discreet.schema import FloatArray
 
@@ -66,7 +66,7 @@ class ShapValuesPlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the noise."""
-        explained = self._explain(setting)
+        explained = self.explain(setting)
         private_size = explained.rows is None
         shares = (_VALUES_SHARE, _SIZE_SHARE) if private_size else (1.0,)
         epsilons = share_out(self.epsilon, shares)
@@ -89,31 +89,38 @@ class ShapValuesPlan(Plan):
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to explain many queries with this plan's budget."""
-        explained = self._explain(setting)
+        explained = self.explain(setting)
         if explained.sealed:
             return ()
+        return ways_to_measure(
+            explained.engine,
+            setting,
+            queries=queries,
+            noise_std=self.noise_std(setting),
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
+
+    def noise_std(self, setting: Setting) -> NoiseStd:
+        """Return the noise on a value as a function of epsilon, delta and the number of queries."""
+        explained = self.explain(setting)
         one = explained.contribution.certificate.restrict(len(explained.features))
 
         def noise_std(epsilon: float, delta: float, count: int) -> float:
             return self._noise(one, setting, epsilon, delta, count) / (setting.rows or 1)
 
-        return ways_to_measure(
-            explained.engine,
-            setting,
-            queries=queries,
-            noise_std=noise_std,
-            epsilon=self.epsilon,
-            delta=self.delta,
-        )
+        return noise_std
 
-    def _explain(self, setting: Setting) -> Explained:
+    def explain(self, setting: Setting, *, centred: bool = True) -> Explained:
+        """Return what is added up; where it is clipped is decided for this plan's own noise."""
+
         def noise_of(certificate: Certificate) -> float:
             return self._noise(
                 certificate, setting, self.epsilon, self.delta, len(self.question.queries)
             )
 
         return self.question.prepare(
-            setting, centred=True, clip=self.clip, norm=self.clip_norm, noise_of=noise_of
+            setting, centred=centred, clip=self.clip, norm=self.clip_norm, noise_of=noise_of
         )
 
     def _noise(
@@ -149,25 +156,20 @@ class _ValuesRelease:
 
     def finish(self, releaser: Releaser) -> Attribution:
         """Ask for all stages in one pass over the rows, then divide and put the centres back."""
-        explained, region = self.explained, self.explained.contribution.region
-        assert isinstance(region, Box)
+        explained = self.explained
         stages = (self.values,) if self.size is None else (self.values, self.size)
         answers = releaser.answer(*stages)
-        mean = noisy_mean(
-            answers[0],
-            self.values.noise,
-            rows=explained.rows,
-            noisy_size=None if self.size is None else float(answers[1][0]),
-            size_noise=None if self.size is None else self.size.noise,
-            region=region,
-            level=1 - (1 - LEVEL) / len(answers[0]),  # all of them at once
-        )
-        noisy = mean.values.reshape(explained.centres.shape) + explained.centres
-        noisy, base = self._with_base(noisy)
+        at_once = 1 - (1 - LEVEL) / len(answers[0])
+        mean = explained.mean(answers, self.values, self.size, at_once)
+        if self.base_value is not None and explained.predictions is not None:
+            mean = self._adding_up(mean, explained.predictions - self.base_value)
+        else:
+            mean = mean.within(*explained.limits)
+        values: FloatArray = mean.values.reshape(explained.centres.shape)
         return Attribution(
             features=explained.features,
-            values=tuple(map(tuple, noisy.tolist())),
-            base_values=tuple(base.tolist()),
+            values=tuple(map(tuple, values.tolist())),
+            base_values=tuple(self._base(values).tolist()),
             predictions=None
             if explained.predictions is None
             else tuple(explained.predictions.tolist()),
@@ -178,16 +180,38 @@ class _ValuesRelease:
             quantity=f"SHAP value ({explained.engine.name} engine)",
         )
 
-    def _with_base(self, noisy: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the values and what they start from; a public start lets them be projected."""
+    def _base(self, values: FloatArray) -> FloatArray:
+        """Return what the values start from."""
         predictions = self.explained.predictions
         if predictions is None:  # a sealed query: the background's mean prediction is public
             assert self.explained.base_values is not None
-            return noisy, self.explained.base_values
-        if self.base_value is None:
-            return noisy, predictions - noisy.sum(axis=1)
-        missing = predictions - self.base_value - noisy.sum(axis=1)
-        return noisy + (missing / noisy.shape[1])[:, None], np.full(len(noisy), self.base_value)
+            return self.explained.base_values
+        if self.base_value is not None:
+            return np.full(len(values), self.base_value)
+        return np.asarray(predictions - values.sum(axis=1))
+
+    def _adding_up(self, mean: NoisyMean, wanted: FloatArray) -> NoisyMean:
+        """Return feasible values that add up: all of a query are shifted alike, then clipped.
+
+        The shift of plain projection lowers the noise; by what clipping changes it the band is widened.
+        """
+        low, high = self.explained.limits
+        shape = self.explained.centres.shape
+        values = mean.values.reshape(shape)
+        shift = _shift_to(wanted, values, low.reshape(shape), high.reshape(shape))
+        plain = (wanted - values.sum(axis=1)) / shape[1]
+        by, wider = (np.repeat(x, shape[1]) for x in (shift, np.abs(shift - plain)))
+        return mean.moved(by, wider).within(low, high)
+
+
+def _shift_to(wanted: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return by how much every row has to be shifted so that, clipped, it adds up as wanted."""
+    least, most = (low - values).min(axis=1), (high - values).max(axis=1)
+    for _ in range(100):
+        middle = (least + most) / 2
+        below = np.clip(values + middle[:, None], low, high).sum(axis=1) < wanted
+        least, most = np.where(below, middle, least), np.where(below, most, middle)
+    return np.asarray((least + most) / 2)
 
 
 def shap_values(

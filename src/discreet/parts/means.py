@@ -25,6 +25,20 @@ class NoisyMean:
         """The greatest distance from a value to an end of its interval."""
         return float(np.max(np.maximum(self.high - self.values, self.values - self.low)))
 
+    def within(self, low: FloatArray | float, high: FloatArray | float) -> NoisyMean:
+        """Return the means and their intervals clipped to where the exact means are known to lie.
+
+        Guarantees:
+          - No mean is further from the exact one than before, and an interval that held it still does:
+            clipping to an interval moves no number away from one inside. [feasible]
+        """
+        values, below, above = (np.clip(x, low, high) for x in (self.values, self.low, self.high))
+        return NoisyMean(values, below, above, self.std)
+
+    def moved(self, by: FloatArray, wider: FloatArray | float = 0.0) -> NoisyMean:
+        """Return all of it moved, with intervals that reach further."""
+        return NoisyMean(self.values + by, self.low + by - wider, self.high + by + wider, self.std)
+
 
 def noisy_mean(
     noisy_sums: FloatArray,
