@@ -16,7 +16,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, scale
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    StandardScaler,
+    minmax_scale,
+    scale,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dc
@@ -150,7 +156,7 @@ def watchful_layers() -> Any:
 
 
 def foreign_start() -> Any:
-    start = make_pipeline(FunctionTransformer(scale), LogisticRegression())
+    start = make_pipeline(FunctionTransformer(minmax_scale), LogisticRegression())
     return GradientBoostingClassifier(n_estimators=2, init=start, random_state=0).fit(X, Y)
 
 
@@ -164,8 +170,23 @@ def odd_forest() -> Any:
     return part
 
 
+class Watcher:
+    """Nodes that look at all rows they are asked for."""
+
+    def predict(self, rows: Any) -> Any:
+        return np.tile([rows[:, 0].min(), 1.0], (len(rows), 1))
+
+
+def watchful_tree() -> Any:
+    part = DecisionTreeClassifier(max_depth=2).fit(X, Y)
+    part.tree_ = Watcher()
+    return part
+
+
 @pytest.mark.refutes("grades")
-@pytest.mark.parametrize("make", [watchful_weights, watchful_layers, foreign_start, odd_forest])
+@pytest.mark.parametrize(
+    "make", [watchful_weights, watchful_layers, watchful_tree, foreign_start, odd_forest]
+)
 def test_listed_classes_made_of_something_else_are_not_known(make: Any) -> None:
     assert known_parts(make()) is None
 

@@ -94,28 +94,40 @@ def _known(part: Any) -> Known | None:
 
 
 def _made_of_known(part: Any) -> bool:
-    """Say whether nothing a part hands rows to was brought along: trees, a start, a loss, arrays."""
+    """Say whether what a part hands rows to is its own: trees, a start, a loss, plain arrays."""
     held = [entry for value in vars(part).values() for entry in _entries(value)]
     trees = [t for t in _entries(getattr(part, "estimators_", [])) if not isinstance(t, np.ndarray)]
     return (
         getattr(part, "init", None) in (None, "zero")
-        and isinstance(getattr(part, "loss", ""), str)
-        and all(type(entry) is np.ndarray for entry in held if isinstance(entry, np.ndarray))
+        and all(_is_own(entry) for entry in held)
         and all(
-            type(tree).__name__ in _TREES and _is(tree, (_TREE, type(tree).__name__)) for tree in trees
+            any(_is(tree, (_TREE, name)) and _made_of_known(tree) for name in _TREES) for tree in trees
         )
     )
 
 
 def _entries(value: Any) -> list[Any]:
-    """Return the entries of a list or of an array of objects, or the value alone."""
+    """Return the entries of a list, a mapping or an array of objects, or the value alone."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return [value, *value.flat]
+    if isinstance(value, dict):
+        return list(value.values())
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_own(entry: Any) -> bool:
+    """Say whether something is plain data, or of a class of scikit-learn's, unchanged."""
+    kind = type(entry)
+    package = kind.__module__.partition(".")[0]
+    if isinstance(entry, np.ndarray):
+        return kind is np.ndarray
+    if package == "sklearn":
+        return _is(entry, (kind.__module__, kind.__qualname__))
+    return isinstance(entry, type) or (package in ("builtins", "numpy") and not callable(entry))
 
 
 def _is(part: Any, kind: tuple[str, str]) -> bool:
     """Say whether something is of exactly the class of this name, without overrides of its own."""
     module, name = kind
     found = getattr(sys.modules.get(module), name, None)
-    return type(part) is found and not any(hasattr(found, own) for own in vars(part))
+    return type(part) is found and not any(hasattr(found, own) for own in getattr(part, "__dict__", ()))
