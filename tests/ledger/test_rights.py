@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -80,6 +81,20 @@ def test_the_chmod_line_is_quoted(tmp_path: Path) -> None:
     Path(f"{path}.key").chmod(0o644)
     with pytest.raises(LedgerUnavailable, match=r"chmod 600 '.*/my ledger\.db\.key' \("):
         Ledger.open(path)
+
+
+def test_what_is_on_a_read_only_disk_is_read_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    path = tmp_path / "a.db"
+    Ledger.open(path).close()
+    path.chmod(0o644)
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with Ledger.open(path) as ledger:
+        assert ledger.datasets() == []
 
 
 # -- a user without rights
@@ -206,3 +221,11 @@ def test_an_older_ledger_is_read_from_an_upgraded_copy(
             ledger.reserve("adult", Amount(1), plan_key="k", note={})
     assert Path(sqlite_backend.where).read_bytes() == before
     assert sqlite_backend.rows("SELECT number FROM discreet_migrations") == [(1,)]
+
+
+def test_an_older_ledger_on_a_server_needs_its_key_once(server_backend: Backend) -> None:
+    write_version_1(server_backend)
+    server_backend.key.unlink()
+    with pytest.raises(LedgerUnavailable, match="Put the key file back"):
+        server_backend.open()
+    assert server_backend.rows("SELECT number FROM discreet_migrations") == [(1,)]

@@ -195,6 +195,8 @@ def test_no_empty_ledger_begins_beside_a_key(backend: Backend) -> None:
     with pytest.raises(LedgerConflict) as caught:
         backend.open()
     assert f"its key {backend.key} exists: what was spent is not known" in str(caught.value)
+    if backend.kind == "sqlite":
+        assert not Path(backend.where).exists(), "a refusal leaves nothing behind"
     for help_ in ("Put the ledger back", "interrupted", "anew=True", "protect --anew"):
         assert help_ in str(caught.value)
     with backend.open(anew=True) as ledger:

@@ -54,7 +54,7 @@ def new_key(place: Place, key: str | Path | None, *, anew: bool) -> Iterator[byt
         made = _create_key(path)
         found = _read_key(path)
     if not (made or anew):
-        raise _orphaned(place, path)
+        raise orphaned(place, path)
     try:
         yield found
     except BaseException:
@@ -80,11 +80,12 @@ def _plain_failures(place: Place, path: Path) -> Iterator[None]:
         ) from error
 
 
-def _orphaned(place: Place, path: Path) -> LedgerConflict:
+def orphaned(place: Place, path: Path) -> LedgerConflict:
+    """Return the error for a key without its ledger."""
     return LedgerConflict(
-        f"The ledger {place.name} is empty, but its key {path} exists: what was spent is not known."
-        " Put the ledger back, with its journal. If making it was interrupted before anything was"
-        " released, or if the budget shall begin anew, say so: Ledger.open(..., anew=True), on the"
+        f"The ledger {place.name} is missing or empty, but its key {path} exists: what was spent is not"
+        " known. Put the ledger back, with its journal. If making it was interrupted before anything"
+        " was released, or if the budget shall begin anew, say so: Ledger.open(..., anew=True), on the"
         " command line protect --anew."
     )
 

@@ -12,7 +12,7 @@ from discreet.errors import LedgerConflict, LedgerError, LedgerUnavailable
 from discreet.ledger.books import has_own_key
 from discreet.ledger.chain import Chain
 from discreet.ledger.connection import Connections
-from discreet.ledger.key import KeyMissing, find_key, key_file, new_key
+from discreet.ledger.key import KeyMissing, find_key, key_file, new_key, orphaned
 from discreet.ledger.migrations import NEWEST, check_version, create_books, migrate, read_version
 from discreet.ledger.place import Place, find_place
 from discreet.ledger.refusals import wrong_key
@@ -48,7 +48,10 @@ def open_books(where: str | Path, *, key: str | Path | None, create: bool, anew:
     """
     place = find_place(where)
     if place.path is not None:
-        _check_file(place, place.path, create, anew)
+        _check_file(place, place.path, create)
+        if create and not anew:
+            _check_remains(place, place.path, key_file(place, key))
+        _make_file(place, place.path, create)
     connections = Connections(place)
     try:
         return _open_with(connections, key, create, anew)
@@ -117,19 +120,28 @@ def _look(connections: Connections, create: bool) -> int:
     return version
 
 
-def _check_file(place: Place, path: Path, create: bool, anew: bool) -> None:
+def _check_file(place: Place, path: Path, create: bool) -> None:
     if not path.parent.is_dir():
         raise LedgerUnavailable(
             f"The ledger {path} must be in a folder that exists, got {path.parent}."
             " Make the folder first."
         )
-    # Journal first: another process that makes this ledger writes the file before its journal.
-    if not anew and has_journal(path) and not (path.exists() and path.stat().st_size > 0):
+    if (place.is_read_only or not create) and not path.exists():
+        raise _no_ledger(place)
+
+
+def _check_remains(place: Place, path: Path, key: Path) -> None:
+    """Raise if a key or a journal is there without the ledger."""
+    # What remains is looked at first: another process that makes this ledger makes the file, then them.
+    has_key, has_charges = key.is_file(), has_journal(path)
+    if has_key and not path.exists():
+        raise orphaned(place, key)
+    if has_charges and not (path.exists() and path.stat().st_size > 0):
         raise _only_journal(path)
-    if place.is_read_only or not create:
-        if not path.exists():
-            raise _no_ledger(place)
-    else:
+
+
+def _make_file(place: Place, path: Path, create: bool) -> None:
+    if create and not place.is_read_only:
         create_private(path)
     if _is_writable(place, path):
         make_private(path)

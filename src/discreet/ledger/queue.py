@@ -44,7 +44,7 @@ class Queue:
                 ticket.give_back()
 
     def _draw(self) -> _Ticket | None:
-        if sys.platform == "win32":
+        if sys.platform == "win32":  # pragma: no cover
             return None
         try:
             return _Ticket(os.open(self._path, os.O_RDONLY))
