@@ -45,6 +45,7 @@ _COIN_LOST = 1e-12
 """More than floating point loses of exp(-x) for x from 0 to 1, relatively."""
 
 _MOST_TURNS = 2**9
+_WORD = 2**32
 
 
 class NoiseSource(Protocol):
@@ -161,6 +162,21 @@ def noise_source(seed: int | None) -> NoiseSource:
 def public_generator(seed: int) -> np.random.Generator:
     """Return a generator for choices that are public and touch no private value."""
     return np.random.default_rng(seed)
+
+
+def below_any(count: int, source: NoiseSource) -> int:
+    """Draw a uniform whole number below any count, from words of 32 bits."""
+    if count <= _WORD:
+        return source.below(count)
+    words = -(-(count - 1).bit_length() // 32)
+    spare = 32 * words - (count - 1).bit_length()
+    while True:
+        drawn = 0
+        for _ in range(words):
+            drawn = drawn * _WORD + source.below(_WORD)
+        drawn >>= spare
+        if drawn < count:
+            return drawn
 
 
 def _laplace(scale: float, size: int) -> IntArray:

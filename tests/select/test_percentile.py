@@ -93,10 +93,10 @@ def test_an_empty_table_has_an_answer() -> None:
 
 def test_grids() -> None:
     setting = Setting(SCHEMA, "replace-one", 10)
-    assert value_grid("size", None, setting).tolist() == [0, 1, 2, 3]
-    assert len(value_grid("mass", None, setting)) == 1024
+    assert value_grid("size", None, setting).values.tolist() == [0, 1, 2, 3]
+    assert len(value_grid("mass", None, setting, even=True).values) == 1024
     assert list_values([0.5, 0.1, 0.5, 0.9]) == (0.1, 0.5, 0.9)
-    assert value_grid("mass", (0.1, 0.5), setting).tolist() == [0.1, 0.5]
+    assert value_grid("mass", (0.1, 0.5), setting).values.tolist() == [0.1, 0.5]
     with pytest.raises(ArgumentError, match="candidates must lie between 0 and 1"):
         percentile("mass", 50, candidates=[0.5, 2], epsilon=1.0).prepare(setting)
     with pytest.raises(ArgumentError, match=r"column must be numeric, got 'kind'\. Use choose"):

@@ -23,7 +23,7 @@ from discreet.accounting.conversion import zcdp_budget
 from discreet.errors import ArgumentError
 from discreet.mechanisms.smooth import DEGREES, SIGMA, FloatArray, line_nodes, smooth_noise
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, down, up
-from discreet.randomness import LARGEST_SCALE, IntArray, NoiseSource
+from discreet.randomness import LARGEST_SCALE, IntArray, NoiseSource, below_any
 
 JointNoiseName = Literal["student-t", "laplace", "laplace-log-normal"]
 _NOISES = ("student-t", "laplace", "laplace-log-normal")
@@ -35,7 +35,6 @@ _SLACK = 1e-8
 """Taken off beta: what rounding of scales, of their squares and of the caller's bounds can add."""
 
 _FINE = 2**20
-_WORD = 2**32
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ def draw_student_t(scale: float, source: NoiseSource) -> int:
             while source.below(8) == 0:
                 shell += 1
         half = 1 << (width + max(shell, 1) - 1)
-        place = _below(2 * half, source)
+        place = below_any(2 * half, source)
         if shell == 0:
             k, least = place - half, square
             if k == -half:
@@ -209,7 +208,7 @@ def draw_student_t(scale: float, source: NoiseSource) -> int:
             k = (half + (place >> 1)) * (1 if place & 1 else -1)
             least = square << (2 * (shell - 1))
         whole = square + k * k * _FINE
-        if _below(whole, source) < least and _below(whole, source) < least:
+        if below_any(whole, source) < least and below_any(whole, source) < least:
             return k
 
 
@@ -217,18 +216,3 @@ def draw_student_t(scale: float, source: NoiseSource) -> int:
 def _tilt(epsilon: float, delta: float, noises: int) -> float:
     """Return half of what one of the noises may tilt: (beta / sigma + e^(1.5 sigma^2) alpha)^2 / 2."""
     return math.sqrt(zcdp_budget(epsilon, delta) / (2 * noises))
-
-
-def _below(count: int, source: NoiseSource) -> int:
-    """Draw a uniform whole number below any count, from words of 32 bits."""
-    if count <= _WORD:
-        return source.below(count)
-    words = -(-(count - 1).bit_length() // 32)
-    spare = 32 * words - (count - 1).bit_length()
-    while True:
-        drawn = 0
-        for _ in range(words):
-            drawn = drawn * _WORD + source.below(_WORD)
-        drawn >>= spare
-        if drawn < count:
-            return drawn

@@ -21,6 +21,7 @@ from discreet.plans import Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Number
+from discreet.schema.fine_grid import FineGrid, fine_grid
 from discreet.select.choices import INVERSE, build_choice
 from discreet.select.chooser import CHOICES, ChoiceName, ChoiceNoise, Chooser, decide
 from discreet.select.order_statistics import (
@@ -33,7 +34,7 @@ from discreet.select.order_statistics import (
 from discreet.select.results import Choice
 
 GRID = 1_024
-"""How many candidates a column's range has if none are given."""
+"""How many candidates a column's range has if none are given, where steps have to be even."""
 
 _MOST_CANDIDATES = 2**20
 _UNIT = "records from the percentile"
@@ -137,7 +138,9 @@ class PercentilePlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the candidates and pick a mechanism."""
-        grid = value_grid(self.column, self.candidates, setting)
+        # Local dampening measures distances in steps of the grid, so these have to be even.
+        even = self.mechanism == "local-dampening"
+        grid = value_grid(self.column, self.candidates, setting, even=even).values
 
         def index(block: Block) -> NDArray[np.int64]:
             return nearest(grid, block[self.column])
@@ -178,13 +181,13 @@ def percentile(
       column: a numeric column.
       p: above 0 and at most 100; the rank is ceil(p n / 100).
       candidates: public values to choose from; every record counts at the nearest. Left out: the
-        column's ladder, or 1,024 points across its range.
+        column's ladder, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; of use for mechanisms on stability alone.
       mechanism: ``exponential`` (on these scores: shifted local dampening), ``permute-and-flip``,
         ``laplace``, ``stability``, ``smooth-...``, or ``auto``; see ``choose``. Besides,
         ``inverse-sensitivity``, which leaves out how safe the answer is, and ``local-dampening`` of the
-        distance in value.
+        distance in value, on 1,024 even steps.
 
     Guarantees:
       - Scores are exact distances in edits; they move by at most one per edit. [percentile-distance]
@@ -203,19 +206,25 @@ def check_column(column: object) -> None:
         raise ArgumentError(f"column must be the name of one column, got {column!r}.")
 
 
-def value_grid(name: str, candidates: tuple[float, ...] | None, setting: Setting) -> FloatArray:
+def value_grid(
+    name: str, candidates: tuple[float, ...] | None, setting: Setting, *, even: bool = False
+) -> FineGrid:
     """Return the public values a column's records count at: those given, or its ladder or range."""
     column = setting.schema[name]
     if not isinstance(column, Number):
         raise ArgumentError(f"column must be numeric, got {name!r}. Use choose.")
     if candidates is None:
-        return column.grid(GRID)
+        return _evenly_weighted(column.grid(GRID)) if even else fine_grid(column)
     if candidates[0] < column.low or candidates[-1] > column.high:
         raise ArgumentError(
             f"candidates must lie between {column.low:g} and {column.high:g}, the bounds of "
             f"{name!r}, got {candidates[0]:g} to {candidates[-1]:g}."
         )
-    return np.array(candidates)
+    return _evenly_weighted(np.array(candidates))
+
+
+def _evenly_weighted(values: FloatArray) -> FineGrid:
+    return FineGrid(values, np.ones(len(values), dtype=np.int64))
 
 
 def list_values(candidates: Sequence[float] | None) -> tuple[float, ...] | None:

@@ -62,9 +62,9 @@ class QuantilesPlan(Plan):
         grid = value_grid(self.column, self.candidates, setting)
 
         def index(block: Block) -> NDArray[np.int64]:
-            return nearest(grid, block[self.column])
+            return nearest(grid.values, block[self.column])
 
-        contribution = CellContribution((self.column,), len(grid), index)
+        contribution = CellContribution((self.column,), len(grid.values), index)
         noise, errors = quantile_cuts(
             contribution.certificate,
             _marks(self.ps),
@@ -72,6 +72,7 @@ class QuantilesPlan(Plan):
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
+            weights=grid.weights,
         )
         stage = Stage("quantiles", contribution, noise)
 
@@ -80,11 +81,12 @@ class QuantilesPlan(Plan):
             return Quantiles(
                 column=self.column,
                 ps=self.ps,
-                values=tuple(grid[places.astype(np.int64)].tolist()),
+                values=tuple(grid.values[places.astype(np.int64)].tolist()),
                 mechanism=noise.name,
                 why=reason(self.mechanism, noise.name, errors, _UNIT),
                 expected_error=noise.std,
                 unit=_UNIT,
+                worst_error=noise.worst,
             )
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
@@ -107,11 +109,11 @@ def quantiles(
       ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
         many choices as log2(k + 1), rounded up.
       candidates: public values to choose from; every record counts at the nearest. Left out: the
-        column's ladder, or 1,024 points across its range.
+        column's ladder, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
       mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst
-        case.
+        case, the second where there are more than 32,768 values.
 
     Guarantees:
       - (epsilon, delta)-differentially private over all of them, under both relations.

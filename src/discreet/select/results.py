@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,8 +98,10 @@ class Quantiles(Result):
       values: a value for each of them; they never fall.
       mechanism: how they were chosen.
       why: why that mechanism was taken.
-      expected_error: how many records a value is off on average, in the worst case, in ``unit``.
-      unit: what the error is measured in.
+      expected_error: how many records a value is off on average, in ``unit``, where many more records
+        than that lie around it without large gaps or ties.
+      unit: what the errors are measured in.
+      worst_error: the same in the worst case, whatever the table.
     """
 
     column: str
@@ -108,6 +111,7 @@ class Quantiles(Result):
     why: str
     expected_error: float
     unit: str
+    worst_error: float = math.inf
 
     def fits_together(self) -> bool:
         """Return whether every percent has a value."""
