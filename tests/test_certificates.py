@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import pickle
 import warnings
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -407,6 +408,38 @@ def test_a_guarantee_is_not_shown_rounded_down() -> None:
 def test_a_guarantee_survives_json() -> None:
     promise = Guarantee(0.5, 1e-6, "add-remove", ("lattice",), ("a",), protects="one query")
     assert Guarantee.from_json(json.loads(json.dumps(promise.to_json()))) == promise
+
+
+@pytest.mark.parametrize(
+    ("assumption", "grade"),
+    [
+        (
+            "a model's answer for a row moves by less than one lattice step with the rows beside it",
+            "probed",
+        ),
+        ("the table has at most 16777216 rows", "proven"),
+    ],
+)
+def test_promises_from_before_there_were_grades_are_read(assumption: str, grade: str) -> None:
+    plain = Guarantee(0.5, 0.0, "replace-one", (), (assumption,)).to_json()
+    del plain["grade"]
+    found = Guarantee.from_json(plain)
+    assert found.grade == grade
+    assert ("certified" in str(found)) == (grade == "proven")
+    assert ("not proven" in str(found)) == (grade == "probed")
+    with pytest.raises(ValueError, match="grade must be one of"):
+        Guarantee.from_json({**plain, "grade": "sure"})
+
+
+def test_the_worse_grade_is_kept() -> None:
+    proven = certify_cells(2)
+    probed = proven.graded("probed", "a, not proven")
+    assert probed.graded("isolated").grade == "probed"
+    for joined in (proven.stack(probed), probed.sum(proven), probed.widen(1.0), probed.restrict(1)):
+        assert joined.grade == "probed" and joined.to_json()["grade"] == "probed"
+    assert pickle.loads(pickle.dumps(probed)) == probed
+    promise = Guarantee(0.5, 0.0, "replace-one", (), ("a, not proven", "b"), grade="probed")
+    assert str(promise).endswith("replace-one, provided a, not proven")
 
 
 # Helpers
