@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from discreet.arguments import as_names
+from discreet.arguments import as_list, as_names
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_choice
@@ -253,7 +253,7 @@ def entropy(
     """
     return EntropyPlan(
         as_names("columns", columns),
-        as_names("given", given) if given else (),
+        as_names("given", given) if isinstance(given, str) or len(as_list("given", given)) else (),
         order,
         plain_bins(bins),
         base,
