@@ -12,6 +12,7 @@ DiscreetError
 ├── AccessDenied         this analyst may not do this
 ├── ReleaseError         a saved release cannot be read
 ├── ReleaseFailed        something broke after the reservation; the charge stays spent
+├── UnderWay             the same question is being answered for somebody else right now
 ├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
 └── LedgerError          the ledger cannot be used
     ├── LedgerConflict   what was asked contradicts what the ledger already knows
@@ -60,6 +61,16 @@ class DiscreetError(Exception):
     def fields(self) -> dict[str, Any]:
         """Return what a program may read besides the message."""
         return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A pool of processes hands errors on; Python would call the class with the message alone.
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(kind: type[DiscreetError], args: tuple[Any, ...], state: dict[str, Any]) -> DiscreetError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class ArgumentError(DiscreetError, ValueError):
@@ -158,6 +169,23 @@ class ReleaseFailed(DiscreetError):
     code = "release-failed"
     http_status = 500
     exit_code = 15
+
+
+class UnderWay(DiscreetError):
+    """The same question is being answered for somebody else right now; nothing was charged."""
+
+    code = "under-way"
+    http_status = 409
+    exit_code = 16
+
+    def __init__(self, message: str, *, since: str = "", reservation: str = "") -> None:
+        super().__init__(message)
+        self.since = since
+        self.reservation = reservation
+
+    def fields(self) -> dict[str, Any]:
+        """Return since when, and the reservation that pays for it."""
+        return {"since": self.since, "reservation": self.reservation}
 
 
 class SettlementFailed(DiscreetError):

@@ -45,8 +45,8 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_every_error_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference.md").read_text()
     classes = [errors.DiscreetError]
-    for kind in classes:
-        classes.extend(kind.__subclasses__())
+    for kind in classes:  # a class without a code of its own is its parent to whoever reads the code
+        classes.extend(child for child in kind.__subclasses__() if "code" in vars(child))
     rows = [f"| `{kind.code}` | `{kind.__name__}` | {kind.exit_code} |" for kind in classes]
     assert [row for row in rows if row not in text] == []
     assert (

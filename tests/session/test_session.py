@@ -394,9 +394,9 @@ def order_of_work(session: dc.Session, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 class _RowsFirst(dc.Session):
-    def _answer(self, plans: list[Plan]) -> Any:
+    def _answer(self, plans: list[Plan], fresh: bool) -> Any:
         list(self._table.unseal().chunks(["home"]))
-        return super()._answer(plans)
+        return super()._answer(plans, fresh)
 
 
 @pytest.mark.proves("reserve-first")

@@ -22,10 +22,12 @@ from discreet.ledger.records import (
     Terms,
     Verification,
 )
+from discreet.ledger.under_way import Answered
 from discreet.ledger.unsettled import Unsettled
 
 __all__ = [
     "Account",
+    "Answered",
     "Balance",
     "Copy",
     "Entry",

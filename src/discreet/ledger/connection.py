@@ -42,6 +42,11 @@ _SIGNS_OF_LIFE = {
 }
 """So that a server that vanished without a word is noticed; an address may say otherwise."""
 
+_STAY_WHILE_IDLE = (
+    "SELECT set_config('idle_session_timeout', '0', false)"
+    " WHERE current_setting('idle_session_timeout', true) IS NOT NULL"
+)
+
 
 class Connections:
     """A pool of connections to one ledger.
@@ -83,6 +88,15 @@ class Connections:
         """Let writers wait in turn, at a file that all of them can open."""
         if self.place.path is not None:
             self._queue = Queue(path)
+
+    def apart(self) -> Connection:
+        """Give a connection to a server that no pool counts; it keeps its locks until it is closed."""
+        self._check_usable()
+        with plain_failures(self.place.name):
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection.detach()
+            connection.execute(text(_STAY_WHILE_IDLE))
+            return connection
 
     def use_write_ahead_log(self) -> None:
         """Switch a new SQLite file to the log that lets readers read while a writer writes."""

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.accounting.amounts import Amount
-from discreet.ledger.books import Draft
+from discreet.ledger.books import Draft, lock_account
 from discreet.ledger.checks import (
     check_amount,
     check_body,
@@ -23,8 +23,10 @@ from discreet.ledger.checks import (
 from discreet.ledger.copies import Copy
 from discreet.ledger.ids import new_id
 from discreet.ledger.key import KeyMissing
+from discreet.ledger.locks import Work, find_locks, work_with
 from discreet.ledger.opening import Books, open_books
 from discreet.ledger.postings import (
+    check_may_store,
     check_same_terms,
     post_allotment,
     post_registration,
@@ -51,6 +53,7 @@ from discreet.ledger.records import (
 )
 from discreet.ledger.refusals import unknown_dataset
 from discreet.ledger.shares import check_share
+from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
 from discreet.ledger.verify import verify_books
 
@@ -71,6 +74,8 @@ class Ledger:
         self._chain = books.chain
         self._witness = books.witness
         self._refusal = books.refusal
+        self._locks = find_locks(books.connections)
+        self._may_store: set[str] = set()
 
     @classmethod
     def open(
@@ -170,15 +175,48 @@ class Ledger:
         return reservation
 
     def reserve_all(
-        self, dataset: str, orders: Sequence[Order], *, analyst: str | None = None
+        self,
+        dataset: str,
+        orders: Sequence[Order],
+        *,
+        analyst: str | None = None,
+        fresh: bool = True,
+        work: Work | None = None,
     ) -> list[Reservation]:
-        """Spend several charges in one transaction: all of them or none. See ``reserve``."""
+        """Spend several charges in one transaction: all of them or none. See ``reserve``.
+
+        Args:
+            dataset: The data set to charge.
+            orders: What is asked.
+            analyst: Who asks.
+            fresh: Charge also for what was answered before, or is under way in another process.
+            work: Shows others that these orders are under way; see ``at_work``.
+
+        Raises:
+            UnderWay: Unless ``fresh``: somebody is at work on one of them. Nothing was spent.
+        """
         check_name("dataset", dataset)
         if analyst is not None:
             check_name("analyst", analyst)
         drafts = [_draft(order, analyst) for order in orders]
         with self._writing(dataset) as connection:
-            return post_reservations(connection, self._chain, dataset, drafts, analyst)
+            account = lock_account(connection, self._chain, dataset)
+            if not fresh:
+                check_not_asked(connection, self._locks, dataset, drafts)
+            if work is not None:
+                work.begin([question(dataset, draft) for draft in drafts])
+            if dataset not in self._may_store:
+                check_may_store(connection, dataset)
+            reserved = post_reservations(connection, self._chain, account, drafts, analyst)
+        self._may_store.add(dataset)
+        return reserved
+
+    def at_work(self) -> AbstractContextManager[Work]:
+        """Give what shows others, inside a block, that somebody is at work on what is reserved.
+
+        Leave the block when all is settled or given up; the death of the process leaves it, too.
+        """
+        return work_with(self._locks)
 
     def settle(self, reservation: Reservation, *, version: str, body: str) -> Head:
         """Store the release of a reservation and return the head that the release carries.
@@ -280,6 +318,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""
+        self._locks.close()
         self._connections.close()
 
     def __enter__(self) -> Ledger:
@@ -328,5 +367,8 @@ def _unsettled(reservation: Reservation, version: str, body: str) -> Unsettled:
 def _draft(order: Order, analyst: str | None) -> Draft:
     check_amount("charge", order.charge)
     check_name("plan_key", order.plan_key)
+    check_label("version", order.version)
     note = note_text(order.note)
-    return Draft("reserve", new_id(), analyst, order.charge, order.plan_key, note=note)
+    return Draft(
+        "reserve", new_id(), analyst, order.charge, order.plan_key, version=order.version, note=note
+    )

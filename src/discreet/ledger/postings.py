@@ -57,15 +57,13 @@ def post_allotment(
 
 
 def post_reservations(
-    connection: Connection, chain: Chain, dataset: str, drafts: Sequence[Draft], analyst: str | None
+    connection: Connection, chain: Chain, account: Row, drafts: Sequence[Draft], analyst: str | None
 ) -> list[Reservation]:
-    """Spend all charges, or raise and spend none."""
-    account = lock_account(connection, chain, dataset)
+    """Spend all charges, or raise and spend none; the account is locked."""
     together = sum((draft.amount for draft in drafts), Amount())
     if analyst is not None:
         spend_share(connection, chain, account, analyst, together)
     check_charge(account, together)
-    check_may_store(connection, dataset)
     return [_post_reservation(connection, chain, account, draft) for draft in drafts]
 
 

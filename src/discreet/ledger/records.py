@@ -78,11 +78,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A charge that is asked for: what it costs, which plan it is for, public facts about it."""
+    """A charge that is asked for: what it costs, which plan and version it is for, public facts."""
 
     charge: Amount
     plan_key: str
     note: Mapping[str, Any]
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

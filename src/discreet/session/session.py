@@ -25,7 +25,7 @@ from discreet.errors import (
     ReleaseFailed,
     SettlementFailed,
 )
-from discreet.ledger import Account, Balance, Ledger, Order, Reservation, Verification
+from discreet.ledger import Account, Answered, Balance, Ledger, Order, Reservation, Verification
 from discreet.numerics import check_whole, from_units, to_units
 from discreet.plans import (
     Diagnosis,
@@ -226,21 +226,31 @@ class Session:
 
         Raises:
           BudgetExhausted: if it costs more than is left; nothing is spent.
+          UnderWay: if another process is answering the same question right now; nothing is spent.
+            ``fresh`` goes past it.
           SettlementFailed: if the ledger cannot store the answer within a minute. It holds the answer;
             the charge stays, and ``settle`` stores it later.
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
         asked = _as_list(plans)
         self._check_reader(asked)  # what is stored already must not reach a wrong reader either
+        answers: dict[str, Release] | None = None
         with _as_planned(asked):
-            known = {} if fresh else {plan.key: self._stored(plan) for plan in asked}
-            new = list({plan.key: plan for plan in asked if known.get(plan.key) is None}.values())
-            answers = {key: release for key, release in known.items() if release is not None}
-            answers |= self._answer(new)
+            while answers is None:  # again if another process answered one since we looked
+                answers = self._find_or_answer(asked, fresh)
         releases = [answers[plan.key] for plan in asked]
         return releases[0] if isinstance(plans, Plan) else releases
 
-    def _answer(self, plans: list[Plan]) -> dict[str, Release]:
+    def _find_or_answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release] | None:
+        known = {} if fresh else {plan.key: self._stored(plan) for plan in plans}
+        new = list({plan.key: plan for plan in plans if known.get(plan.key) is None}.values())
+        found = {key: release for key, release in known.items() if release is not None}
+        try:
+            return found | self._answer(new, fresh)
+        except Answered:
+            return None
+
+    def _answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release]:
         if not plans:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
@@ -250,15 +260,18 @@ class Session:
         _check_alive(programs)
         self._check_cluster(programs)
         orders = [
-            Order(self._cost(program), plan.key, {"plan": plan.describe()})
+            Order(self._cost(program), plan.key, {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
         ]
-        reservations = self._ledger.reserve_all(self.dataset, orders, analyst=self.analyst)
-        releases = [
-            self._run(plan, program, reservation)
-            for plan, program, reservation in zip(plans, programs, reservations, strict=True)
-        ]
-        settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
+        with self._ledger.at_work() as work:
+            reservations = self._ledger.reserve_all(
+                self.dataset, orders, analyst=self.analyst, fresh=fresh, work=work
+            )
+            releases = [
+                self._run(plan, program, reservation)
+                for plan, program, reservation in zip(plans, programs, reservations, strict=True)
+            ]
+            settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
         return {plan.key: release for plan, release in zip(plans, settled, strict=True)}
 
     def settle(self, failed: SettlementFailed | str | Path) -> Release | list[Release]:
