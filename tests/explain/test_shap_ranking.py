@@ -252,7 +252,7 @@ def test_the_diagnosis_is_no_release(frame) -> None:
     with pytest.raises(AccessDenied):
         diagnosis.__reduce__()
     with pytest.raises(ArgumentError, match="can be diagnosed"):
-        session.diagnose(dc.histogram("f0", epsilon=1.0))
+        session.diagnose(dc.percentile("f0", 50, epsilon=1.0))
 
 
 def test_wrong_arguments_are_one_clear_sentence(frame, model) -> None:

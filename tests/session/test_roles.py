@@ -78,4 +78,4 @@ def test_the_owner_is_never_refused(open_session: Open) -> None:
     owner.allot("ann", epsilon=0.3)
     assert open_session().release(dc.histogram("home", epsilon=0.1)).guarantee.certified
     with pytest.raises(DiscreetError, match="can be diagnosed"):
-        owner.diagnose(dc.histogram("home", epsilon=0.1))
+        owner.diagnose(dc.most_frequent("home", epsilon=0.1))

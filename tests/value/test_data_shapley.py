@@ -102,7 +102,7 @@ def test_the_curator_can_see_whether_noise_wins_before_paying() -> None:
     loud, calm = (book.diagnose(plan(epsilon=epsilon)).facts for epsilon in (1.0, 1e4))
     assert loud["share of noise"] > 0.9 > 0.1 > calm["share of noise"]
     assert loud["spread of exact values"] == pytest.approx(calm["spread of exact values"], rel=1e-6)
-    with pytest.raises(ArgumentError, match="can be diagnosed"):
+    with pytest.raises(ArgumentError, match="can be diagnosed, got a ranking"):
         book.diagnose(plan(audience="public", top=2))
     assert book.remaining.loss == 2.0
 

@@ -53,6 +53,7 @@ class AccumulatedEffectsPlan(Plan):
     """See ``accumulated_effects``."""
 
     kind = "accumulated_effects"
+    clips = (("limit", None),)
 
     def __init__(
         self,

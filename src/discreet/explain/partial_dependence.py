@@ -38,6 +38,7 @@ class PartialDependencePlan(Plan):
     """See ``partial_dependence``."""
 
     kind = "partial_dependence"
+    clips = (("curve", "whole"),)
 
     def __init__(
         self,

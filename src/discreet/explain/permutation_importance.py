@@ -45,6 +45,7 @@ class PermutationImportancePlan(Plan):
     """See ``permutation_importance``."""
 
     kind = "permutation_importance"
+    clips = (("clip", None),)
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class ShapDependencePlan(Plan):
     """See ``shap_dependence``."""
 
     kind = "shap_dependence"
+    clips = (("clip", None),)
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class ShapImportancePlan(Plan):
     """See ``shap_importance``."""
 
     kind = "shap_importance"
+    clips = (("clip", None),)
 
     def __init__(
         self,

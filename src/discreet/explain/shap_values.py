@@ -36,6 +36,7 @@ class ShapValuesPlan(Plan):
     """See ``shap_values``."""
 
     kind = "shap_values"
+    clips = (("clip", None),)
 
     def __init__(
         self,

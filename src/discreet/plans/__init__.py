@@ -1,9 +1,9 @@
 """Plans, their results, and releases."""
 
 from discreet.plans.attributions import Attribution, Ranking
+from discreet.plans.diagnosis import Diagnosis
 from discreet.plans.expected import Expected
 from discreet.plans.plan import (
-    Diagnosis,
     ExactSums,
     Holding,
     Perturbation,

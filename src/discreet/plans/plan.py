@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
 from discreet.arguments import shown
 from discreet.certificates import Certificate, Relation
 from discreet.data import Contribution
-from discreet.errors import AccessDenied, ArgumentError
+from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
+from discreet.plans.diagnosis import Diagnosis, rehearse
 from discreet.plans.expected import Expected
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
@@ -155,27 +156,6 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """What only the curator may see: exact facts about a plan on this table. Not a release.
-
-    It was computed without noise and without a charge; showing it to anybody else breaks every
-    promise made for the table.
-    """
-
-    plan: str
-    facts: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        lines = [f"  {name}: {_short(value)}" for name, value in self.facts.items()]
-        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
-
-    __repr__ = __str__
-
-    def __reduce__(self) -> NoReturn:
-        raise AccessDenied("A diagnosis cannot be saved or copied: it is exact.")
-
-
-@dataclass(frozen=True)
 class Way:
     """One way to answer many questions within the same budget, and how good its answers are.
 
@@ -209,6 +189,8 @@ class Plan(ABC):
     """A question with a price. ``epsilon`` and ``delta`` are totals over everything it does."""
 
     kind: ClassVar[str]
+    clips: ClassVar[tuple[tuple[str, Any], ...]] = ()
+    """Arguments that trade a bias for less noise, and the values with which they do not."""
 
     def __init__(self, epsilon: float, delta: float) -> None:
         check_positive("epsilon", epsilon, "It is the whole budget of this plan.")
@@ -252,8 +234,15 @@ class Plan(ABC):
         return ()
 
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
-        """Return exact facts for the curator, from sums without noise."""
-        raise ArgumentError(f"plan must be one that can be diagnosed, got {self.kind}.")
+        """Return exact facts for the curator: how answers come out here, if noise is added to sums."""
+        return rehearse(self, setting, exact)
+
+    def whole(self) -> Plan:
+        """Return the same question without clips."""
+        other = copy(self)
+        for name, unclipped in self.clips:
+            setattr(other, name, unclipped)
+        return other
 
     def describe(self) -> dict[str, Any]:
         """Return the whole plan as plain data; equal plans have equal descriptions."""
@@ -297,10 +286,6 @@ def _brief(value: Any) -> str:
         return str(value["kind"])
     text = repr(value)
     return text if len(text) <= _LONGEST_ARGUMENT else f"{text[: _LONGEST_ARGUMENT - 1]}…"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _grouped(events: Sequence[Event]) -> list[dict[str, Any]]:

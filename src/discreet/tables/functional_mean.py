@@ -68,6 +68,7 @@ class FunctionalMeanPlan(Plan):
     """See ``functional_mean``."""
 
     kind = "functional_mean"
+    clips = (("clip", None),)
 
     def __init__(
         self,

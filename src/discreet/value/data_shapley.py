@@ -21,6 +21,7 @@ from discreet.mechanisms import Noise, RankingNoise, ranking_noise
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import sum_stage
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
 from discreet.value.coreset import Coreset
 from discreet.value.private_design import Audience
@@ -103,13 +104,9 @@ class LayeredPlan(Plan):
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
         """Return the exact spread of the values beside their noise, for the curator alone."""
         if self.picks is not None:
-            return super().diagnose(setting, exact)
+            raise ArgumentError("plan must be one that can be diagnosed, got a ranking of records.")
         (stage,) = self.prepare(setting).stages
-        (raw_values,) = exact(stage)
-        spread = float(np.std(raw_values) * stage.noise.step)
-        facts = {"spread of exact values": spread, "noise on a value": stage.noise.std}
-        total = spread**2 + stage.noise.std**2
-        return Diagnosis(repr(self), facts | {"share of noise": stage.noise.std**2 / total})
+        return spread_and_noise(self, stage, exact)
 
     def _valuation(self, asked: LayeredValues, noise: Noise, noisy_values: Any) -> Valuation:
         return Valuation(

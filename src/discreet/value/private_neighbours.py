@@ -26,7 +26,8 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, up
 from discreet.parts import sum_stage
-from discreet.plans import Plan, Program, Releaser, Result, Setting
+from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Result, Setting
+from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import RECORDS, of_count
 from discreet.plans.results import is_table
 from discreet.randomness import public_generator
@@ -189,6 +190,11 @@ class NeighbourPlan(Plan):
 
         error = of_count(stage.noise.half_width, setting.rows, RECORDS)
         return Program((stage,), finish, {"count": error})
+
+    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
+        """Return the exact spread of the counts beside their noise, for the curator alone."""
+        (stage,) = self.prepare(setting).stages
+        return spread_and_noise(self, stage, exact)
 
 
 def owner_values(
