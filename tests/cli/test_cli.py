@@ -54,6 +54,13 @@ def test_price_release_and_budget(folder: Path) -> None:
     ask = ["histogram", "age", "--epsilon", "0.25", "--bins", "5"]
     price = answer("price", *ask, cwd=folder)
     assert price["cost"]["epsilon"] == "0.25" and price["affordable"]
+    priced = price["plans"][0]["expected_error"]["count"]
+    assert (priced["error"], priced["size"], priced["level"]) == (24.0, 80.0, 0.95)
+    assert price["plans"][0]["usable"]["rows"] == pytest.approx(2_400, rel=0.05)
+    shown = discreet("price", *ask, cwd=folder).stdout
+    assert "count ± 24 (95% band, each value), 30.00% of a cell's even share of the records" in shown
+    tried = discreet("diagnose", *ask, cwd=folder).stdout
+    assert tried.startswith("FOR THE CURATOR ONLY") and "exact values inside their band" in tried
     release = answer("release", *ask, "--out", "age.json", "--plot", "age.png", cwd=folder)
     assert len(release["value"]["counts"]) == 5
     assert (folder / "age.png").read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,6 @@
-"""``discreet price`` and ``discreet release``: the same questions, with and without spending.
+"""``discreet price``, ``diagnose`` and ``release``: the same questions, with and without spending.
 
-Every question is one function from its own options to a ``Plan``; ``add_question`` makes both
+Every question is one function from its own options to a ``Plan``; ``add_question`` makes all
 commands from it. A new plan needs one such function and one line in ``QUESTIONS``.
 """
 
@@ -44,6 +44,9 @@ from discreet.plans import Plan, Release
 
 price_app = typer.Typer(help="Say what a plan would cost and how noisy it would be. Spends nothing.")
 release_app = typer.Typer(help="Answer a plan and spend its budget.")
+diagnose_app = typer.Typer(
+    help="Try a plan's answers on the table, for the curator alone. Exact, no release, spends nothing."
+)
 
 
 QUESTIONS: dict[str, Callable[..., Plan]] = {
@@ -87,6 +90,13 @@ def price_plan(
         print_json(price.to_json())
     else:
         typer.echo(str(price))
+
+
+def diagnose_plan(
+    plan: Plan, project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None
+) -> None:
+    """Show how a plan's answers come out on this table."""
+    typer.echo(str(open_session(project, dataset).diagnose(plan)))
 
 
 def release_plan(
@@ -146,8 +156,9 @@ def draw(release: Release, path: Path) -> None:
 
 
 def add_question(name: str, ask: Callable[..., Plan]) -> None:
-    """Add one question to both applications."""
-    for app, act in ((price_app, price_plan), (release_app, release_plan)):
+    """Add one question to all applications."""
+    asked = ((price_app, price_plan), (diagnose_app, diagnose_plan), (release_app, release_plan))
+    for app, act in asked:
         app.command(name)(_joined(ask, act))
 
 
