@@ -76,7 +76,7 @@ def _open_with(connections: Connections, key: str | Path | None, create: bool, a
     with connections.reading() as connection:
         if refusal is None and not has_own_key(connection, chain):
             refusal = wrong_key(place.name)
-        witness = Witness(place.name, chain, read_identity(connection))
+        witness = Witness(place.name, read_identity(connection))
     return Books(connections, chain, witness, refusal)
 
 

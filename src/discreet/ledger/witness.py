@@ -14,12 +14,19 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Connection, bindparam, select
 
 from discreet.errors import LedgerTampered
-from discreet.ledger.books import find_row
-from discreet.ledger.chain import Chain
 from discreet.ledger.records import Head
-from discreet.ledger.tables import entries, identity
+from discreet.ledger.tables import datasets, entries, identity
 
 _READ_IDENTITY = select(identity.c.id)
+_READ_NEWEST = (
+    select(entries.c.dataset, entries.c.sequence, entries.c.digest)
+    .join_from(
+        datasets,
+        entries,
+        (entries.c.dataset == datasets.c.dataset) & (entries.c.sequence == datasets.c.sequence),
+    )
+    .where(datasets.c.dataset == bindparam("own"))
+)
 _READ_DIGEST = select(entries.c.digest).where(
     entries.c.dataset == bindparam("dataset"), entries.c.sequence == bindparam("sequence")
 )
@@ -32,9 +39,8 @@ class Witness:
         - A ledger with another id, or without an entry that was seen before, is an error.
     """
 
-    def __init__(self, ledger: str, chain: Chain, identity: list[str]) -> None:
+    def __init__(self, ledger: str, identity: list[str]) -> None:
         self._ledger = ledger
-        self._chain = chain
         self._identity = identity
         self._heads: dict[str, Head] = {}
         self._turn = threading.Lock()
@@ -64,10 +70,9 @@ class Witness:
                 )
 
     def look(self, connection: Connection, datasets: Iterable[str]) -> list[Head]:
-        """Return the newest entries of data sets whose accounts are as the ledger wrote them."""
-        rows = [row for dataset in datasets if (row := find_row(connection, dataset)) is not None]
-        sealed = [row for row in rows if self._chain.is_sealed("dataset", row)]
-        return [Head(row["dataset"], row["sequence"], row["digest"]) for row in sealed]
+        """Return the newest entries of data sets."""
+        found = [connection.execute(_READ_NEWEST, {"own": dataset}).first() for dataset in datasets]
+        return [Head(*row) for row in found if row is not None]
 
     def remember(self, heads: Iterable[Head]) -> None:
         """Keep entries that are committed, unless later ones are known."""
