@@ -26,8 +26,6 @@ from discreet.schema import Category, FloatArray, Schema
 DOUBLE, SINGLE = 2.0**-40, 2.0**-20
 """What the rows beside it may do to an answer in double and in single precision, of the range."""
 
-MOST_BATCHES = 200
-
 _ASKED = 8
 _DRAWN = 1_024
 _SEED = 20_261_116

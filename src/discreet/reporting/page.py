@@ -78,6 +78,7 @@ def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
         "asked": ", ".join(f"{n} = {_brief(value)}" for n, value in asked.items() if value is not None),
         "guarantee": str(release.guarantee),
         "simulation": release.guarantee.simulation,
+        "grade": release.guarantee.grade,
         "statements": ", ".join(release.guarantee.statements),
         "assumptions": release.guarantee.assumptions,
         "stages": release.stages,

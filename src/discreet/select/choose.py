@@ -18,6 +18,7 @@ from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import Kept
+from discreet.models.probe import Found
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
@@ -53,6 +54,7 @@ class ChoosePlan(Plan):
         self.utility, self.candidates, self.bounds = utility, candidates, bounds
         self.columns, self.mechanism = columns, mechanism
         self.kept = Kept("utility", utility, named_parts(name)["utility"])
+        self._found: dict[str, Found] = {}
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data."""
@@ -68,7 +70,7 @@ class ChoosePlan(Plan):
         """Try the utility on public rows, certify the sums and pick a mechanism."""
         columns = self.columns or tuple(setting.schema)
         guarded = GuardedUtility(self.utility, self.candidates, columns, setting.schema)
-        company = guarded.try_out(self.bounds)
+        company = guarded.try_out(self.bounds, self._found)
         contribution = utility_contribution(guarded, self.bounds, company)
         certificate, terms = sum_terms(contribution, setting, statement="choose")
         linf = certificate.sensitivity("linf", terms["relation"])

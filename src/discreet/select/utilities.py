@@ -16,7 +16,7 @@ from discreet.data.calls import CallShape, RowCalls
 from discreet.data.company import Company, probed
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
-from discreet.models.probe import DOUBLE, probe
+from discreet.models.probe import DOUBLE, Found, probe
 from discreet.schema import FloatArray, Schema
 
 Columns = Mapping[str, Any]
@@ -53,8 +53,18 @@ class GuardedUtility:
             )
         return said
 
-    def try_out(self, bounds: Box) -> Company:
-        """Return what public rows tell of the utility; raise unless it answers every row by itself."""
+    def try_out(self, bounds: Box, known: dict[str, Found]) -> Company:
+        """Return what public rows tell of the utility; raise unless it answers every row by itself.
+
+        It is tried once for a schema: what was found is put into ``known``.
+        """
+        digest = self.schema.digest
+        if digest not in known:
+            known[digest] = self._probe(bounds)
+        standing = probed(known[digest].drift(bounds), known[digest].batches, "utility")
+        return Company.of(standing, self.calls.pulse)
+
+    def _probe(self, bounds: Box) -> Found:
         shape = self.calls.shape
         with foreign_code():
             try:
@@ -70,8 +80,7 @@ class GuardedUtility:
                 "utility must answer every row by itself, got answers that change with the rows "
                 "beside it or from call to call. Take out what is computed over all rows of a call."
             )
-        standing = probed(found.drift(bounds), found.batches, "utility")
-        return Company.of(standing, self.calls.pulse)
+        return found
 
 
 def utility_contribution(guarded: GuardedUtility, bounds: Box, company: Company) -> VectorContribution:
