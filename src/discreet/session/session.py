@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
 
 from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
-from discreet.certificates import MODEL_DEAD, Guarantee, worst_grade
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.data.engine import Progress, by_blocks, is_dead
+from discreet.data.engine import Progress
 from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import (
     AccessDenied,
     ArgumentError,
-    CertificateError,
-    ModelError,
     ReleaseFailed,
     SettlementFailed,
 )
 from discreet.ledger import Account, Answered, Balance, Ledger, Order, Reservation, Verification
-from discreet.numerics import check_whole, from_units, to_units
+from discreet.numerics import check_whole
 from discreet.plans import (
     Diagnosis,
     Perturbation,
@@ -40,7 +36,9 @@ from discreet.plans import (
 )
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
+from discreet.session.checking import as_list, as_planned, check_programs
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable
+from discreet.session.promise import promise_of
 from discreet.session.roles import check_owner, owners_call
 from discreet.session.settling import settle_later, settle_or_keep
 from discreet.session.waiting import waiting
@@ -161,7 +159,7 @@ class Session:
         """
         if not isinstance(plan, Plan):
             raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
-        with _as_planned([plan]):
+        with as_planned([plan]):
             return plan.diagnose(self._setting, self._exact_sums)
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
@@ -180,10 +178,10 @@ class Session:
         Guarantees:
           - Touches no row, and not even their number under add-remove. [price-free]
         """
-        asked = _as_list(plans)
+        asked = as_list(plans)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
-        with _as_planned(asked):
+        with as_planned(asked):
             return self._price(asked, queries)
 
     def _price(self, asked: list[Plan], queries: int | None) -> Price:
@@ -232,10 +230,10 @@ class Session:
             the charge stays, and ``settle`` stores it later.
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
-        asked = _as_list(plans)
+        asked = as_list(plans)
         self._check_reader(asked)  # what is stored already must not reach a wrong reader either
         answers: dict[str, Release] | None = None
-        with _as_planned(asked):
+        with as_planned(asked):
             while answers is None:  # again if another process answered one since we looked
                 answers = self._find_or_answer(asked, fresh)
         releases = [answers[plan.key] for plan in asked]
@@ -254,11 +252,7 @@ class Session:
         if not plans:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
-        for plan, program in zip(plans, programs, strict=True):
-            _check_promise(plan, program)
-        self._check_certified(programs)
-        _check_alive(programs)
-        self._check_cluster(programs)
+        check_programs(plans, programs, heuristics=self._heuristics, cluster=self._cluster)
         orders = [
             Order(self._cost(program), plan.key, {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
@@ -290,21 +284,6 @@ class Session:
             if plan.curator_only:
                 check_owner(self.analyst, plan.kind, _FOR_OWNERS)
 
-    def _check_certified(self, programs: Sequence[Program]) -> None:
-        """Refuse noise that nobody proved, unless the owner asked for it."""
-        certificates = [stage.certificate for program in programs for stage in program.stages]
-        if not self._heuristics and not all(c.certified for c in certificates):
-            raise CertificateError(
-                "plan must be certified, got a heuristic one: nothing was proven about its noise. "
-                "The owner may allow it with protect(..., heuristics=True); it stays marked."
-            )
-
-    def _check_cluster(self, programs: Sequence[Program]) -> None:
-        """Refuse what the cluster's workers cannot load, while nothing is spent."""
-        asked = [stage.contribution for program in programs for stage in program.stages]
-        if self._cluster is not None:
-            self._cluster.check([contribution for contribution in asked if by_blocks(contribution)])
-
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
         asked: list[Stage[Perturbation]] = []
         value = self._finish(plan, program, reservation, asked)
@@ -312,7 +291,9 @@ class Session:
             raise _failure(value, reservation)
         return Release(
             value=value,
-            guarantee=self._guarantee(plan, program, asked),
+            guarantee=promise_of(
+                plan, program, asked, relation=self._setting.relation, simulation=self.simulation
+            ),
             plan=plan.describe(),
             stages=tuple(stage.describe() for stage in asked),
             dataset=self.dataset,
@@ -339,26 +320,6 @@ class Session:
             return KeyboardInterrupt
         except BaseException:  # whatever it was
             return ReleaseFailed
-
-    def _guarantee(
-        self, plan: Plan, program: Program, asked: Sequence[Stage[Perturbation]]
-    ) -> Guarantee:
-        """Return the promise: of the stages that were asked, which may differ from those priced."""
-        certificates = [stage.certificate for stage in asked]
-        simulation = self.simulation or plan.simulated
-        told = [*program.assumptions, *(text for c in certificates for text in c.assumptions)]
-        told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
-        return Guarantee(
-            epsilon=plan.epsilon,
-            delta=sum(stage.noise.delta for stage in asked),
-            relation=program.relation or self._setting.relation,
-            statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
-            assumptions=tuple(dict.fromkeys(told)),
-            certified=all(c.certified for c in certificates) and not simulation,
-            simulation=simulation,
-            protects=program.protects,
-            grade=worst_grade(c.grade for c in certificates),
-        )
 
     def _stored(self, plan: Plan) -> Release | None:
         stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=plan.key)
@@ -434,50 +395,3 @@ def _failure(
 def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
     """Return what two stages that need the same sum have in common."""
     return id(stage.contribution), stage.noise.step
-
-
-def _check_promise(plan: Plan, program: Program) -> None:
-    """Raise if the stages of a plan promise less than the plan does, before anything is spent."""
-    for name in ("epsilon", "delta"):
-        asked = to_units(getattr(plan, name))
-        shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)
-        if shared > asked:
-            raise CertificateError(
-                f"The stages of {plan.kind} need {name} {from_units(shared)} together, more than the "
-                f"{getattr(plan, name)!r} the plan promises. This is a fault of the plan; report it."
-            )
-
-
-@contextmanager
-def _as_planned(plans: Sequence[Plan]) -> Iterator[None]:
-    """Refuse plans whose models, functions or frames are not what they were when they were made.
-
-    Guarantees:
-      - A key never stands for what was asked before a model was fitted again. [plan-keys]
-    """
-    held = list({id(kept): kept for plan in plans for kept in plan.held()}.values())
-    for kept in held:
-        kept.check_unchanged()
-    try:
-        yield
-    finally:
-        for kept in held:
-            kept.look_again()
-
-
-def _check_alive(programs: Sequence[Program]) -> None:
-    """Raise if a model stopped answering while it was tried, before anything is spent."""
-    if any(is_dead(stage.contribution) for program in programs for stage in program.stages):
-        raise ModelError(
-            "model must predict rows drawn from the schema, but it stopped answering. "
-            "Load it again, or look at what it needs (memory, files, a server)."
-        )
-
-
-def _as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
-    asked = list(plans) if isinstance(plans, Sequence) else [plans]
-    if not asked or not all(isinstance(plan, Plan) for plan in asked):
-        raise ArgumentError(
-            "plans must be a plan or a non-empty list of plans, such as dc.histogram(...)."
-        )
-    return asked

@@ -1,0 +1,88 @@
+"""What is checked of plans before anything is charged for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from discreet.data.cluster import Cluster
+from discreet.data.engine import by_blocks, is_dead
+from discreet.errors import ArgumentError, CertificateError, ModelError
+from discreet.numerics import from_units, to_units
+from discreet.plans import Plan, Program
+
+
+def as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
+    """Return one plan or several as a list, or raise if they are none."""
+    asked = list(plans) if isinstance(plans, Sequence) else [plans]
+    if not asked or not all(isinstance(plan, Plan) for plan in asked):
+        raise ArgumentError(
+            "plans must be a plan or a non-empty list of plans, such as dc.histogram(...)."
+        )
+    return asked
+
+
+@contextmanager
+def as_planned(plans: Sequence[Plan]) -> Iterator[None]:
+    """Refuse plans whose models, functions or frames are not what they were when they were made.
+
+    Guarantees:
+      - A key never stands for what was asked before a model was fitted again. [plan-keys]
+    """
+    held = list({id(kept): kept for plan in plans for kept in plan.held()}.values())
+    for kept in held:
+        kept.check_unchanged()
+    try:
+        yield
+    finally:
+        for kept in held:
+            kept.look_again()
+
+
+def check_programs(
+    plans: Sequence[Plan], programs: Sequence[Program], *, heuristics: bool, cluster: Cluster | None
+) -> None:
+    """Raise unless programs keep what their plans promise and can be run, while nothing is spent."""
+    for plan, program in zip(plans, programs, strict=True):
+        _check_promise(plan, program)
+    if not heuristics:
+        _check_certified(programs)
+    _check_alive(programs)
+    if cluster is not None:
+        _check_cluster(programs, cluster)
+
+
+def _check_promise(plan: Plan, program: Program) -> None:
+    """Raise if the stages of a plan promise less than the plan does, before anything is spent."""
+    for name in ("epsilon", "delta"):
+        asked = to_units(getattr(plan, name))
+        shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)
+        if shared > asked:
+            raise CertificateError(
+                f"The stages of {plan.kind} need {name} {from_units(shared)} together, more than the "
+                f"{getattr(plan, name)!r} the plan promises. This is a fault of the plan; report it."
+            )
+
+
+def _check_certified(programs: Sequence[Program]) -> None:
+    """Refuse noise that nobody proved."""
+    if not all(stage.certificate.certified for program in programs for stage in program.stages):
+        raise CertificateError(
+            "plan must be certified, got a heuristic one: nothing was proven about its noise. "
+            "The owner may allow it with protect(..., heuristics=True); it stays marked."
+        )
+
+
+def _check_alive(programs: Sequence[Program]) -> None:
+    """Raise if a model stopped answering while it was tried, before anything is spent."""
+    if any(is_dead(stage.contribution) for program in programs for stage in program.stages):
+        raise ModelError(
+            "model must predict rows drawn from the schema, but it stopped answering. "
+            "Load it again, or look at what it needs (memory, files, a server)."
+        )
+
+
+def _check_cluster(programs: Sequence[Program], cluster: Cluster) -> None:
+    """Refuse what the cluster's workers cannot load."""
+    asked = [stage.contribution for program in programs for stage in program.stages]
+    cluster.check([contribution for contribution in asked if by_blocks(contribution)])
