@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.explain.queries import read_queries
+from discreet.explain.shap_clipping import moved_by_clip
 from discreet.explain.shapley.engines import MOST_BACKGROUND, choose_engine
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import as_model
@@ -253,7 +254,13 @@ class BackgroundPlan(Plan):
                 facts=_facts(schema),
             )
 
-        error = of_mean(sums.noise.half_width, setting.rows, 1.0, "half a column's range")
+        bias = 0.0
+        if self.clip is not None:
+            bias = moved_by_clip(
+                mean_contribution(schema), mean_contribution(schema, self.clip), schema
+            )
+        unit = "half a column's range"
+        error = of_mean(sums.noise.half_width, setting.rows, 1.0, unit, bias=bias)
         return Program((sums, *counts), finish, {"scaled mean or share": error})
 
 

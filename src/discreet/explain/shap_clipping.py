@@ -114,11 +114,11 @@ def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Cer
 
 
 def moved_by_clip(whole: VectorContribution, clipped: VectorContribution, schema: Schema) -> float:
-    """Return how far a clip moves a coordinate of the mean of public rows, at most."""
+    """Return how far a clip moves a coordinate of public rows on average; losses need not cancel."""
     block = Block(0, whole.columns, np.asfortranarray(public_rows(schema, whole.columns)))
     with foreign_code(whole.foreign):
         lost = np.nan_to_num(whole.compute(block) - clipped.compute(block))
-    return float(np.abs(lost.mean(axis=0)).max())
+    return float(np.abs(lost).mean(axis=0).max())
 
 
 def choose_clip(

@@ -144,7 +144,8 @@ class FunctionalMeanPlan(Plan):
         def band(level: float) -> float:
             return float(typical) * _quantile(level)
 
-        error = of_mean(band, setting.rows, widest, "the widest column's range")
+        bias = 0.0 if self.clip is None else question.clip_bias(setting.schema)
+        error = of_mean(band, setting.rows, widest, "the widest column's range", bias=bias)
         return Program(stages, finish, {"curve": error})
 
     def _question(self, setting: Setting) -> Question:

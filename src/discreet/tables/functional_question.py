@@ -11,10 +11,11 @@ from discreet.certificates import Ball
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.numerics import up
-from discreet.schema import FloatArray
+from discreet.schema import FloatArray, Schema
 from discreet.tables.functional_kernels import NoiseShape, Spectrum
 from discreet.tables.functional_rows import curve_coefficients
 
+_PUBLIC_ROWS = 256
 _ROOM = 1 + 1e-9
 """Covers rounding in the matrices; the engine clips to the ball itself."""
 
@@ -55,6 +56,14 @@ class Question:
     def to_points(self) -> FloatArray:
         """The matrix from noisy coefficients to curves."""
         return self.spectrum.from_noise(self.rho, self.noise)
+
+    def clip_bias(self, schema: Schema) -> float:
+        """Return how far shortening moves a point of curves drawn from the schema, on average."""
+        places = [schema.position(name) for name in self.columns]
+        curves = schema.draw(_PUBLIC_ROWS)[:, places] - self.middle
+        lengths = np.linalg.norm(curves * self.spectrum.roots, axis=1, keepdims=True)
+        kept = np.minimum(1.0, self.longest / np.maximum(lengths, 1e-300))
+        return float(np.abs((1 - kept) * curves).mean(axis=0).max())
 
     def truncation(self, whole: Spectrum) -> float:
         """Return the greatest length of what the terms left out may hold."""
