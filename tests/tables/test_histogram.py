@@ -113,7 +113,7 @@ def test_bands_cover_as_often_as_they_say(mechanism: str) -> None:
 def test_clip_raises_negative_counts_to_zero() -> None:
     frame = some_rows(3)
     raw = simulate(frame, dc.histogram(["size", "kind"], clip=False, epsilon=0.1), 5)
-    clipped = simulate(frame, dc.histogram(["size", "kind"], epsilon=0.1), 5)
+    clipped = simulate(frame, dc.histogram(["size", "kind"], consistent=False, epsilon=0.1), 5)
     assert min(raw.counts) < 0 and min(clipped.counts) == 0
     assert clipped.counts == tuple(max(count, 0) for count in raw.counts)
 
@@ -131,6 +131,46 @@ def test_consistent_counts_are_whole_and_add_up(relation: str) -> None:
         assert relation == "add-remove" or sum(value.counts) == 60
     inside = [np.abs(np.asarray(v.counts) - exact) <= v.half_width for v in values]
     assert np.mean(inside) > 0.945
+
+
+def sparse_rows(rows: int = 2_000) -> pd.DataFrame:
+    mass = np.where(np.random.default_rng(3).random(rows) < 0.9, 0.0, 0.35)
+    return pd.DataFrame({"size": 0, "kind": "a", "mass": mass})
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_sums_over_mostly_empty_cells_are_not_ruined_by_default(relation: str) -> None:
+    frame = sparse_rows()
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed=0)
+    setting = Setting(SCHEMA, relation, len(frame) if relation == "replace-one" else None)
+    off = {}
+    for name, options in {
+        "default": {},
+        "clipped": {"consistent": False},
+        "raw": {"clip": False},
+    }.items():
+        program = dc.histogram("mass", bins=300, epsilon=0.1, **options).prepare(setting)
+        (exact,) = (releaser.exact(stage) for stage in program.stages)
+        errors = [
+            np.cumsum(np.asarray(program.finish(releaser).counts) - exact)[10::10] for _ in range(100)
+        ]
+        off[name] = float(np.mean(np.abs(errors)))
+    assert off["default"] < 1.1 * off["raw"] and off["default"] < off["clipped"] / 5, off
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_bands_hold_by_default(relation: str, epsilon: float) -> None:
+    frame = sparse_rows()
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed=0)
+    setting = Setting(SCHEMA, relation, len(frame) if relation == "replace-one" else None)
+    program = dc.histogram("mass", bins=60, epsilon=epsilon).prepare(setting)
+    (exact,) = (releaser.exact(stage) for stage in program.stages)
+    values = [program.finish(releaser) for _ in range(400)]
+    inside = [np.abs(np.asarray(value.counts) - exact) <= value.half_width for value in values]
+    assert np.mean(inside, axis=0).min() > 0.92
+    if setting.rows is not None:
+        assert {sum(value.counts) for value in values} == {setting.rows}
 
 
 def squared_errors(total: float) -> tuple[float, float]:

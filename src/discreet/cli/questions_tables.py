@@ -19,10 +19,11 @@ def ask_histogram(
     epsilon: Epsilon,
     delta: Delta = 0.0,
     bins: Bins = 20,
-    clip: Annotated[bool, typer.Option(help="Raise negative counts to zero.")] = True,
+    clip: Annotated[bool, typer.Option(help="Leave no negative counts.")] = True,
     consistent: Annotated[
-        bool, typer.Option(help="Whole counts that add up to the number of records.")
-    ] = False,
+        bool | None,
+        typer.Option(help="Whole counts that add up to the number of records; the default."),
+    ] = None,
     ranges: Annotated[bool, typer.Option(help="Make sums over ranges of one column good.")] = False,
     mechanism: Mechanism = "auto",
 ) -> Plan:

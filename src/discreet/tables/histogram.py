@@ -80,8 +80,9 @@ class HistogramPlan(Plan):
 def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
     """Return whole counts, none negative, that add up to the number of records.
 
-    Where that number is private, the sum of the noisy counts takes its place. The band grows by as much
-    as a count that stayed positive was moved.
+    Where that number is private, the sum of the noisy counts takes its place, so that sums over many
+    cells stay as good as those of the noisy counts. The band grows by as much as a count that stayed
+    positive was moved.
 
     Guarantees:
       - Nearer to the true counts in the sum of squares, but for the rounding to whole ones, if the
@@ -101,7 +102,7 @@ def histogram(
     *,
     bins: int | Mapping[str, int] = 20,
     clip: bool = True,
-    consistent: bool = False,
+    consistent: bool | None = None,
     ranges: bool = False,
     epsilon: float,
     delta: float = 0.0,
@@ -113,9 +114,11 @@ def histogram(
       columns: one column or several.
       bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
         column with a ``step`` gets cells that hold whole steps; a category one cell per value.
-      clip: raise negative noisy counts to zero (free, but it biases empty cells upwards).
-      consistent: whole counts, none negative, that add up to the number of records (free as well);
-        ``clip`` is then part of it.
+      clip: whether negative noisy counts are mended, which is free; ``clip=False`` leaves all counts as
+        they were drawn.
+      consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
+        the number of records, or to the noisy sum where that number is private. False: negative ones
+        are raised to zero by themselves, which adds up to far too much where many cells are empty.
       ranges: make sums over ranges of one column good, by counting wide blocks too where that is
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
@@ -128,7 +131,8 @@ def histogram(
       - Of blocks of several widths, one record is in one of each width. [marginals]
 
     >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
-    False
+    True
     """
     names = as_names("columns", columns)
-    return HistogramPlan(names, plain_bins(bins), clip, consistent, ranges, epsilon, delta, mechanism)
+    whole = clip and not ranges if consistent is None else consistent
+    return HistogramPlan(names, plain_bins(bins), clip, whole, ranges, epsilon, delta, mechanism)

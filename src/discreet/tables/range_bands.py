@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,7 @@ _ROUNDING = 1e-6
 """What floats may add to a sum of counts, in records."""
 
 
+@lru_cache(maxsize=1024)
 def range_half_width(
     tree: RangeTree, start: int, end: int, *, block_std: float, normal: bool, level: float
 ) -> float:
