@@ -55,7 +55,7 @@ def consistency(times: int) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"column": part.name, "rows": 10_000, "bins": 256}
         for name, options in (
             ("raw", {"clip": False}),
-            ("clip", {}),
+            ("clip", {"consistent": False}),
             ("consistent", {"consistent": True}),
         ):
             plan = histogram("x", bins=256, epsilon=0.5, **options)
