@@ -17,7 +17,7 @@ DiscreetError
 └── LedgerError          the ledger cannot be used
     ├── LedgerConflict   what was asked contradicts what the ledger already knows
     ├── LedgerUnavailable  the file or server cannot be read or written
-    └── LedgerTampered   the hash chain does not hold
+    └── LedgerTampered   the hash chain does not hold, or the ledger was replaced
 ```
 
 A message is one public sentence: ``<name> must be <constraint>, got <value>. <next step>.`` It speaks
@@ -273,7 +273,7 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerTampered(LedgerError):
-    """The ledger's hash chain does not hold."""
+    """The ledger's hash chain does not hold, or it is not the ledger that was opened."""
 
     code = "ledger-tampered"
     http_status = 500
