@@ -57,7 +57,11 @@ def alone(parts: list[FloatArray]) -> Iterator[FloatArray]:
 
 
 def contribution_for(
-    relation: Relation, schema: Schema = BITS, subsets: int = 2, explain_many: Any = alone
+    relation: Relation,
+    schema: Schema = BITS,
+    subsets: int = 2,
+    explain_many: Any = alone,
+    foreign: bool = False,
 ) -> SubsetsContribution:
     rows = LONGEST if relation == "replace-one" else None
     return subsets_contribution(
@@ -68,7 +72,7 @@ def contribution_for(
         region=REGION,
         fill=0.0,
         proven=certify_vectors(SIZE, REGION),
-        foreign=False,
+        foreign=foreign,
     )
 
 
@@ -163,7 +167,10 @@ def test_certificate_is_the_box_under_both_relations_and_names_its_assumption() 
         assert proven.sensitivity("linf", relation) == pytest.approx(3.0)
         assert proven.sensitivity("l1", relation) == pytest.approx(3.0 * SIZE)
         assert proven.sensitivity("l2", relation) == pytest.approx(3.0 * np.sqrt(SIZE))
-    assert "depends on the rows of that subset alone" in proven.assumptions[0]
+    assert proven.assumptions == () and proven.grade == "proven"
+    called = contribution_for("add-remove", foreign=True).certificate
+    assert called.grade == "isolated"
+    assert "depends on the rows of that subset alone" in called.assumptions[0]
 
 
 def gathered(rows: np.ndarray, relation: Relation, subsets: int) -> list[FloatArray]:

@@ -17,6 +17,7 @@ import discreet as dc
 from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.company import Company, isolated
 from discreet.data.state import own_state, thread_state
 from discreet.plans import Plan
 
@@ -112,7 +113,8 @@ def test_what_a_model_sets_is_gone_with_its_block() -> None:
         decimal.getcontext().prec = 3
         return np.zeros((len(block), 1))
 
-    contribution = VectorContribution(("a",), 1, Box(0, 1), 0.0, careless, foreign=True)
+    known = Company.of(isolated())
+    contribution = VectorContribution(("a",), 1, Box(0, 1), 0.0, careless, known)
     with np.errstate(all="warn"):
         add_up(PrivateTable(ROWS, SCHEMA), [Summand(contribution, 1.0)])
         assert np.geterr()["under"] == "warn"
