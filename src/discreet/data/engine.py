@@ -33,6 +33,7 @@ from discreet.data.rows import open_rows
 from discreet.data.state import own_state, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import LARGEST_SUM, check_step
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
@@ -50,6 +51,28 @@ class Summand:
 
     contribution: Contribution
     step: float
+
+
+def check_summand(summand: Summand, rows: int | None) -> None:
+    """Raise unless public numbers keep a sum within the lattice: ``rows`` is None if it is private.
+
+    Guarantees:
+      - No sum of contributions exceeds 2^61 steps, so none wraps. [lattice]
+    """
+    contribution = summand.contribution
+    if isinstance(contribution, CellContribution | TablesContribution):
+        return
+    check_step(summand.step)
+    terms = 1
+    if isinstance(contribution, VectorContribution):
+        terms = ROWS_CAP if rows is None else rows
+    elif isinstance(contribution, SubsetsContribution):
+        terms = contribution.subsets
+    if not terms * (contribution.region.magnitude / summand.step) <= LARGEST_SUM:
+        raise ArgumentError(
+            f"bounds must keep the sum of {terms} records within 2^61 steps of the lattice, got "
+            f"{contribution.region.magnitude:g} with a step of {summand.step:g}. Use other bounds."
+        )
 
 
 def companion_rows(contribution: VectorContribution, relation: Relation) -> int:

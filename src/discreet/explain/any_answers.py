@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import as_list, as_names, shown
-from discreet.certificates import Box
+from discreet.certificates import Box, given_box
 from discreet.errors import ArgumentError
 from discreet.models.fingerprint import Kept
 from discreet.schema import Category, FloatArray, Schema
@@ -96,14 +96,7 @@ def read_grid(grid: Any, feature: Any) -> FloatArray | None:
 
 def read_bounds(bounds: Any) -> Box:
     """Return where a curve lies."""
-    try:
-        low, high = bounds
-        return Box(float(low), float(high))
-    except (TypeError, ValueError, ArgumentError):
-        raise ArgumentError(
-            f"bounds must be a finite low below a finite high, got {bounds!r}. "
-            "They are public: where the curve can lie, never where it was seen."
-        ) from None
+    return given_box(bounds, "They are public: where the curve can lie, never where it was seen.")
 
 
 def read_items(items: Any) -> tuple[str, ...]:

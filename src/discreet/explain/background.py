@@ -12,6 +12,7 @@ background that was released makes every later explanation, of any model and any
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +240,13 @@ class BackgroundPlan(Plan):
             mechanism=self.mechanism,
         )
         counts = [size_stage(names[0], setting, epsilon=e) for e in epsilons[1:]]
+        spread = [_unit(schema, name) * sums.noise.std for name in names]
+        if not all(map(math.isfinite, spread)):
+            wide = names[spread.index(math.inf)]
+            raise ArgumentError(
+                f"column {wide!r} must have a range whose noise is a finite number, got a wider one. "
+                "Use another unit."
+            )
 
         def finish(releaser: Releaser) -> Background:
             noisy, *noisy_size = releaser.answer(sums, *counts)
@@ -249,7 +257,7 @@ class BackgroundPlan(Plan):
                 columns=names,
                 values=decode_rows(schema, names, drawn),
                 tree=(),
-                noise_std=tuple(_unit(schema, name) * sums.noise.std / size for name in names),
+                noise_std=tuple(std / size for std in spread),
                 pair_noise_std=0.0,
                 facts=_facts(schema),
             )

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import math
 
+from discreet.errors import ArgumentError
+
 _FINEST = 2.0**-46
 """A step is no finer than this share of the noise, so that noise scales stay below 2^50 steps."""
 
-_LARGEST_SUM = 2.0**61
+LARGEST_SUM = 2.0**61
 """A sum of contributions stays below this many steps."""
+
+_LEAST, _GREATEST = -450, 400
+"""Exponents of steps: 2^63 of them, their squares and the reciprocals of both are normal numbers."""
 
 
 def lattice_step(noise: float, largest_sum: float) -> float:
-    """Return a power of two that is fine for the noise and keeps sums inside 64 bits."""
-    least = max(noise * _FINEST, largest_sum / _LARGEST_SUM)
-    return math.ldexp(1.0, math.frexp(least)[1])
+    """Return a power of two that is fine for the noise and keeps sums inside 64 bits.
+
+    Guarantees:
+      - Step and reciprocal are normal numbers, so that no sum wraps; what has no such step is refused.
+        [lattice]
+    """
+    least = max(noise * _FINEST, largest_sum / LARGEST_SUM)
+    step = math.ldexp(1.0, math.frexp(least)[1]) if 0 < least < math.inf else least
+    check_step(step)
+    return step
+
+
+def check_step(step: float) -> None:
+    """Raise unless whole multiples of a step can be counted and are numbers."""
+    if not 2.0**_LEAST <= step <= 2.0**_GREATEST:
+        raise ArgumentError(
+            "bounds must leave room for a lattice on which sums can be rounded, with a step from "
+            f"2^{_LEAST} to 2^{_GREATEST}, got a step of {step:g}. Use a larger or a smaller unit."
+        )

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box, Relation
+from discreet.certificates import Box, Relation, given_box
 from discreet.data.calls import CallShape, RowCalls
 from discreet.data.company import PROVEN, Company, Standing, isolated, probed
 from discreet.data.foreign import foreign_code
-from discreet.errors import ModelError
+from discreet.errors import ArgumentError, ModelError
 from discreet.models.fingerprint import Kept
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.known_parts import known_parts
@@ -373,7 +373,6 @@ def _class_index(model: Any, output: str, class_: Any) -> int:
 
 def _given_bounds(bounds: Any) -> Box:
     try:
-        low, high = bounds
-        return Box(float(low), float(high))
-    except (TypeError, ValueError):
-        raise ModelError(f"bounds must be a finite low below a finite high, got {bounds!r}.") from None
+        return given_box(bounds)
+    except ArgumentError as error:
+        raise ModelError(str(error)) from None

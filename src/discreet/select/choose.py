@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import as_list, shown, some_names
-from discreet.certificates import Box
+from discreet.certificates import Box, given_box
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import Kept
@@ -159,7 +159,7 @@ def choose(
         raise ArgumentError(f"utility must be a function of rows and candidates, got {shown(utility)}.")
     named = some_names("columns", columns)
     if sensitivity is not None:
-        box = None if bounds is None else _box(bounds)
+        box = None if bounds is None else given_box(bounds)
         return ChooseTablePlan(
             utility, listed, sensitivity, box, distance, local, named, name, epsilon, delta, mechanism
         )
@@ -168,7 +168,7 @@ def choose(
             "sensitivity must be given with distance or local, got None. Say how far one record "
             "moves a score of the whole table."
         )
-    box = _box((0.0, 1.0) if bounds is None else bounds)
+    box = given_box((0.0, 1.0) if bounds is None else bounds)
     # Names of mechanisms for whole tables are refused there, with a sentence.
     return ChoosePlan(utility, listed, box, named, name, epsilon, delta, mechanism)  # type: ignore[arg-type]
 
@@ -183,13 +183,3 @@ def _list_candidates(candidates: Sequence[Any]) -> tuple[Any, ...]:
             f"got {len(listed)}."
         )
     return listed
-
-
-def _box(bounds: Any) -> Box:
-    try:
-        low, high = bounds
-        return Box(float(low), float(high))
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(
-            f"bounds must be a finite low below a finite high, got {shown(bounds)}."
-        ) from None

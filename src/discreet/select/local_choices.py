@@ -11,6 +11,7 @@ import numpy as np
 from discreet.accounting import Event
 from discreet.certificates import Certificate
 from discreet.mechanisms.dampening import PARTS, LocalDampening
+from discreet.mechanisms.lattice import check_step
 from discreet.mechanisms.smooth_joint import JointNoiseName, JointSmoothMax, smooth_bound
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
@@ -34,7 +35,9 @@ ROUNDED = 2
 
 def local_step(sensitivity: float, reach: float) -> float:
     """Return the lattice step: fine against the sensitivity, and no score of too many steps."""
-    return math.ldexp(1.0, math.frexp(max(sensitivity * _FINEST, reach / _MOST_STEPS))[1])
+    step = math.ldexp(1.0, math.frexp(max(sensitivity * _FINEST, reach / _MOST_STEPS))[1])
+    check_step(step)
+    return step
 
 
 @dataclass(frozen=True)

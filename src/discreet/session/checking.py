@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from discreet.data import Summand
 from discreet.data.cluster import Cluster
-from discreet.data.engine import by_blocks, is_dead
+from discreet.data.engine import by_blocks, check_summand, is_dead
 from discreet.errors import ArgumentError, CertificateError, ModelError
 from discreet.numerics import from_units, to_units
 from discreet.plans import Plan, Program
@@ -40,7 +41,12 @@ def as_planned(plans: Sequence[Plan]) -> Iterator[None]:
 
 
 def check_programs(
-    plans: Sequence[Plan], programs: Sequence[Program], *, heuristics: bool, cluster: Cluster | None
+    plans: Sequence[Plan],
+    programs: Sequence[Program],
+    *,
+    rows: int | None,
+    heuristics: bool,
+    cluster: Cluster | None,
 ) -> None:
     """Raise unless programs keep what their plans promise and can be run, while nothing is spent."""
     for plan, program in zip(plans, programs, strict=True):
@@ -48,6 +54,8 @@ def check_programs(
     if not heuristics:
         _check_certified(programs)
     _check_alive(programs)
+    for stage in (stage for program in programs for stage in program.stages):
+        check_summand(Summand(stage.contribution, stage.noise.step), rows)
     if cluster is not None:
         _check_cluster(programs, cluster)
 

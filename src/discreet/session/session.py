@@ -12,7 +12,7 @@ from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, to
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.data.engine import Progress
+from discreet.data.engine import Progress, check_summand
 from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import (
@@ -252,7 +252,13 @@ class Session:
         if not plans:
             return {}
         programs = [plan.prepare(self._setting) for plan in plans]
-        check_programs(plans, programs, heuristics=self._heuristics, cluster=self._cluster)
+        check_programs(
+            plans,
+            programs,
+            rows=self._setting.rows,
+            heuristics=self._heuristics,
+            cluster=self._cluster,
+        )
         orders = [
             Order(self._cost(program), plan.key, {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
@@ -367,9 +373,12 @@ class _Releaser:
         if not stages:
             return
         session = self.session
+        summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
+        for summand in summands:  # stages that were decided on along the way
+            check_summand(summand, session._setting.rows)
         raw_sums = add_up(
             session._table,
-            [Summand(stage.contribution, stage.noise.step) for stage in stages],
+            summands,
             workers=session._workers,
             cluster=session._cluster,
             progress=self.progress,
