@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.display.canvas import INK, LINE, LOSS, axes_or_new, tidy, write_title
+from discreet.display.canvas import INK, LINE, LOSS, axes_or_new, name_band, tidy, write_title
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 
 if TYPE_CHECKING:
     from discreet.plans.attributions import Attribution
+    from discreet.plans.bands import BandName
 
 _WATERFALL_BARS = 9
 
@@ -19,10 +20,12 @@ _WATERFALL_BARS = 9
 class AttributionDisplay:
     """Draws one query of an ``Attribution``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
-    def __init__(self, attribution: Attribution, *, query: int = 0, top: int = 15) -> None:
+    def __init__(
+        self, attribution: Attribution, *, query: int = 0, top: int = 15, band: BandName = "all"
+    ) -> None:
         _check_query(query, len(attribution.values))
         check_whole("top", top, 1)
-        self.attribution, self.query, self.top = attribution, query, top
+        self.attribution, self.query, self.top, self.band = attribution, query, top, band
         self.ax_: Any = None
         self.figure_: Any = None
 
@@ -37,7 +40,8 @@ class AttributionDisplay:
         colours = [LINE if value >= 0 else LOSS for value in values[order]]
         self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
         if found.half_width is not None:
-            self._draw_bands(values[order], places, found.half_width)
+            high = found.band(self.band)[1][self.query]
+            self._draw_bands(values[order], places, float((high - values)[0]))
         self.ax_.set_yticks(places, [name_with_value(found, i, self.query) for i in order])
         self.ax_.invert_yaxis()
         self.ax_.axvline(0.0, color=INK, lw=0.8)
@@ -47,7 +51,7 @@ class AttributionDisplay:
         return self
 
     def _draw_bands(self, values: Any, places: Any, width: float) -> None:
-        label = f"noise, all within, {self.attribution.level:.0%} of the time"
+        label = name_band(self.band, self.attribution.level)
         self.ax_.errorbar(
             values, places, xerr=width, fmt="none", ecolor=INK, lw=1, capsize=2, label=label
         )
@@ -83,7 +87,7 @@ class WaterfallDisplay:
         if found.half_width is not None:
             self.ax_.errorbar(
                 ends, places, xerr=found.half_width, fmt="none", ecolor=INK, lw=0.8, capsize=2
-            )
+            )  # of all values at once
         self.ax_.plot(np.repeat(ends, 2)[:-1], np.repeat(places, 2)[1:], color=INK, lw=0.6, ls=":")
         self.ax_.axvline(found.base_values[self.query], color=INK, lw=0.8, ls="--")
         self.ax_.axvline(found.predictions[self.query], color=INK, lw=0.8)

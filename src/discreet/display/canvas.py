@@ -41,3 +41,9 @@ def slant_long_labels(ax: Any, labels: tuple[str, ...]) -> None:
         ax.tick_params(axis="x", rotation=40)
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
+
+
+def name_band(of: str, level: float) -> str:
+    """Return how a picture names a noise band: that of each value by itself, or of all at once."""
+    whose = "each value by itself" if of == "each" else "all at once"
+    return f"noise, {whose}, {level:.0%} of the time"

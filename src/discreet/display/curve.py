@@ -11,20 +11,23 @@ from discreet.display.canvas import (
     LINE,
     RUG,
     axes_or_new,
+    name_band,
     slant_long_labels,
     tidy,
     write_title,
 )
 
 if TYPE_CHECKING:
+    from discreet.plans.bands import BandName
     from discreet.plans.results import Curve
 
 
 class CurveDisplay:
     """Draws a ``Curve``; after ``plot`` it has ``ax_``, ``figure_`` and, with a rug, ``rug_ax_``."""
 
-    def __init__(self, curve: Curve) -> None:
-        self.curve = curve
+    def __init__(self, curve: Curve, band: BandName = "each") -> None:
+        self.curve, self.band = curve, band
+        self._low, self._high = curve.band(band)
         self.ax_: Any = None
         self.figure_: Any = None
         self.rug_ax_: Any = None
@@ -48,22 +51,22 @@ class CurveDisplay:
 
     def _draw_line(self) -> None:
         curve, ax = self.curve, self.ax_
-        ax.fill_between(curve.x, curve.low, curve.high, color=BAND, alpha=0.6, lw=0, label=self._band)
+        ax.fill_between(curve.x, self._low, self._high, color=BAND, alpha=0.6, lw=0, label=self._band)
         ax.plot(curve.x, curve.y, color=LINE, lw=1.8, marker="o", ms=3, label="released")
 
     def _draw_points(self) -> None:
         curve, ax = self.curve, self.ax_
         assert curve.labels is not None
         places = range(len(curve.labels))
-        heights = [high - low for low, high in zip(curve.low, curve.high, strict=True)]
-        ax.bar(places, heights, bottom=curve.low, width=0.5, color=BAND, alpha=0.6, label=self._band)
+        heights = self._high - self._low
+        ax.bar(places, heights, bottom=self._low, width=0.5, color=BAND, alpha=0.6, label=self._band)
         ax.plot(places, curve.y, "o", color=LINE, ms=5, label="released")
         ax.set_xticks(list(places), curve.labels)
         slant_long_labels(ax, curve.labels)
 
     @property
     def _band(self) -> str:
-        return f"noise, {self.curve.level:.0%} of the time"
+        return name_band(self.band, self.curve.level)
 
     def _draw_rug(self) -> None:
         """Draw the histogram along the bottom fifth, on an axis of its own."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.display.canvas import BAND, INK, LINE, axes_or_new, slant_long_labels, tidy, write_title
+from discreet.display.canvas import (
+    BAND,
+    INK,
+    LINE,
+    axes_or_new,
+    name_band,
+    slant_long_labels,
+    tidy,
+    write_title,
+)
 from discreet.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -83,7 +92,7 @@ class HistogramDisplay:
 
     @property
     def _band(self) -> str:
-        return f"noise, {self.histogram.level:.0%} of the time"
+        return name_band("each", self.histogram.level)
 
     def _draw_map(self) -> None:
         histogram, ax = self.histogram, self.ax_
@@ -96,4 +105,5 @@ class HistogramDisplay:
         ax.tick_params(labelsize=8)
         slant_long_labels(ax, histogram.labels[0])
         bar = self.figure_.colorbar(image, ax=ax)
-        bar.set_label(f"records (noise ± {histogram.half_width:,.0f})", fontsize=8)
+        named = self._band.removeprefix("noise")
+        bar.set_label(f"records (noise ± {histogram.half_width:,.0f}{named})", fontsize=8)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.display.canvas import INK, LINE, LOSS, axes_or_new, tidy, write_title
+from discreet.display.canvas import INK, LINE, LOSS, axes_or_new, name_band, tidy, write_title
 from discreet.numerics import check_whole
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class RankingDisplay:
             ecolor=INK,
             lw=1,
             capsize=2,
-            label=f"noise, all within, {self.ranking.level:.0%} of the time",
+            label=name_band("all", self.ranking.level),
         )
         self.ax_.axvline(0.0, color=INK, lw=0.8)
         self.ax_.set_xlabel("released value")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.display.canvas import axes_or_new, slant_long_labels, write_title
+from discreet.display.canvas import axes_or_new, name_band, slant_long_labels, write_title
 
 if TYPE_CHECKING:
     from discreet.plans.results import Surface
@@ -44,7 +44,8 @@ class SurfaceDisplay:
     @property
     def _scale(self) -> str:
         half = float(np.max(np.subtract(self.surface.high, self.surface.low))) / 2
-        return f"{self.surface.quantity} (noise ± {half:.2g}, {self.surface.level:.0%} of the time)"
+        named = name_band("each", self.surface.level).removeprefix("noise")
+        return f"{self.surface.quantity} (noise ± {half:.2g}{named})"
 
 
 def _edges(points: tuple[float, ...]) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.display.canvas import INK, LINE, LOSS, RUG, axes_or_new, tidy, write_title
+from discreet.display.canvas import INK, LINE, LOSS, RUG, axes_or_new, name_band, tidy, write_title
 from discreet.numerics import check_whole
 from discreet.schema import FloatArray
 
@@ -99,9 +99,7 @@ class ValuationDisplay:
         width = self.valuation.half_width
         if width is None:
             return errors, "one standard error"
-        return np.full(
-            len(errors), width
-        ), f"noise, each within, {self.valuation.level:.0%} of the time"
+        return np.full(len(errors), width), name_band("each", self.valuation.level)
 
 
 class RemovalDisplay:

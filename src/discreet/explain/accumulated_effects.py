@@ -40,6 +40,7 @@ from discreet.plans import (
     Stage,
     share_out,
 )
+from discreet.plans.bands import at_once
 from discreet.plans.expected import Expected
 from discreet.schema import Category, Column, FloatArray
 
@@ -189,14 +190,12 @@ class _EffectsRelease:
             stage = question.stage(*promise)
             counts = answers[1] if self.rug is not None else None
         noisy = _steps(question, stage.noise, releaser.answer(stage)[0])
-        curve = accumulate(
-            noisy,
-            question.layout(points),
-            level=_LEVEL,
-            smooth=self.plan.smooth and not question.categories,
-            clip=self.plan.clip,
+        layout, smooth = question.layout(points), self.plan.smooth and not question.categories
+        curve, wide = (
+            accumulate(noisy, layout, level=level, smooth=smooth, clip=self.plan.clip)
+            for level in (_LEVEL, at_once(_LEVEL, len(points)))
         )
-        return self._curve(points, curve, self._histogram(points, noisy, counts))
+        return self._curve(points, curve, wide, self._histogram(points, noisy, counts))
 
     def _histogram(
         self, points: FloatArray, noisy: NoisySteps, counts: FloatArray | None
@@ -216,9 +215,12 @@ class _EffectsRelease:
             noise_std=noisy.count_std,
             half_width=noisy.noise.half_width(_LEVEL) / noisy.weight,
             level=_LEVEL,
+            half_width_all=noisy.noise.half_width(at_once(_LEVEL, len(noisy.counts))) / noisy.weight,
         )
 
-    def _curve(self, points: FloatArray, curve: NoisyMean, rug: Histogram | None) -> Curve:
+    def _curve(
+        self, points: FloatArray, curve: NoisyMean, wide: NoisyMean, rug: Histogram | None
+    ) -> Curve:
         return Curve(
             feature=self.plan.feature,
             x=tuple(points.tolist()),
@@ -230,6 +232,7 @@ class _EffectsRelease:
             noise_std=curve.std,
             quantity=f"accumulated effect on {self.plan.model.output}",
             rug=rug,
+            ends_all=wide.ends,
         )
 
 

@@ -43,6 +43,7 @@ from discreet.parts.aggregate import (
 )
 from discreet.parts.means import noisy_mean
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.plans.expected import of_mean
 from discreet.schema import FloatArray, Schema
 
@@ -153,7 +154,10 @@ class _CurveRelease:
         """Ask for the sum over subsets, then divide, smooth and clip."""
         (noisy,) = releaser.answer(self.stage)
         bounds = self.plan.bounds
-        mean = noisy_mean(noisy, self.stage.noise, rows=self.plan.subsets, region=bounds, level=_LEVEL)
+        mean, wide = (
+            noisy_mean(noisy, self.stage.noise, rows=self.plan.subsets, region=bounds, level=level)
+            for level in (_LEVEL, at_once(_LEVEL, len(noisy)))
+        )
         y = mean.values
         if self.plan.smooth and self.grid.values is None:
             y = smooth_curve(self.grid.x, y, mean.std)
@@ -168,6 +172,7 @@ class _CurveRelease:
             noise_std=mean.std,
             quantity=f"{self.plan.identity.kind}, mean of {self.plan.subsets} subsets",
             rug=None,
+            ends_all=wide.ends,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from discreet.mechanisms.borda import (
 from discreet.numerics import check_choice, check_whole
 from discreet.parts.aggregate import MOST_SUBSETS, ExplainMany, subsets_contribution
 from discreet.plans import Program, Ranking, Releaser, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.plans.expected import of_choice
 from discreet.schema import FloatArray
 
@@ -125,8 +126,9 @@ class _BallotRelease:
             return self._ranking(answer[0, :, 0].astype(int), None, None)
         points = answer / self.subsets
         order = np.argsort(-points, kind="stable")[: self.k]
-        band = noise.half_width(1 - (1 - _LEVEL) / len(points)) / self.subsets
-        return self._ranking(order, (tuple(points[order].tolist()),), band)
+        band = noise.half_width(at_once(_LEVEL, len(points))) / self.subsets
+        found = self._ranking(order, (tuple(points[order].tolist()),), band)
+        return replace(found, half_width_each=noise.half_width(_LEVEL) / self.subsets)
 
     def _ranking(
         self,

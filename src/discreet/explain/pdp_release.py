@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.mechanisms import Noise
 from discreet.mechanisms.quantiles import QuantileNoise
 from discreet.parts import NoisyMean, build_histogram, partition
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
+from discreet.plans.bands import at_once
 from discreet.plans.expected import Expected
 from discreet.plans.results import Surface
 from discreet.schema import Category, FloatArray
@@ -67,16 +69,17 @@ class DependenceRelease:
         asked = {"curve": stage, "size": self.size, "rug": self.rug}
         wanted = {name: one for name, one in asked.items() if one is not None}
         answers = dict(zip(wanted, releaser.answer(*wanted.values()), strict=True))
-        mean = question.mean(
-            self.form,
-            answers["curve"],
-            None if self.size is None else float(answers["size"][0]),
-            None if self.size is None else self.size.noise,
-            _LEVEL,
+        size, size_noise = None, None
+        if self.size is not None:
+            size, size_noise = float(answers["size"][0]), self.size.noise
+        points = math.prod(map(len, grids))
+        mean, wide = (
+            question.mean(self.form, answers["curve"], size, size_noise, level)
+            for level in (_LEVEL, at_once(_LEVEL, points))
         )
         if len(grids) == 2:
-            return self._surface(grids, mean)
-        return self._curve(grids[0], mean, self._histogram(answers.get("rug")))
+            return self._surface(grids, mean, wide)
+        return self._curve(grids[0], mean, wide, self._histogram(answers.get("rug")))
 
     def _buy(self, releaser: Releaser) -> Grids:
         cuts = dict(zip(self.bought, releaser.answer(*self.bought.values()), strict=True))
@@ -91,7 +94,9 @@ class DependenceRelease:
         bounds = self.question.model.bounds
         return np.clip(values, bounds.low, bounds.high) if self.clip else values
 
-    def _curve(self, grid: FloatArray, mean: NoisyMean, rug: Histogram | None) -> Curve:
+    def _curve(
+        self, grid: FloatArray, mean: NoisyMean, wide: NoisyMean, rug: Histogram | None
+    ) -> Curve:
         (feature,), values = self.question.features, mean.values
         labels = self._labels(feature)
         if self.smooth and labels is None:
@@ -104,10 +109,11 @@ class DependenceRelease:
             low=tuple(mean.low.tolist()),
             high=tuple(mean.high.tolist()),
             rug=rug,
+            ends_all=wide.ends,
             **self._facts(mean),
         )
 
-    def _surface(self, grids: Grids, mean: NoisyMean) -> Surface:
+    def _surface(self, grids: Grids, mean: NoisyMean, wide: NoisyMean) -> Surface:
         first, second = self.question.features
         x, y = grids
 
@@ -122,6 +128,7 @@ class DependenceRelease:
             values=matrix(self._inside(mean.values)),
             low=matrix(mean.low),
             high=matrix(mean.high),
+            ends_all=(matrix(wide.low), matrix(wide.high)),
             **self._facts(mean),
         )
 

@@ -16,6 +16,7 @@ from discreet.parts import noisy_mean
 from discreet.parts.pairs import PairTables, TreeStages, tree_stages
 from discreet.parts.tree_rows import draw_rows
 from discreet.plans import Attribution, Ranking, Releaser, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 
@@ -75,14 +76,17 @@ class ValueRelease:
             stage = replace(stage, contribution=contribution)
         answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
         used, most = list(self.exchange.measured), self.exchange.scorer.most
-        mean = noisy_mean(
-            self.difference.importances(answers[0]),
-            self.difference,  # type: ignore[arg-type]  # a std and a half width are all it needs
-            rows=self.rows,
-            noisy_size=None if self.size is None else float(answers[1][0]),
-            size_noise=None if self.size is None else self.size.noise,
-            region=Box(-most, most),
-            level=1 - (1 - LEVEL) / len(used),
+        mean, each = (
+            noisy_mean(
+                self.difference.importances(answers[0]),
+                self.difference,  # type: ignore[arg-type]  # a std and a half width are all it needs
+                rows=self.rows,
+                noisy_size=None if self.size is None else float(answers[1][0]),
+                size_noise=None if self.size is None else self.size.noise,
+                region=Box(-most, most),
+                level=level,
+            )
+            for level in (at_once(LEVEL, len(used)), LEVEL)
         )
         values = np.zeros(len(self.exchange.model.columns))  # what the model does not read is exact
         values[used] = mean.values
@@ -96,6 +100,7 @@ class ValueRelease:
             level=LEVEL,
             noise_std=mean.std,
             quantity=f"permutation importance ({self.exchange.scorer.name})",
+            half_width_each=each.half_width,
         )
 
 

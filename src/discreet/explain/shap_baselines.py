@@ -115,6 +115,7 @@ class ShapBaselinePlan(Plan):
                 level=LEVEL,
                 noise_std=stage.noise.std,
                 quantity=f"SHAP value at the mean (baseline: {self.method})",
+                half_width_each=stage.noise.std * math.sqrt(2 * math.log(2 / (1 - LEVEL))),
             )
 
         width = stage.noise.std * math.sqrt(2 * math.log(2 * engine.features / (1 - LEVEL)))

@@ -13,6 +13,7 @@ from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
 from discreet.mechanisms.ranking import mean_greatest
 from discreet.parts import NoisyMean, noisy_mean
 from discreet.plans import Perturbation, Ranking, Releaser, Stage
+from discreet.plans.bands import at_once
 from discreet.schema import FloatArray
 
 
@@ -41,7 +42,7 @@ class RankingRelease:
         answers = releaser.answer(*first)
         rows = self._rows(answers)
         picks = answers[0][:, :, 0].astype(int)
-        values = self._values(releaser, picks, answers)
+        values, each = self._values(releaser, picks, answers)
         return Ranking(
             features=self.explained.features,
             order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
@@ -51,6 +52,7 @@ class RankingRelease:
             level=LEVEL,
             expected_loss=None if self._unknown_size else self.ranking.noise.std / rows,
             mechanism=self.ranking.noise.name,
+            half_width_each=None if each is None else each.half_width,
         )
 
     @property
@@ -62,22 +64,29 @@ class RankingRelease:
             return float(self.explained.rows)
         return 1.0 if self.size is None else max(float(answers[1][0]), 1.0)
 
-    def _values(self, releaser: Releaser, picks: Any, answers: list[FloatArray]) -> NoisyMean | None:
+    def _values(
+        self, releaser: Releaser, picks: Any, answers: list[FloatArray]
+    ) -> tuple[NoisyMean | None, NoisyMean | None]:
+        """Return the values of what was picked, with bands of all at once and of each."""
         if self.values is None:
-            return None
+            return None, None
         places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
         noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
         (noisy,) = releaser.answer(replace(self.values, noise=noise))
         reach = self.explained.contribution.region.magnitude
-        return noisy_mean(
-            noisy,
-            noise.noise,
-            rows=self.explained.rows,
-            noisy_size=None if self.size is None else float(answers[1][0]),
-            size_noise=None if self.size is None else self.size.noise,
-            region=Box(-reach, reach),
-            level=1 - (1 - LEVEL) / len(noisy),
-        ).within(-reach, reach)
+        together, each = (
+            noisy_mean(
+                noisy,
+                noise.noise,
+                rows=self.explained.rows,
+                noisy_size=None if self.size is None else float(answers[1][0]),
+                size_noise=None if self.size is None else self.size.noise,
+                region=Box(-reach, reach),
+                level=level,
+            ).within(-reach, reach)
+            for level in (at_once(LEVEL, len(noisy)), LEVEL)
+        )
+        return together, each
 
 
 @dataclass(frozen=True)
@@ -109,9 +118,12 @@ class SortedRelease:
         if explained.rows is None and self.size is None:
             # In units of the private number of records, which moves nothing past anything else.
             return self._ranking(answers[0], None)
-        at_once = 1 - (1 - LEVEL) / len(answers[0])
-        mean = explained.mean(answers, self.sums, self.size, at_once)
-        return self._ranking(mean.values, mean.within(*explained.limits))
+        mean, each = (
+            explained.mean(answers, self.sums, self.size, level)
+            for level in (at_once(LEVEL, len(answers[0])), LEVEL)
+        )
+        found = self._ranking(mean.values, mean.within(*explained.limits))
+        return replace(found, half_width_each=each.within(*explained.limits).half_width)
 
     def _ranking(self, noisy: FloatArray, mean: NoisyMean | None) -> Ranking:
         features, shape = self.explained.features, self.explained.centres.shape
@@ -156,7 +168,10 @@ class SupportRelease:
         names = tuple(self.explained.features[places[i]] for i in order)
         reach = self.explained.contribution.region.magnitude
         values = np.clip(noisy[order] / rows, -reach, reach)  # [feasible]
-        return self._ranking(names, tuple(values.tolist()), _band(noise, rows))
+        found = self._ranking(
+            names, tuple(values.tolist()), _band(noise, rows, at_once(LEVEL, len(places)))
+        )
+        return replace(found, half_width_each=_band(noise, rows, LEVEL))
 
     def _ranking(
         self, names: tuple[str, ...] | None, values: tuple[float, ...], band: float | None
@@ -189,9 +204,9 @@ def picked_stage(
     return Stage("values", explained.contribution, noise)
 
 
-def _band(noise: PickedNoise, rows: float) -> float:
-    """Return what noise on all picked values stays within at once."""
-    return noise.noise.half_width(1 - (1 - LEVEL) / len(noise.places)) / rows
+def _band(noise: PickedNoise, rows: float, level: float) -> float:
+    """Return what noise on a picked value stays within."""
+    return noise.noise.half_width(level) / rows
 
 
 def _nested(values: FloatArray, shape: tuple[int, ...]) -> tuple[tuple[float, ...], ...]:

@@ -31,6 +31,7 @@ from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole, up
 from discreet.parts import build_histogram, count_stage, noisy_mean, partition, sum_stage
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.bands import at_once
 from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.schema import Bins, Category, FloatArray
 
@@ -160,19 +161,10 @@ class _DependenceRelease:
         """Ask for sums and counts in one pass over the rows, then divide."""
         noisy_sums, noisy_counts = releaser.answer(self.sums, self.counts)
         reach = self.sums.contribution.certificate.sensitivity("linf", "add-remove")
-        region = Box(-reach, reach)
-        means = [
-            noisy_mean(
-                np.array([total]),
-                self.sums.noise,
-                rows=None,
-                noisy_size=float(count),
-                size_noise=self.counts.noise,
-                region=region,
-                level=LEVEL,
-            )
-            for total, count in zip(noisy_sums, noisy_counts, strict=True)
-        ]
+        each, together = (
+            self._bands(noisy_sums, noisy_counts, reach, level)
+            for level in (LEVEL, at_once(LEVEL, len(noisy_sums)))
+        )
         # Divided by no less than what noise alone makes of an empty cell, which shrinks such cells
         # towards zero; their bands say how little is known.
         sizes = np.maximum(noisy_counts, max(1.0, self.counts.noise.half_width(LEVEL)))
@@ -182,13 +174,32 @@ class _DependenceRelease:
             x=_middles(bins),
             labels=bins.labels if isinstance(column, Category) else None,
             y=tuple(np.clip(noisy_sums / sizes, -reach, reach).tolist()),
-            low=tuple(max(float(mean.low[0]), -reach) for mean in means),
-            high=tuple(min(float(mean.high[0]), reach) for mean in means),
+            low=each[0],
+            high=each[1],
             level=LEVEL,
             noise_std=float(np.median(self.sums.noise.std / sizes)),
             quantity=f"mean SHAP value of {self.feature} ({self.engine} engine)",
             rug=build_histogram(self.cells, noisy_counts, self.counts.noise, level=LEVEL, clip=True),
+            ends_all=together,
         )
+
+    def _bands(
+        self, noisy_sums: FloatArray, noisy_counts: FloatArray, reach: float, level: float
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return the ends of every cell's band, inside what is possible."""
+        means = [
+            noisy_mean(
+                np.array([total]),
+                self.sums.noise,
+                rows=None,
+                noisy_size=float(count),
+                size_noise=self.counts.noise,
+                region=Box(-reach, reach),
+                level=level,
+            ).within(-reach, reach)
+            for total, count in zip(noisy_sums, noisy_counts, strict=True)
+        ]
+        return tuple(float(m.low[0]) for m in means), tuple(float(m.high[0]) for m in means)
 
 
 def dependence_contribution(

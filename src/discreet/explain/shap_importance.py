@@ -33,6 +33,7 @@ from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
 from discreet.parts import noisy_mean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.bands import at_once
 from discreet.plans.expected import OUTPUT, of_mean
 from discreet.schema import FloatArray
 
@@ -162,15 +163,18 @@ class _ImportanceRelease:
         stages = (self.values,) if self.size is None else (self.values, self.size)
         answers = releaser.answer(*stages)
         reach = self.values.contribution.certificate.sensitivity("linf", "add-remove")
-        mean = noisy_mean(
-            answers[0],
-            self.values.noise,
-            rows=self.rows,
-            noisy_size=None if self.size is None else float(answers[1][0]),
-            size_noise=None if self.size is None else self.size.noise,
-            region=Box(-reach, reach),
-            level=1 - (1 - LEVEL) / len(answers[0]),
-        ).within(0.0, reach)
+        mean, each = (
+            noisy_mean(
+                answers[0],
+                self.values.noise,
+                rows=self.rows,
+                noisy_size=None if self.size is None else float(answers[1][0]),
+                size_noise=None if self.size is None else self.size.noise,
+                region=Box(-reach, reach),
+                level=level,
+            ).within(0.0, reach)
+            for level in (at_once(LEVEL, len(answers[0])), LEVEL)
+        )
         return Attribution(
             features=self.engine.model.columns,
             values=(tuple(mean.values.tolist()),),
@@ -181,6 +185,7 @@ class _ImportanceRelease:
             level=LEVEL,
             noise_std=mean.std,
             quantity=f"mean |SHAP value| ({self.engine.name} engine)",
+            half_width_each=each.half_width,
         )
 
 

@@ -27,6 +27,7 @@ from discreet.models import as_model
 from discreet.numerics import check_choice, check_finite
 from discreet.parts import NoisyMean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, Way, share_out
+from discreet.plans.bands import at_once
 from discreet.schema import FloatArray
 
 _VALUES_SHARE, _SIZE_SHARE = 0.9, 0.1
@@ -160,12 +161,10 @@ class _ValuesRelease:
         explained = self.explained
         stages = (self.values,) if self.size is None else (self.values, self.size)
         answers = releaser.answer(*stages)
-        at_once = 1 - (1 - LEVEL) / len(answers[0])
-        mean = explained.mean(answers, self.values, self.size, at_once)
-        if self.base_value is not None and explained.predictions is not None:
-            mean = self._adding_up(mean, explained.predictions - self.base_value)
-        else:
-            mean = mean.within(*explained.limits)
+        mean, each = (
+            self._feasible(explained.mean(answers, self.values, self.size, level))
+            for level in (at_once(LEVEL, len(answers[0])), LEVEL)
+        )
         values: FloatArray = mean.values.reshape(explained.centres.shape)
         return Attribution(
             features=explained.features,
@@ -179,7 +178,15 @@ class _ValuesRelease:
             level=LEVEL,
             noise_std=mean.std,
             quantity=f"SHAP value ({explained.engine.name} engine)",
+            half_width_each=each.half_width,
         )
+
+    def _feasible(self, mean: NoisyMean) -> NoisyMean:
+        """Return what is feasible, and adds up if what it adds up to is public."""
+        predictions = self.explained.predictions
+        if self.base_value is not None and predictions is not None:
+            return self._adding_up(mean, predictions - self.base_value)
+        return mean.within(*self.explained.limits)
 
     def _base(self, values: FloatArray) -> FloatArray:
         """Return what the values start from."""

@@ -15,6 +15,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, NoiseName, count_noise
 from discreet.numerics import check_whole
 from discreet.plans import Histogram, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.schema import Bins, FloatArray, Number
 
 LARGEST_TABLE = 2**22
@@ -98,4 +99,5 @@ def build_histogram(
         noise_std=noise.std,
         half_width=noise.half_width(level),
         level=level,
+        half_width_all=noise.half_width(at_once(level, len(counts))),
     )

@@ -25,6 +25,11 @@ class NoisyMean:
         """The greatest distance from a value to an end of its interval."""
         return float(np.max(np.maximum(self.high - self.values, self.values - self.low)))
 
+    @property
+    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The intervals as plain numbers: their lower ends, their upper ends."""
+        return tuple(self.low.tolist()), tuple(self.high.tolist())
+
     def within(self, low: FloatArray | float, high: FloatArray | float) -> NoisyMean:
         """Return the means and their intervals clipped to where the exact means are known to lie.
 

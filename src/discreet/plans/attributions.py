@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import ArgumentError
+from discreet.plans.bands import BandName, chosen_band
 from discreet.plans.results import Result, is_table
 from discreet.schema import FloatArray
 
@@ -32,6 +33,7 @@ class Attribution(Result):
       level: see ``half_width``.
       noise_std: standard deviation of the noise on one value.
       quantity: what a value measures.
+      half_width_each: as ``half_width``, for each value by itself.
     """
 
     features: tuple[str, ...]
@@ -43,6 +45,12 @@ class Attribution(Result):
     level: float
     noise_std: float | None
     quantity: str
+    half_width_each: float | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "all") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of all values at once or of each by itself."""
+        width = chosen_band(of, self.half_width_each, self.half_width)
+        return self.to_array() - width, self.to_array() + width
 
     def fits_together(self) -> bool:
         """Return whether every query has a value of every feature."""
@@ -58,7 +66,7 @@ class Attribution(Result):
         return np.array(self.values, dtype=np.float64)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per feature: value and band.
+        """Return one row per feature: value and the band of all values at once.
 
         Explanations of queries come in the order of the queries and their features, the query as
         index; importances, which have no query, with the largest first.
@@ -86,8 +94,8 @@ class Attribution(Result):
     def to_shap(self) -> Any:
         """Return a ``shap.Explanation``, for shap's own plots; needs ``discreet[shap]``.
 
-        ``base_values`` is the prediction minus the noisy sum, so that every plot adds up; bands are in
-        ``lower_bounds`` and ``upper_bounds``.
+        ``base_values`` is the prediction minus the noisy sum, so that every plot adds up; bands of all
+        values at once are in ``lower_bounds`` and ``upper_bounds``.
         """
         try:
             import shap
@@ -114,11 +122,19 @@ class Attribution(Result):
         found = np.array(self.data, dtype=np.float64 if numbers else object)
         return found[0] if one else found
 
-    def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0, top: int = 15) -> Any:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        title: str | None = None,
+        query: int = 0,
+        top: int = 15,
+        band: BandName = "all",
+    ) -> Any:
         """Draw one query's bars with noise bands, the largest ``top`` features first."""
         from discreet.display import AttributionDisplay
 
-        return AttributionDisplay(self, query=query, top=top).plot(ax, title=title)
+        return AttributionDisplay(self, query=query, top=top, band=band).plot(ax, title=title)
 
     def plot_waterfall(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
         """Draw how the attributions lead from the base value to the prediction."""
@@ -142,6 +158,7 @@ class Ranking(Result):
       expected_loss: how far a chosen feature's attribution is below the best one's, on average and
         in the worst case; None if it would need a private number of records.
       mechanism: how the features were chosen.
+      half_width_each: as ``half_width``, for each value by itself.
     """
 
     features: tuple[str, ...]
@@ -152,6 +169,12 @@ class Ranking(Result):
     level: float
     expected_loss: float | None
     mechanism: str
+    half_width_each: float | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "all") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band of the values, of all at once or of each by itself."""
+        width, values = chosen_band(of, self.half_width_each, self.half_width), np.array(self.values)
+        return values - width, values + width
 
     def fits_together(self) -> bool:
         """Return whether all that was chosen is a candidate and has its gap and value."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import ReleaseError
 from discreet.plain import read_fields
+from discreet.plans.bands import BandName, chosen_band
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ class Histogram(Result):
       edges: bin edges of numeric columns, None for categories.
       counts: noisy counts, flat, in row-major order.
       noise_std: standard deviation of the noise on a count.
-      half_width: a count is within this of the true one with probability ``level``.
+      half_width: a count is within this of the true one with probability ``level``, each by itself.
       level: see ``half_width``.
+      half_width_all: the same for all counts at once.
     """
 
     columns: tuple[str, ...]
@@ -86,6 +88,12 @@ class Histogram(Result):
     noise_std: float
     half_width: float
     level: float
+    half_width_all: float | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each count by itself or of all of them at once."""
+        width = chosen_band(of, self.half_width, self.half_width_all)
+        return np.maximum(self.to_array() - width, 0.0), self.to_array() + width
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,7 +114,7 @@ class Histogram(Result):
         return np.asarray(self.counts, dtype=np.float64).reshape(self.shape)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per cell: its labels, the noisy count and the band."""
+        """Return one row per cell: its labels, the noisy count and its own band."""
         import pandas as pd
 
         index = pd.MultiIndex.from_product(self.labels, names=self.columns)
@@ -133,12 +141,13 @@ class Curve(Result):
       x: grid points; for a category its codes.
       labels: names of the grid points if the feature is a category, else None.
       y: noisy values, after free post-processing.
-      low: lower end of the noise band of each value.
+      low: lower end of the noise band of each value by itself; ``band("all")`` holds all at once.
       high: upper end of the noise band.
-      level: every exact value is inside its band with this probability.
+      level: every exact value is inside its band with this probability, each by itself.
       noise_std: standard deviation of the noise on a value.
       quantity: what ``y`` measures.
       rug: a private histogram of the feature, where other tools draw the rows themselves.
+      ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
     """
 
     feature: str
@@ -151,25 +160,32 @@ class Curve(Result):
     noise_std: float
     quantity: str
     rug: Histogram | None
+    ends_all: tuple[tuple[float, ...], tuple[float, ...]] | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each value by itself or of all of them at once."""
+        low, high = chosen_band(of, (self.low, self.high), self.ends_all)
+        return np.array(low), np.array(high)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per grid point: its value, the noisy curve and the band."""
+        """Return one row per grid point: its value, the noisy curve and its own band."""
         import pandas as pd
 
         points = self.x if self.labels is None else self.labels
         return pd.DataFrame({self.feature: points, "value": self.y, "low": self.low, "high": self.high})
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw the curve with its noise band, the private histogram below it."""
+    def plot(self, ax: Any = None, *, title: str | None = None, band: BandName = "each") -> Any:
+        """Draw the curve with a noise band, of each value or of all, the private histogram below it."""
         from discreet.display import CurveDisplay
 
-        return CurveDisplay(self).plot(ax, title=title)
+        return CurveDisplay(self, band).plot(ax, title=title)
 
     def fits_together(self) -> bool:
         """Return whether every point has a value and a band."""
         named = self.labels is None or len(self.labels) == len(self.x)
         counted = self.rug is None or self.rug.fits_together()
-        return named and counted and len(self.x) == len(self.y) == len(self.low) == len(self.high)
+        ends = (self.low, self.high, *(self.ends_all or ()))
+        return named and counted and all(len(part) == len(self.x) for part in (self.y, *ends))
 
 
 @dataclass(frozen=True)
@@ -182,11 +198,12 @@ class Surface(Result):
       y: grid points of the second feature.
       labels: names of the grid points of either feature if it is a category, else None.
       values: noisy values after free post-processing, one row per point of ``x``.
-      low: lower end of the noise band of each value.
+      low: lower end of the noise band of each value by itself; ``band("all")`` holds all at once.
       high: upper end of the noise band.
-      level: every exact value is inside its band with this probability.
+      level: every exact value is inside its band with this probability, each by itself.
       noise_std: standard deviation of the noise on a value.
       quantity: what ``values`` measure.
+      ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
     """
 
     features: tuple[str, str]
@@ -199,6 +216,14 @@ class Surface(Result):
     level: float
     noise_std: float
     quantity: str
+    ends_all: tuple[tuple[tuple[float, ...], ...], tuple[tuple[float, ...], ...]] | None = field(
+        default=None, kw_only=True
+    )
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each value by itself or of all of them at once."""
+        low, high = chosen_band(of, (self.low, self.high), self.ends_all)
+        return np.array(low), np.array(high)
 
     def fits_together(self) -> bool:
         """Return whether every pair of points has a value and a band."""

@@ -28,6 +28,7 @@ from discreet.numerics import (
 )
 from discreet.parts import quotient_ends, size_stage, sum_stage
 from discreet.plans import Curve, Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.bands import at_once
 from discreet.plans.expected import of_mean
 from discreet.schema import FloatArray, Number, Schema
 from discreet.tables.functional_kernels import (
@@ -175,21 +176,27 @@ class FunctionalMeanPlan(Plan):
         """Return the curve of noisy sums; ``unsure`` is the noise on ``rows``, if they are private."""
         back = question.to_points
         curve_sums, stds = back @ sums, noise.std * np.linalg.norm(back, axis=1)
-        level = _LEVEL if unsure is None else 0.5 + _LEVEL / 2
-        band = 0.0 if unsure is None else unsure.half_width(level)
-        if rows > band:
-            low, high = quotient_ends(curve_sums, stds * _quantile(level), rows, band)
-        else:
-            high = question.longest / question.spectrum.roots
-            low = -high
         values, middle = curve_sums / max(rows, 1.0), question.middle
+
+        def ends(level: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+            held = level if unsure is None else 0.5 + level / 2
+            band = 0.0 if unsure is None else unsure.half_width(held)
+            if rows > band:
+                low, high = quotient_ends(curve_sums, stds * _quantile(held), rows, band)
+            else:
+                high = question.longest / question.spectrum.roots
+                low = -high
+            return tuple((middle + low).tolist()), tuple((middle + high).tolist())
+
+        low, high = ends(_LEVEL)
         return MeanCurve(
             feature=self.axis,
             x=self.points,
             labels=None,
             y=tuple((middle + values).tolist()),
-            low=tuple((middle + low).tolist()),
-            high=tuple((middle + high).tolist()),
+            low=low,
+            high=high,
+            ends_all=ends(at_once(_LEVEL, len(self.points))),
             level=_LEVEL,
             noise_std=float(stds.mean()) / max(rows, 1.0),
             quantity="mean curve, shrunk",

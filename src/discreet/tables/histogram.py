@@ -93,7 +93,10 @@ def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
     counts = whole_counts(onto_total(raw, total), total)
     moved = float(np.abs(counts - np.maximum(raw, 0.0)).max())
     return replace(
-        noisy, counts=tuple(counts.astype(float).tolist()), half_width=noisy.half_width + moved
+        noisy,
+        counts=tuple(counts.astype(float).tolist()),
+        half_width=noisy.half_width + moved,
+        half_width_all=None if noisy.half_width_all is None else noisy.half_width_all + moved,
     )
 
 

@@ -16,6 +16,7 @@ from discreet.mechanisms import Noise, NoiseName
 from discreet.parts import count_stage
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.plans.expected import of_count
 from discreet.schema import Bins
 from discreet.tables.range_bands import range_half_width
@@ -105,7 +106,10 @@ def _build(
 ) -> RangeHistogram:
     normal = stage.noise.name == "gaussian"
     cell = _variance(tree, 0, 1)
-    half_width = range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=level)
+    half_width, together = (
+        range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=own)
+        for own in (level, at_once(level, len(counts)))
+    )
     return RangeHistogram(
         columns=(column,),
         labels=(bins.labels,),
@@ -113,6 +117,7 @@ def _build(
         counts=tuple(counts.tolist()),
         noise_std=stage.noise.std * math.sqrt(cell),
         half_width=half_width,
+        half_width_all=together,
         level=level,
         widths=tree.widths,
         block_std=stage.noise.std,

@@ -21,6 +21,7 @@ from discreet.mechanisms import Noise, RankingNoise, ranking_noise
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.parts import sum_stage
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.bands import at_once
 from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
 from discreet.value.coreset import Coreset
@@ -119,6 +120,7 @@ class LayeredPlan(Plan):
             audience=self.audience,
             method="layered",
             quantity=f"Shapley value ({asked.utility.score.name})",
+            half_width_all=noise.half_width(at_once(_LEVEL, len(noisy_values))),
         )
 
     def _ranking_program(self, asked: LayeredValues) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice
 from discreet.plans import Ranking, Result
+from discreet.plans.bands import BandName, chosen_band
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Valuation(Result):
         all may be shown to all.
       method: how values were found.
       quantity: what a value measures.
+      half_width_all: as ``half_width``, which is for each value by itself, for all of them at once.
     """
 
     records: tuple[int, ...]
@@ -52,6 +54,12 @@ class Valuation(Result):
     audience: str
     method: str
     quantity: str
+    half_width_all: float | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each value by itself or of all of them at once."""
+        width = chosen_band(of, self.half_width, self.half_width_all)
+        return self.to_array() - width, self.to_array() + width
 
     def __len__(self) -> int:
         return len(self.records)
@@ -90,6 +98,7 @@ class Valuation(Result):
             records=(record,),
             values=(self.values[place],),
             noise_std=(self.noise_std[place],),
+            half_width_all=self.half_width,
         )
 
     def ranking(self, order: Order = "best") -> tuple[int, ...]:
@@ -100,7 +109,7 @@ class Valuation(Result):
         return tuple(self.records[place] for place in sorted_places)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per record, in their order, the record as index: value, error and band."""
+        """Return one row per record, in their order, the record as index: value, error, own band."""
         import pandas as pd
 
         frame = pd.DataFrame(
