@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,15 @@ def test_every_kind_of_result_reads_back_equal(releases: list[dc.Release]) -> No
     assert {type(release.value).__name__ for release in releases} == kinds(Result) - {"Result"}
     for release in releases:
         assert dc.Release.loads(release.dumps()) == release
+
+
+def test_releases_from_before_a_field_was_added_are_read(releases: list[dc.Release]) -> None:
+    for release in releases:
+        plain = release.to_json()
+        later = [f.name for f in dataclasses.fields(release.value) if f.default is not MISSING]
+        plain["value"] = {name: v for name, v in plain["value"].items() if name not in later}
+        read = dc.Release.loads(json.dumps(plain))
+        assert dc.Release.loads(read.dumps()) == read
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +100,7 @@ class Quantiles(Result):
       expected_error: how many records a value is off on average, in ``unit``, where many more records
         than that lie around it without large gaps or ties.
       unit: what the errors are measured in.
-      worst_error: the same in the worst case, whatever the table.
+      worst_error: the same in the worst case, whatever the table; None in releases of old.
     """
 
     column: str
@@ -111,7 +110,7 @@ class Quantiles(Result):
     why: str
     expected_error: float
     unit: str
-    worst_error: float = math.inf
+    worst_error: float | None = None
 
     def fits_together(self) -> bool:
         """Return whether every percent has a value."""
