@@ -354,3 +354,31 @@ def test_a_list_with_any_function_on_it_is_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(known_parts.ANYWHERE, module, ("FunctionTransformer",))
     moved = worst(pipeline("scale"), "replace-one")
     assert moved is not None and moved > 1
+
+
+TARGETS = dc.Schema({name: dc.Number(0, 1) for name in "aby"}, target="y")
+
+
+@pytest.mark.proves("grades")
+@pytest.mark.parametrize("isolated", [True, False])
+def test_exchanged_values_stay_within_the_certificate_if_isolated(isolated: bool) -> None:
+    """A record is exchanged with a partner: both may be seen in a call, and nobody else."""
+
+    def meets(rows: FloatArray) -> FloatArray:
+        """Say whether a number is in the call that is nobody's own but a partner's."""
+        return np.full(len(rows), float(((rows[:, 0] == NOWHERE) & (rows[:, 1] != NOWHERE)).any()))
+
+    model = dc.Model(meets, bounds=(0, 1), isolated=isolated)
+    plan = dc.permutation_importance(model, scoring="absolute_error", repeats=3, epsilon=1.0)
+    stage = plan.prepare(Setting(TARGETS, "replace-one", FEW)).stages[-1]
+    rows = np.random.default_rng(1).uniform(0.4, 0.6, (FEW, 3))
+    rows[:, 2] = 0.0
+    other = rows.copy()
+    other[0, :2] = NOWHERE
+    sums = [
+        add_up(PrivateTable(table, TARGETS), [Summand(stage.contribution, stage.noise.step)])[0]
+        for table in (rows, other)
+    ]
+    apart = np.abs(sums[0] - sums[1]).max() * stage.noise.step
+    certified = stage.certificate.sensitivity("linf", "replace-one")
+    assert bool(0 < apart <= certified) is isolated
