@@ -121,6 +121,24 @@ def test_what_a_model_sets_is_gone_with_its_block() -> None:
     assert seen == [("ignore", 28)] * 2
 
 
+@pytest.mark.proves("own-state")
+def test_what_a_model_sets_is_gone_with_its_call() -> None:
+    """Nothing a model sets reaches our own arithmetic on subnormal rows, nor its next call."""
+    seen: set[tuple[Any, int]] = set()
+
+    def careless(rows: np.ndarray) -> np.ndarray:
+        seen.add((np.geterr()["under"], decimal.getcontext().prec))
+        np.seterr(all="raise")
+        decimal.getcontext().prec = 3
+        return rows[:, 0] + 0.0
+
+    session = dc.protect(ROWS, SCHEMA, dataset="d", epsilon=9.0, ledger=":memory:", seed=1)
+    model = dc.Model(careless, bounds=(0, 1), name="careless")
+    plan = dc.shap_importance(model, background=ROWS.iloc[:2], epsilon=1.0)
+    assert session.release(plan).guarantee.epsilon == 1.0
+    assert seen == {("ignore", 28)}
+
+
 def test_states_are_restored_after_errors() -> None:
     for state in (own_state, thread_state):
         with np.errstate(all="raise"), pytest.raises(ValueError, match="mine"), state():
