@@ -163,7 +163,7 @@ def test_auto_takes_what_errs_less_and_says_so() -> None:
     found = released(quantiles("size", [25, 50, 75], epsilon=1.0), "add-remove")
     assert found.mechanism == "permute-and-flip" and "exponential" in found.why
     fine = released(quantiles("mass", [25, 50, 75], epsilon=1.0), "add-remove")
-    assert fine.mechanism == "exponential"  # of so many values the first would visit each
+    assert fine.mechanism == "exponential" and "too many to visit" in fine.why
     many = np.linspace(1, 99, 99).tolist()
     program = quantiles("mass", many, epsilon=0.5, delta=1e-6).prepare(
         Setting(SCHEMA, "add-remove", None)
@@ -192,6 +192,8 @@ def test_no_table_errs_more_than_the_stated_worst() -> None:
 def test_quantiles_are_saved_tabled_and_drawn() -> None:
     found = released(quantiles("mass", [25, 50, 75], epsilon=1.0), "replace-one")
     assert Result.read(found.to_json()) == found
+    older = {name: value for name, value in found.to_json().items() if name != "worst_error"}
+    assert Result.read(older) == replace(found, worst_error=None)
     assert list(found.to_frame()["quantile"]) == ["p25", "p50", "p75"]
     assert found.plot().ax_.get_xlabel() == "mass"
 
@@ -312,7 +314,7 @@ def test_wide_bounds_cost_little_and_the_expected_error_is_seen(relation: str) -
     releaser = SimulatedReleaser(PrivateTable(frame, schema, relation), seed=1)
     found = [program.finish(releaser) for _ in range(100)]
     seen = rank_errors(found, frame["pay"].to_numpy(), ps)
-    assert seen.max() < 30  # of 20,000; with 1,024 even steps it was 5,000
+    assert seen.max() < 30  # of 20,000; with 1,024 even steps it was 3,300
     stated = found[0].expected_error
     assert 0.5 * stated < seen.mean() < 1.3 * stated
     assert stated == program.expected_error[found[0].unit].noise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -83,7 +83,7 @@ class QuantilesPlan(Plan):
                 ps=self.ps,
                 values=tuple(grid.values[places.astype(np.int64)].tolist()),
                 mechanism=noise.name,
-                why=reason(self.mechanism, noise.name, errors, _UNIT),
+                why=self._why(noise.name, errors, len(grid.values)),
                 expected_error=noise.std,
                 unit=_UNIT,
                 worst_error=noise.worst,
@@ -91,6 +91,14 @@ class QuantilesPlan(Plan):
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
         return Program((stage,), finish, {_UNIT: error})
+
+    def _why(self, taken: str, errors: Mapping[str, float], values: int) -> str:
+        if self.mechanism != "auto" or errors[taken] == min(errors.values()):
+            return reason(self.mechanism, taken, errors, _UNIT)
+        return (
+            f"{taken} was taken because there are {values:,} values, too many to visit one by one; "
+            f"whatever the table, it errs by at most {errors[taken]:.3g} {_UNIT} on average"
+        )
 
 
 def quantiles(

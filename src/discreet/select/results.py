@@ -98,7 +98,7 @@ class Quantiles(Result):
       mechanism: how they were chosen.
       why: why that mechanism was taken.
       expected_error: how many records a value is off on average, in ``unit``, where many more records
-        than that lie around it without large gaps or ties.
+        than that lie around it, without large gaps or ties, and the candidates are as dense.
       unit: what the errors are measured in.
       worst_error: the same in the worst case, whatever the table; None in releases of old.
     """
