@@ -381,10 +381,10 @@ def test_wrong_curves_are_one_clear_sentence(options: dict[str, Any], sentence: 
 
 
 WRONG_RANKINGS: list[tuple[dict[str, Any], str]] = [
-    ({"items": "uvw"}, "items must be different names"),
-    ({"items": ["u", "u"]}, "items must be different names"),
-    ({"items": [1, 2]}, "items must be different names"),
-    ({"items": []}, "items must be different names"),
+    ({"items": "uvw"}, "items must be a list"),
+    ({"items": ["u", "u"]}, "items must be one or more different names"),
+    ({"items": [1, 2]}, "items must be one or more different names"),
+    ({"items": []}, "items must be one or more different names"),
     ({"items": ["u"]}, "number of items must be"),
     ({"k": 4}, "k must be a whole number of at least 1 and at most 3"),
     ({"k": 0}, "k must be"),

@@ -302,7 +302,7 @@ def test_depth_follows_public_facts() -> None:
         ({"mechanism": "luck"}, "mechanism must be one of"),
         ({"cuts": "data"}, "cuts must be one of schema, private"),
         ({"depth": 0}, "depth must be a whole number of at least 1"),
-        ({"features": []}, "features must be different names"),
+        ({"features": []}, "features must be one or more different names"),
         ({"epsilon": 0.0}, "epsilon must be a positive finite number"),
     ],
 )
