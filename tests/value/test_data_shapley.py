@@ -361,7 +361,7 @@ def test_public_rows_come_in_many_kinds(tmp_path: Any) -> None:
         ({"top": 1, "bottom": 1}, "bottom must be left out"),
         ({"records": [1, 1]}, "records must be different places"),
         ({"records": []}, "records must be different places"),
-        ({"records": "all"}, "records must be different places"),
+        ({"records": "all"}, "records must be a list"),
         ({"radius": 0.5}, "radius must be left out for method='layered'"),
         ({"method": "tknn"}, "model must be left out for method='tknn'"),
         ({"clip": -1.0}, "clip must be a positive"),
