@@ -14,7 +14,7 @@ from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import WholeContribution
 from discreet.errors import ArgumentError
 from discreet.mechanisms.deniability import PlausibleDeniability, Proposal, plan_attempts
-from discreet.numerics import check_choice, check_positive, check_whole, up
+from discreet.numerics import check_choice, check_finite, check_whole, up
 from discreet.parts.pairs import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.parts.tree_rows import decode_rows, spread_cells
 from discreet.plans import Plan, Program, Releaser, Setting, Stage, share_out
@@ -78,8 +78,8 @@ class DeniableRowsPlan(Plan):
         check_whole("seed", seed, 0)
         if self.delta == 0:
             raise ArgumentError("delta must be above zero, got 0. Few plausible seeds pass by chance.")
-        check_positive("radius", radius)
-        check_positive("gamma", gamma)
+        check_finite("radius", radius)
+        check_finite("gamma", gamma)
         if not 0 < radius <= 1:
             raise ArgumentError(f"radius must be a share between 0 and 1, got {radius!r}.")
         if not gamma > 1:
