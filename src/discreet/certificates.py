@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import shown
 from discreet.errors import ArgumentError, CertificateError
 from discreet.numerics import check_finite, check_positive, check_whole, up
 
@@ -225,27 +224,6 @@ class Box:
                 "add-remove": _same_everywhere(self.magnitude, size),
             },
         )
-
-
-NARROWEST, WIDEST = 1e-100, 1e100
-"""Widths of bounds: what is made of them can be squared, summed and divided."""
-
-
-def given_box(bounds: Any, hint: str = "") -> Box:
-    """Return the bounds somebody gave, or raise with one sentence."""
-    try:
-        low, high = bounds
-        box = Box(float(low), float(high))
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(
-            f"bounds must be a finite low below a finite high, got {shown(bounds)}.{hint and ' '}{hint}"
-        ) from None
-    if not (NARROWEST <= box.width <= WIDEST and box.magnitude <= WIDEST):
-        raise ArgumentError(
-            f"bounds must be at least {NARROWEST:g} apart and at most {WIDEST:g}, got {box.low!r} and "
-            f"{box.high!r}: sums of such numbers cannot be kept. Use another unit."
-        )
-    return box
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def test_steps_that_are_no_normal_numbers_are_caught(
 ) -> None:
     """Sums wrapped with bounds (0, 1e-300), and the parity of the number of rows was plain to see."""
     monkeypatch.setattr(lattice, "_LEAST", -1074)
-    monkeypatch.setattr("discreet.certificates.NARROWEST", 0.0)
+    monkeypatch.setattr(lattice, "NARROWEST", 0.0)
     session = open_session(ROWS, PLAIN, "add-remove")
     plan = BY_BOUNDS[name](0.0, 1e-300)
     assert broken(session, open_session(ROWS.iloc[:-1], PLAIN, "add-remove"), plan)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import as_list, as_names, shown
-from discreet.certificates import Box, given_box
+from discreet.certificates import Box
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import given_box
 from discreet.models.fingerprint import Kept
 from discreet.schema import Category, FloatArray, Schema
 

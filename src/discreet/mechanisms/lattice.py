@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from discreet.arguments import shown
+from discreet.certificates import Box
 from discreet.errors import ArgumentError
 
 _FINEST = 2.0**-46
@@ -14,6 +17,9 @@ LARGEST_SUM = 2.0**61
 
 _LEAST, _GREATEST = -450, 400
 """Exponents of steps: 2^63 of them, their squares and the reciprocals of both are normal numbers."""
+
+NARROWEST, WIDEST = 1e-100, 1e100
+"""Widths of bounds: what is made of them can be squared, summed and divided."""
 
 
 def lattice_step(noise: float, largest_sum: float) -> float:
@@ -36,3 +42,20 @@ def check_step(step: float) -> None:
             "bounds must leave room for a lattice on which sums can be rounded, with a step from "
             f"2^{_LEAST} to 2^{_GREATEST}, got a step of {step:g}. Use a larger or a smaller unit."
         )
+
+
+def given_box(bounds: Any, hint: str = "") -> Box:
+    """Return the bounds somebody gave, or raise with one sentence."""
+    try:
+        low, high = bounds
+        box = Box(float(low), float(high))
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            f"bounds must be a finite low below a finite high, got {shown(bounds)}.{hint and ' '}{hint}"
+        ) from None
+    if not (NARROWEST <= box.width <= WIDEST and box.magnitude <= WIDEST):
+        raise ArgumentError(
+            f"bounds must be at least {NARROWEST:g} apart and at most {WIDEST:g}, got {box.low!r} and "
+            f"{box.high!r}: sums of such numbers cannot be kept. Use another unit."
+        )
+    return box

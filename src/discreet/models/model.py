@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box, Relation, given_box
+from discreet.certificates import Box, Relation
 from discreet.data.calls import CallShape, RowCalls
 from discreet.data.company import PROVEN, Company, Standing, isolated, probed
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError, ModelError
+from discreet.mechanisms.lattice import given_box
 from discreet.models.fingerprint import Kept
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.known_parts import known_parts

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import as_list, shown, some_names
-from discreet.certificates import Box, given_box
+from discreet.certificates import Box
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import given_box, lattice_step
 from discreet.models.fingerprint import Kept
 from discreet.models.probe import Found
 from discreet.numerics import check_choice

@@ -37,6 +37,7 @@ from discreet.plans import (
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 from discreet.session.checking import as_list, as_planned, check_programs
+from discreet.session.ending import failure
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable
 from discreet.session.promise import promise_of
 from discreet.session.roles import check_owner, owners_call
@@ -294,7 +295,7 @@ class Session:
         asked: list[Stage[Perturbation]] = []
         value = self._finish(plan, program, reservation, asked)
         if isinstance(value, type):  # raised here, where no frame holds a row
-            raise _failure(value, reservation)
+            raise failure(value, reservation)
         return Release(
             value=value,
             guarantee=promise_of(
@@ -386,19 +387,6 @@ class _Releaser:
         )
         for stage, raw in zip(stages, raw_sums, strict=True):
             self.sums[_place(stage)] = (stage, raw)
-
-
-def _failure(
-    kind: type[KeyboardInterrupt | ReleaseFailed], reservation: Reservation
-) -> KeyboardInterrupt | ReleaseFailed:
-    """Return the error of a release that ended after its reservation, in words that are public."""
-    spent = f"after its reservation {reservation.id}, which stays spent."
-    if kind is KeyboardInterrupt:
-        return KeyboardInterrupt(f"The release was interrupted {spent} Nothing was released.")
-    return ReleaseFailed(
-        f"The release failed {spent} "
-        "The cause is not shown because it could reveal a row; report the plan you asked."
-    )
 
 
 def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
