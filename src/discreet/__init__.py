@@ -29,7 +29,7 @@ _HOMES = {
     "DecisionTree": "discreet.trees",
     "DeniableRows": "discreet.tables",
     "Diagnosis": "discreet.plans",
-    "Guarantee": "discreet.certificates",
+    "Guarantee": "discreet.guarantees",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
     "MeanCurve": "discreet.tables",
@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from discreet import errors as errors
     from discreet import samples as samples
     from discreet.certificates import Certificate as Certificate
-    from discreet.certificates import Guarantee as Guarantee
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.explain import Background as Background
@@ -108,6 +107,7 @@ if TYPE_CHECKING:
     from discreet.explain import shap_importance as shap_importance
     from discreet.explain import shap_ranking as shap_ranking
     from discreet.explain import shap_values as shap_values
+    from discreet.guarantees import Guarantee as Guarantee
     from discreet.ledger import Ledger as Ledger
     from discreet.models import Model as Model
     from discreet.plans import Attribution as Attribution

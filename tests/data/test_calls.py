@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.certificates import MODEL_DEAD
 from discreet.data.calls import CALL_ROWS, CallShape, RowCalls
 from discreet.errors import ModelError
+from discreet.guarantees import MODEL_DEAD
 from discreet.schema import FloatArray
 
 SCHEMA = dc.Schema(

@@ -21,12 +21,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from discreet.certificates import Guarantee
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.estimators.facts import FROM_DATA, build_schema, schema_from_data
 from discreet.estimators.fits import FitPlan
 from discreet.estimators.frames import column_names, columns_of, is_frame, make_table
+from discreet.guarantees import Guarantee
 from discreet.models import Model
 from discreet.plans import Plan, Release
 from discreet.schema import FloatArray, Schema

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from discreet.arguments import shown
-from discreet.certificates import Guarantee
 from discreet.errors import ReleaseError
+from discreet.guarantees import Guarantee
 from discreet.ledger import Copy, Head
 from discreet.plain import check_fields, conform
 from discreet.plans.results import Result

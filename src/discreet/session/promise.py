@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.certificates import MODEL_DEAD, Guarantee, Relation, worst_grade
+from discreet.certificates import Relation, worst_grade
 from discreet.data.engine import is_dead
+from discreet.guarantees import MODEL_DEAD, Guarantee
 from discreet.plans import Perturbation, Plan, Program, Stage
 
 

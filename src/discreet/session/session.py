@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
@@ -12,7 +11,6 @@ from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, to
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.data.engine import Progress, check_summand
 from discreet.data.state import own_state
 from discreet.display.progress import progress_bar
 from discreet.errors import (
@@ -35,11 +33,12 @@ from discreet.plans import (
     copy_of,
 )
 from discreet.randomness import IntArray, NoiseSource
-from discreet.schema import FloatArray, Schema
+from discreet.schema import Schema
 from discreet.session.checking import as_list, as_planned, check_programs
 from discreet.session.ending import failure
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable
 from discreet.session.promise import promise_of
+from discreet.session.releaser import PaidReleaser
 from discreet.session.roles import check_owner, owners_call
 from discreet.session.settling import settle_later, settle_or_keep
 from discreet.session.waiting import waiting
@@ -318,7 +317,17 @@ class Session:
     ) -> Result | type[KeyboardInterrupt | ReleaseFailed]:
         """Return the result, or what to raise: the text and the frames of an error could hold a row."""
         kept = KeptRows() if len(program.stages) > 1 else None
-        releaser = _Releaser(self, Filter(reservation.charge), kept, asked=asked)
+        releaser = PaidReleaser(
+            self._table,
+            self._noise,
+            self._account.terms.accountant,
+            Filter(reservation.charge),
+            workers=self._workers,
+            cluster=self._cluster,
+            rows=self._setting.rows,
+            kept=kept,
+            asked=asked,
+        )
         title = plan.kind.replace("_", " ")
         try:
             with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
@@ -348,47 +357,3 @@ class Session:
         relation = self._account.terms.relation
         rows = self._table.count() if relation == "replace-one" else None
         return Setting(self.schema, relation, rows)
-
-
-@dataclass
-class _Releaser:
-    """Answers stages inside a reservation; the filter, not the plan, knows what is left of it."""
-
-    session: Session
-    filter: Filter
-    kept: KeptRows | None
-    progress: Progress | None = None
-    asked: list[Stage[Perturbation]] = field(default_factory=list)
-    sums: dict[tuple[int, float], tuple[Stage[Perturbation], IntArray]] = field(default_factory=dict)
-
-    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
-        """Charge the stages, read the rows once, add noise."""
-        session = self.session
-        accountant = session._account.terms.accountant
-        self.filter.charge(total([stage.cost(accountant) for stage in stages]))
-        self.asked += stages
-        self._add_up([stage for stage in stages if _place(stage) not in self.sums])
-        return [stage.noise.release(self.sums[_place(stage)][1], session._noise) for stage in stages]
-
-    def _add_up(self, stages: list[Stage[Perturbation]]) -> None:
-        if not stages:
-            return
-        session = self.session
-        summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
-        for summand in summands:  # stages that were decided on along the way
-            check_summand(summand, session._setting.rows)
-        raw_sums = add_up(
-            session._table,
-            summands,
-            workers=session._workers,
-            cluster=session._cluster,
-            progress=self.progress,
-            kept=self.kept,
-        )
-        for stage, raw in zip(stages, raw_sums, strict=True):
-            self.sums[_place(stage)] = (stage, raw)
-
-
-def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
-    """Return what two stages that need the same sum have in common."""
-    return id(stage.contribution), stage.noise.step

@@ -1,0 +1,63 @@
+"""Answers a program's stages inside a reservation: here rows are charged for, read and perturbed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from discreet.accounting import Accountant, Filter, total
+from discreet.data import PrivateTable, Summand, add_up
+from discreet.data.blocks import KeptRows
+from discreet.data.cluster import Cluster
+from discreet.data.engine import Progress, check_summand
+from discreet.plans import Perturbation, Stage
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+
+
+@dataclass
+class PaidReleaser:
+    """Answers stages inside a reservation; the filter, not the plan, knows what is left of it.
+
+    ``rows`` is the public number of rows, None where it is private; ``asked`` are the stages so far.
+    """
+
+    table: PrivateTable
+    noise: NoiseSource
+    accountant: Accountant
+    filter: Filter
+    workers: int
+    cluster: Cluster | None
+    rows: int | None
+    kept: KeptRows | None
+    asked: list[Stage[Perturbation]]
+    progress: Progress | None = None
+    sums: dict[tuple[int, float], tuple[Stage[Perturbation], IntArray]] = field(default_factory=dict)
+
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
+        """Charge the stages, read the rows once, add noise."""
+        self.filter.charge(total([stage.cost(self.accountant) for stage in stages]))
+        self.asked += stages
+        self._add_up([stage for stage in stages if _place(stage) not in self.sums])
+        return [stage.noise.release(self.sums[_place(stage)][1], self.noise) for stage in stages]
+
+    def _add_up(self, stages: list[Stage[Perturbation]]) -> None:
+        if not stages:
+            return
+        summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
+        for summand in summands:  # stages that were decided on along the way
+            check_summand(summand, self.rows)
+        raw_sums = add_up(
+            self.table,
+            summands,
+            workers=self.workers,
+            cluster=self.cluster,
+            progress=self.progress,
+            kept=self.kept,
+        )
+        for stage, raw in zip(stages, raw_sums, strict=True):
+            self.sums[_place(stage)] = (stage, raw)
+
+
+def _place(stage: Stage[Perturbation]) -> tuple[int, float]:
+    """Return what two stages that need the same sum have in common."""
+    return id(stage.contribution), stage.noise.step
