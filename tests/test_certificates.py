@@ -22,13 +22,13 @@ from discreet.certificates import (
     Bounds,
     Box,
     Certificate,
-    Guarantee,
     Norm,
     Relation,
     certify_cells,
     check_relation,
 )
 from discreet.errors import ArgumentError, CertificateError, DiscreetError
+from discreet.guarantees import Guarantee
 from discreet.numerics import up
 from tests.oracles.norms import additions, replacements, within
 
