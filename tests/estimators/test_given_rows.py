@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import discreet as dc
-import discreet.session.session as engine
+import discreet.session.releaser as engine
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, DiscreetError
 from discreet.estimators.fits import CHOSEN, GIVEN

@@ -415,6 +415,18 @@ def test_bad_questions_are_answered_with_a_sentence(
         )
 
 
+@pytest.mark.parametrize("limit", [5e-324, 1e-200, 1e-60, 1e-12])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_limit_that_leaves_no_move_is_refused_before_a_charge(limit: float, relation: Any) -> None:
+    session = dc.protect(
+        short_table(), SHORT, dataset="d", epsilon=2.0, relation=relation, ledger=":memory:"
+    )
+    plan = dc.accumulated_effects(STEEP, "size", limit=limit, epsilon=1.0)
+    with pytest.raises(ArgumentError, match="limit must be at least"):
+        session.release(plan)
+    assert session.balance.remaining == session.balance.budget
+
+
 def test_a_category_with_one_value_is_refused() -> None:
     schema = dc.Schema({"size": dc.Number(0, 1), "kind": dc.Category("only")})
     with pytest.raises(ArgumentError, match="at least two values"):

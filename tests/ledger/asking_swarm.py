@@ -52,7 +52,7 @@ def ask(session: dc.Session, **options: Any) -> str:
 def together(where: str, key: str) -> dict[str, Any]:
     """Ask the same question in several processes at once."""
     session = open_session(where, key)
-    before_computing(lambda: time.sleep(0.5))
+    before_computing(lambda: time.sleep(3))
     answers = run_together(lambda: ask(open_session(where, key)))
     return {"answers": answers, "spent": session.balance.spent.loss, "later": ask(session)}
 

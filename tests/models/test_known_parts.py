@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -183,9 +187,51 @@ def watchful_tree() -> Any:
     return part
 
 
+def forgotten_start() -> Any:
+    """What was fitted is called, whatever the parameters say now."""
+    return foreign_start().set_params(init=None)
+
+
+def foreign_binning() -> Any:
+    part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
+    part._preprocessor = FunctionTransformer(minmax_scale)
+    return part
+
+
+def foreign_leaf() -> Any:
+    part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
+    part._predictors[0][0] = Watcher()
+    return part
+
+
+def mean_per_row() -> Any:
+    part = StandardScaler().fit(X)
+    part.mean_ = np.zeros((SHAPE.places, X.shape[1]))
+    return part
+
+
+class Slotted:
+    __slots__ = ()
+
+    def __call__(self, rows: Any) -> Any:
+        return rows[:, 0]
+
+
 @pytest.mark.refutes("grades")
 @pytest.mark.parametrize(
-    "make", [watchful_weights, watchful_layers, watchful_tree, foreign_start, odd_forest]
+    "make",
+    [
+        watchful_weights,
+        watchful_layers,
+        watchful_tree,
+        foreign_start,
+        forgotten_start,
+        foreign_binning,
+        foreign_leaf,
+        odd_forest,
+        mean_per_row,
+        Slotted,
+    ],
 )
 def test_listed_classes_made_of_something_else_are_not_known(make: Any) -> None:
     assert known_parts(make()) is None
@@ -214,3 +260,13 @@ def test_grades_follow_the_relation() -> None:
         "RandomForestClassifier": ("proven", "proven", 0.0, False),
         "MLPClassifier": ("proven", "probed", 0.0, True),
     }
+
+
+def test_a_model_that_was_overridden_is_asked_itself() -> None:
+    """Its class's form would answer in its place."""
+    part = LogisticRegression().fit(X, Y)
+    part.predict_proba = lambda rows: np.column_stack([rows[:, 0] < 3, rows[:, 0] >= 3]).astype(float)
+    bound = dc.Model(part).bind(SCHEMA)
+    assert bound.linear is None and bound.trees is None
+    sparse = LogisticRegression().fit(X, Y).sparsify()
+    assert dc.Model(sparse).bind(SCHEMA).linear is None

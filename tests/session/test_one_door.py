@@ -40,7 +40,7 @@ def doors(sources: dict[str, str]) -> dict[str, set[str]]:
 
 ALLOWED = {
     "rows": {"discreet.data.engine"},
-    "engine": {"discreet.data.__init__", "discreet.session.session"},
+    "engine": {"discreet.data.__init__", "discreet.session.releaser", "discreet.session.session"},
 }
 
 

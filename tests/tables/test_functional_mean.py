@@ -218,6 +218,13 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], sentence: str) -> None
         dc.functional_mean(**{"columns": NAMES, **TERMS, **wrong})
 
 
+@pytest.mark.parametrize("wrong", [{"lengthscale": 5e-324}, {"points": [*range(11), 1.7e308]}])
+def test_distances_that_are_not_finite_are_refused(wrong: dict[str, Any]) -> None:
+    plan = dc.functional_mean(**{"columns": NAMES, **TERMS, **wrong})
+    with pytest.raises(ArgumentError, match="finite distances"):
+        plan.prepare(Setting(SCHEMA, "replace-one", 10))
+
+
 def test_categories_are_refused() -> None:
     schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Category("x", "y")})
     with pytest.raises(ArgumentError, match="columns must be numbers"):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import check_flag, shown
+from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.explain.ale_curve import NoisySteps, accumulate
 from discreet.explain.ale_question import Promise, Question, ordered_codes
@@ -46,6 +47,7 @@ from discreet.schema import Category, Column, FloatArray
 
 _LEVEL = 0.95
 _RUG_BINS = 20
+_LEAST_LIMIT = 1e-9
 _EVENLY = "curve, records spread evenly"
 _SHARES = {"effects": 0.7, "edges": 0.2, "rug": 0.1}
 
@@ -153,6 +155,7 @@ class AccumulatedEffectsPlan(Plan):
                 mechanism=self.mechanism,
             )
         promise: Promise = (epsilon["effects"], delta["effects"], self.mechanism)
+        _check_limit(self.limit, question.model.bounds)
         limited = question.limited(self.limit, promise)
         expected = limited.expect(limited.stage(*promise).noise)
         if not buys or self.limit != "auto":  # else the limit waits for the edges
@@ -251,6 +254,16 @@ def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
         weight=weight,
         reach=question.reach,
     )
+
+
+def _check_limit(limit: Clip, bounds: Box) -> None:
+    """Raise if a limit is so small beside the output's range that no move would be left."""
+    least = _LEAST_LIMIT * (bounds.high - bounds.low)
+    if limit is not None and limit != "auto" and limit < least:
+        raise ArgumentError(
+            f"limit must be at least {least:g}, a billionth of the output's range, got {limit!r}. "
+            "Or use limit='auto'."
+        )
 
 
 def accumulated_effects(

@@ -60,6 +60,13 @@ def known_parts(estimator: Any) -> Known | None:
     return "in its place" if "in its place" in places else "anywhere"
 
 
+def is_itself(estimator: Any) -> bool:
+    """Say whether something is of a class of scikit-learn's, unchanged, and so does what that does."""
+    kind = type(estimator)
+    own = kind.__module__.partition(".")[0] == "sklearn"
+    return own and _is(estimator, (kind.__module__, kind.__qualname__))
+
+
 def _parts(estimator: Any) -> Iterator[Any]:
     """Yield an estimator's parts, or itself; what is handed on or dropped is none."""
     if _is(estimator, _PIPELINE):
@@ -75,55 +82,66 @@ def _parts(estimator: Any) -> Iterator[Any]:
 
 
 _HANDED_ON = ("passthrough", "drop")
-_TREE = "sklearn.tree._classes"
-_TREES = (
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "ExtraTreeClassifier",
-    "ExtraTreeRegressor",
-)
+_PLAIN = ("builtins", "numpy", "numpy.random.mtrand", "numpy.random._generator", "numpy.dtypes")
+_FLAT = ("sklearn.preprocessing._data",)
+_MADE = {
+    "sklearn.tree._tree": ("Tree",),
+    "sklearn.tree._classes": ("ExtraTreeClassifier", "ExtraTreeRegressor"),
+    "sklearn.dummy": ("DummyClassifier", "DummyRegressor"),
+    "sklearn.neural_network._stochastic_optimizers": ("AdamOptimizer", "SGDOptimizer"),
+    "sklearn.preprocessing._label": ("LabelBinarizer", "LabelEncoder"),
+    "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
+    "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
+}
+"""What fitting leaves behind in the listed parts."""
 
 
 def _known(part: Any) -> Known | None:
     kind = (type(part).__module__, type(part).__qualname__)
-    if not _is(part, kind) or not _made_of_known(part):
+    anywhere = kind[1] in ANYWHERE.get(kind[0], ())
+    listed = anywhere or kind[1] in IN_ITS_PLACE.get(kind[0], ())
+    if not listed or not _is(part, kind) or not _made_of_known(part):
         return None
-    if kind[1] in ANYWHERE.get(kind[0], ()):
-        return "anywhere"
-    return "in its place" if kind[1] in IN_ITS_PLACE.get(kind[0], ()) else None
+    return "anywhere" if anywhere else "in its place"
 
 
 def _made_of_known(part: Any) -> bool:
-    """Say whether what a part hands rows to is its own: trees, a start, a loss, plain arrays."""
-    held = [entry for value in vars(part).values() for entry in _entries(value)]
-    trees = [t for t in _entries(getattr(part, "estimators_", [])) if not isinstance(t, np.ndarray)]
-    return (
-        getattr(part, "init", None) in (None, "zero")
-        and all(_is_own(entry) for entry in held)
-        and all(
-            any(_is(tree, (_TREE, name)) and _made_of_known(tree) for name in _TREES) for tree in trees
-        )
-    )
+    """Say whether a part holds plain data and what scikit-learn itself makes of it, nothing else.
+
+    What was fitted counts, not what was asked for: a start that is no longer among the parameters is
+    still called. Scalers hold one number per column: with one per row, places would matter.
+    """
+    held = list(_entries(list(vars(part).values())))
+    flat = type(part).__module__ not in _FLAT or all(np.ndim(entry) <= 1 for entry in held)
+    return flat and all(_is_own(entry) for entry in held)
 
 
-def _entries(value: Any) -> list[Any]:
-    """Return the entries of a list, a mapping or an array of objects, or the value alone."""
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return [value, *value.flat]
+def _entries(value: Any) -> Iterator[Any]:
+    """Yield all entries of lists, mappings and arrays of objects, however deep, or the value alone."""
     if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, list | tuple) else [value]
+        value = list(value.values())
+    if isinstance(value, np.ndarray):
+        yield value
+        value = value.ravel().tolist() if value.dtype == object else ()
+    if isinstance(value, list | tuple | set):
+        for entry in value:
+            yield from _entries(entry)
+    else:
+        yield value
 
 
 def _is_own(entry: Any) -> bool:
-    """Say whether something is plain data, or of a class of scikit-learn's, unchanged."""
-    kind = type(entry)
-    package = kind.__module__.partition(".")[0]
+    """Say whether something is plain data, or what scikit-learn makes when it fits a listed part."""
     if isinstance(entry, np.ndarray):
-        return kind is np.ndarray
-    if package == "sklearn":
-        return _is(entry, (kind.__module__, kind.__qualname__))
-    return isinstance(entry, type) or (package in ("builtins", "numpy") and not callable(entry))
+        return type(entry) is np.ndarray
+    kind = (type(entry).__module__, type(entry).__qualname__)
+    if kind[1] in _MADE.get(kind[0], ()):
+        # Nobody can have written into what is compiled.
+        return _is(entry, kind) and (not hasattr(entry, "__dict__") or _made_of_known(entry))
+    if kind[0] == "sklearn._loss.loss":
+        return _is(entry, kind)
+    plain = isinstance(entry, type) or (kind[0] in _PLAIN and not callable(entry))
+    return plain or known_parts(entry) is not None
 
 
 def _is(part: Any, kind: tuple[str, str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ModelError
+from discreet.models.known_parts import is_itself
 from discreet.schema import FloatArray
 
 _REGRESSORS = ("LinearRegression", "Ridge", "Lasso", "ElasticNet")
@@ -45,14 +46,16 @@ class LinearForm:
 def linear_form(estimator: Any, output: str, class_index: int) -> LinearForm | None:
     """Return the linear form of an estimator, or None if it is not of a known kind."""
     scale, shift = 1.0, 0.0
-    if type(estimator).__name__ == "Pipeline" and _is_sklearn(estimator):
+    if type(estimator).__name__ == "Pipeline" and is_itself(estimator):
         if [type(step).__name__ for _, step in estimator.steps[:-1]] != ["StandardScaler"]:
             return None
         scaler, estimator = estimator.steps[0][1], estimator.steps[-1][1]
+        if not is_itself(scaler):
+            return None
         scale = 1.0 / scaler.scale_ if scaler.with_std else 1.0
         shift = -scaler.mean_ * scale if scaler.with_mean else 0.0
     name = type(estimator).__name__
-    if not _is_sklearn(estimator) or not hasattr(estimator, "coef_"):
+    if not is_itself(estimator) or type(getattr(estimator, "coef_", None)) is not np.ndarray:
         return None
     logistic = name == "LogisticRegression" and output in ("probability", "margin")
     if not (logistic or (name in _REGRESSORS and output == "value")):
@@ -64,7 +67,3 @@ def linear_form(estimator: Any, output: str, class_index: int) -> LinearForm | N
     intercept = float(np.ravel(estimator.intercept_)[0]) + float(np.sum(weights[0] * shift))
     folded = np.ascontiguousarray(sign * weights[0] * scale)
     return LinearForm(folded, sign * intercept, output == "probability")
-
-
-def _is_sklearn(estimator: Any) -> bool:
-    return type(estimator).__module__.split(".")[0] == "sklearn"

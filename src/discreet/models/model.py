@@ -131,7 +131,8 @@ class Model:
     ) -> BoundModel | None:
         """Return the model in a form that code of ours evaluates, if it is of a known kind."""
         form = linear_form(self._model, self.output, self.class_index)
-        if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=1e-9):
+        near = 1e-9 * min(1.0, self.bounds.high - self.bounds.low)
+        if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=near):
             return replace(bound, linear=form)
         trees = tree_ensemble(self._model, self.output, self.class_index)
         return (

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.models.known_parts import is_itself
 from discreet.models.trees import Link, RawTree, TreeEnsemble, join_trees
 from discreet.models.trees_thresholds import lift_single
 from discreet.schema import FloatArray
@@ -37,7 +38,7 @@ def read_sklearn(estimator: Any, output: str, class_index: int) -> TreeEnsemble 
         **dict.fromkeys(_HISTOGRAM, _read_histogram),
     }
     reader = readers.get(type(estimator).__name__)
-    if reader is None or not hasattr(estimator, "n_features_in_"):
+    if reader is None or not hasattr(estimator, "n_features_in_") or not is_itself(estimator):
         return None
     return reader(estimator, output, class_index)
 

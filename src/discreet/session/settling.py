@@ -10,9 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.display.progress import progress_bar
-from discreet.errors import LedgerError, LedgerUnavailable, ReleaseError, SettlementFailed
+from discreet.errors import (
+    LedgerError,
+    LedgerUnavailable,
+    ReleaseError,
+    ReleaseFailed,
+    SettlementFailed,
+)
 from discreet.ledger import Head, Ledger, Reservation, Unsettled
 from discreet.plans import Release
+from discreet.session.ending import failure
 
 PATIENCE = 60.0
 """Seconds for which settling is tried again."""
@@ -32,7 +39,10 @@ def settle_or_keep(
     Guarantees:
       - Whatever keeps the ledger from storing them, the answers reach the caller.
     """
-    texts = [release.dumps() for release in releases]
+    try:
+        texts = [release.dumps() for release in releases]
+    except ValueError:  # a number that JSON does not have
+        raise failure(ReleaseFailed, reservations[0]) from None
     version = releases[0].version
     try:
         with _ticking(progress):

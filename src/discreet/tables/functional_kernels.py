@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_positive
 from discreet.schema import FloatArray
@@ -72,11 +73,17 @@ def spectrum(
 ) -> Spectrum:
     """Return the eigenpairs of a kernel over points scaled to the unit interval."""
     t = np.asarray(points, dtype=np.float64)
-    step = (t[-1] - t[0]) / (len(t) - 1)
-    # The path of a Wiener process starts at zero; beginning a step before the first point lets it move.
-    scaled = (t - t[0] + step) / (t[-1] - t[0] + step)
-    roots = np.sqrt(_trapezoid(scaled))
-    covariance = covariances(scaled, kernel, lengthscale, smoothness)
+    with np.errstate(all="ignore"):  # what is not finite is refused below
+        step = (t[-1] - t[0]) / (len(t) - 1)
+        # The path of a Wiener process starts at zero; a step before the first point lets it move.
+        scaled = (t - t[0] + step) / (t[-1] - t[0] + step)
+        roots = np.sqrt(_trapezoid(scaled))
+        covariance = covariances(scaled, kernel, lengthscale, smoothness)
+    if not np.isfinite(covariance).all():
+        raise ArgumentError(
+            "points and lengthscale must leave finite distances between points, got "
+            f"{shown(points)} and {lengthscale!r}. Use another unit."
+        )
     values, vectors = np.linalg.eigh(roots[:, None] * covariance * roots[None, :])
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = int(np.sum(values > _NOTHING * values[0]))

@@ -122,6 +122,7 @@ def histogram(
       consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
         the number of records, or to the noisy sum where that number is private. False: negative ones
         are raised to zero by themselves, which adds up to far too much where many cells are empty.
+        The band of mended counts is wider than the price says, by as far as they were moved.
       ranges: make sums over ranges of one column good, by counting wide blocks too where that is
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -108,8 +107,7 @@ def _results(
             for batch in found:  # noqa: UP028 - "yield from" would close it before the silence
                 yield batch
         finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # joblib counts aloud what an interruption leaves
+            with own_state():  # joblib counts aloud what an interruption leaves
                 found.close()
 
 
