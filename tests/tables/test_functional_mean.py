@@ -220,9 +220,8 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], sentence: str) -> None
 
 @pytest.mark.parametrize("wrong", [{"lengthscale": 5e-324}, {"points": [*range(11), 1.7e308]}])
 def test_distances_that_are_not_finite_are_refused(wrong: dict[str, Any]) -> None:
-    plan = dc.functional_mean(**{"columns": NAMES, **TERMS, **wrong})
     with pytest.raises(ArgumentError, match="finite distances"):
-        plan.prepare(Setting(SCHEMA, "replace-one", 10))
+        dc.functional_mean(**{"columns": NAMES, **TERMS, **wrong})
 
 
 def test_categories_are_refused() -> None:
