@@ -36,7 +36,10 @@ def test_a_password_is_never_echoed(words: list[str], tmp_path: Path) -> None:
 
 
 def test_addresses_without_a_password_pass() -> None:
-    refuse_passwords(["postgresql://ann@host:5432/db", "loans.csv", "a:b@c", "--dataset", "x"])
+    words = ["postgresql://ann@host:5432/db", "loans.csv", "a:b@c", "--dataset", "x"]
+    refuse_passwords(words)
+    with pytest.raises(ArgumentError, match="must have no password"):
+        refuse_passwords([*words, "postgresql://ann:secret@host/db"])
 
 
 def bomb(path: Path, name: str, size: int) -> Path:

@@ -104,15 +104,17 @@ def test_a_forked_process_does_not_keep_a_turn(place: Path) -> None:
 
 
 def test_without_a_file_or_locks_everybody_may_go(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = []
     with Queue(place.with_name("none")).turn(60):
-        pass
+        served.append("no file")
 
     def refuse(*_: object) -> None:
         raise OSError("no locks here")
 
     monkeypatch.setattr("discreet.ledger.queue.fcntl.flock", refuse)
     with Queue(place).turn(60):
-        pass
+        served.append("no locks")
+    assert served == ["no file", "no locks"]
 
 
 def test_nobody_starves(sqlite_backend: Backend) -> None:
