@@ -18,7 +18,36 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
+PLANS = {
+    "accumulated_effects": "discreet.explain.accumulated_effects",
+    "any_curve": "discreet.explain.any_explainer",
+    "any_ranking": "discreet.explain.any_explainer",
+    "background": "discreet.explain.background",
+    "choose": "discreet.select.choose",
+    "data_shapley": "discreet.value.data_shapley",
+    "decision_tree": "discreet.trees.decision_tree",
+    "deniable_rows": "discreet.tables.deniable_rows",
+    "entropy": "discreet.tables.entropy",
+    "feature_interaction": "discreet.explain.interaction",
+    "functional_mean": "discreet.tables.functional_mean",
+    "histogram": "discreet.tables.histogram",
+    "most_frequent": "discreet.select.most_frequent",
+    "mutual_information": "discreet.tables.entropy",
+    "partial_dependence": "discreet.explain.partial_dependence",
+    "percentile": "discreet.select.percentile",
+    "permutation_importance": "discreet.explain.permutation_importance",
+    "quantiles": "discreet.select.quantiles",
+    "random_forest": "discreet.trees.forest",
+    "shap_baseline": "discreet.explain.shap_baselines",
+    "shap_dependence": "discreet.explain.shap_dependence",
+    "shap_importance": "discreet.explain.shap_importance",
+    "shap_ranking": "discreet.explain.shap_ranking",
+    "shap_values": "discreet.explain.shap_values",
+    "synthesize": "discreet.tables.synthesis",
+}
+"""Every question, and the module that declares it: a new one is a line here and an import below."""
+
+_HOMES = PLANS | {
     "Attribution": "discreet.plans",
     "Background": "discreet.explain",
     "Category": "discreet.schema",
@@ -51,37 +80,14 @@ _HOMES = {
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.tables",
     "Valuation": "discreet.value.valuation",
-    "accumulated_effects": "discreet.explain",
-    "any_curve": "discreet.explain",
-    "any_ranking": "discreet.explain",
-    "background": "discreet.explain",
-    "choose": "discreet.select",
     "compare_tables": "discreet.tables",
-    "data_shapley": "discreet.value.data_shapley",
     "dataflow": "discreet.explain.dataflow",
-    "decision_tree": "discreet.trees",
-    "deniable_rows": "discreet.tables",
-    "entropy": "discreet.tables",
     "errors": "discreet.errors",
-    "feature_interaction": "discreet.explain",
-    "functional_mean": "discreet.tables",
-    "histogram": "discreet.tables",
-    "most_frequent": "discreet.select",
-    "mutual_information": "discreet.tables",
-    "partial_dependence": "discreet.explain",
-    "percentile": "discreet.select",
-    "permutation_importance": "discreet.explain",
+    "describe_plans": "discreet.plans.registry",
+    "plan_from_json": "discreet.plans.reading",
     "protect": "discreet.session",
-    "quantiles": "discreet.select",
-    "random_forest": "discreet.trees",
     "report": "discreet.reporting",
     "samples": "discreet.samples",
-    "shap_baseline": "discreet.explain",
-    "shap_dependence": "discreet.explain",
-    "shap_importance": "discreet.explain",
-    "shap_ranking": "discreet.explain",
-    "shap_values": "discreet.explain",
-    "synthesize": "discreet.tables",
 }
 _MODULES = {"dataflow", "errors", "samples"}
 
@@ -117,6 +123,8 @@ if TYPE_CHECKING:
     from discreet.plans import Plan as Plan
     from discreet.plans import Ranking as Ranking
     from discreet.plans import Surface as Surface
+    from discreet.plans.reading import plan_from_json as plan_from_json
+    from discreet.plans.registry import describe_plans as describe_plans
     from discreet.reporting import report as report
     from discreet.schema import Category as Category
     from discreet.schema import Number as Number

@@ -37,8 +37,12 @@ class FitPlan(Plan):
 
     def __init__(self, plan: Plan, places: tuple[int, ...] | None) -> None:
         super().__init__(plan.epsilon, plan.delta)
-        self.kind = plan.kind  # type: ignore[misc]  # the release says what it is
         self.plan, self.places, self.token = plan, places, secrets.token_hex(16)
+
+    @property
+    def plan_name(self) -> str:
+        """The name of the question that is fitted: the release says what it is."""
+        return self.plan.plan_name
 
     def arguments(self) -> dict[str, Any]:
         """Return the question as plain data, with the rows it is about."""

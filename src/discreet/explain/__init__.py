@@ -4,7 +4,7 @@ from discreet.explain.accumulated_effects import AccumulatedEffectsPlan, accumul
 from discreet.explain.any_explainer import AnyCurvePlan, AnyRankingPlan, any_curve, any_ranking
 from discreet.explain.background import Background, BackgroundPlan, background
 from discreet.explain.interaction import FeatureInteractionPlan, feature_interaction
-from discreet.explain.partial_dependence import PartialDependencePlan, partial_dependence
+from discreet.explain.partial_dependence import partial_dependence
 from discreet.explain.permutation_importance import PermutationImportancePlan, permutation_importance
 from discreet.explain.shap_baselines import ShapBaselinePlan, shap_baseline
 from discreet.explain.shap_dependence import ShapDependencePlan, shap_dependence
@@ -19,7 +19,6 @@ __all__ = [
     "Background",
     "BackgroundPlan",
     "FeatureInteractionPlan",
-    "PartialDependencePlan",
     "PermutationImportancePlan",
     "ShapBaselinePlan",
     "ShapDependencePlan",

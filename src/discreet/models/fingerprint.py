@@ -54,7 +54,7 @@ class Kept:
         *,
         view: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.label, self.value, self._view = label, value, view or _as_it_is
+        self.label, self.value, self.name, self._view = label, value, name, view or _as_it_is
         digest = _Digest()
         self._seen = digest.of(self._view(value))
         # A function's code does not say what it closes over: never take two for the same.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from discreet.mechanisms import Noise, NoiseName, count_noise
 from discreet.numerics import check_whole
 from discreet.plans import Histogram, Setting, Stage
 from discreet.plans.bands import at_once
+from discreet.plans.kinds import PerColumn
 from discreet.schema import Bins, FloatArray, Number
 
 LARGEST_TABLE = 2**22
@@ -31,6 +33,13 @@ def plain_bins(bins: int | Mapping[str, int]) -> int | dict[str, int]:
         check_text("A column of bins", name)
         check_whole(f"bins of {name!r}", count, 1, LARGEST_TABLE)
     return {name: int(count) for name, count in bins.items()}
+
+
+def _bins(name: str, bins: Any) -> int | dict[str, int]:
+    return plain_bins(bins)
+
+
+BinCounts = Annotated[int | Mapping[str, int], PerColumn(by=_bins)]
 
 
 def partition(

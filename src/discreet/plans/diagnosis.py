@@ -125,7 +125,7 @@ def _answers(
     trial = _Rehearsal(exact, {}, SimulatedNoise(0))
     numbers_of(program.finish(trial))
     if not all(hasattr(stage.noise, "half_width") for stage in trial.asked[-1]):
-        raise _refusal(plan.kind)
+        raise _refusal(plan.plan_name)
     early = [stage for stages in trial.asked[:-1] for stage in stages]
     again = SimulatedNoise(1)
     first = {stage.name: stage.noise.release(trial.sums[stage.name], again) for stage in early}

@@ -188,7 +188,6 @@ class Holding(Protocol):
 class Plan(ABC):
     """A question with a price. ``epsilon`` and ``delta`` are totals over everything it does."""
 
-    kind: ClassVar[str]
     clips: ClassVar[tuple[tuple[str, Any], ...]] = ()
     """Arguments that trade a bias for less noise, and the values with which they do not."""
 
@@ -197,6 +196,12 @@ class Plan(ABC):
         check_probability("delta", delta)
         self.epsilon = float(epsilon)
         self.delta = float(delta)
+
+    @property
+    def plan_name(self) -> str:
+        """The name of the question."""
+        name: str = getattr(type(self), "kind", type(self).__name__)
+        return name
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -247,10 +252,10 @@ class Plan(ABC):
     def describe(self) -> dict[str, Any]:
         """Return the whole plan as plain data; equal plans have equal descriptions."""
         return {
-            "kind": self.kind,
+            "kind": self.plan_name,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "arguments": _plain_data(self.kind, self.arguments()),
+            "arguments": _plain_data(self.plan_name, self.arguments()),
         }
 
     @property
@@ -262,7 +267,7 @@ class Plan(ABC):
     def __repr__(self) -> str:
         asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
-        return f"{self.kind}({asked}, {promise})"
+        return f"{self.plan_name}({asked}, {promise})"
 
 
 def _plain_data(kind: str, value: Any) -> Any:

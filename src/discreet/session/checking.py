@@ -67,8 +67,9 @@ def _check_promise(plan: Plan, program: Program) -> None:
         shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)
         if shared > asked:
             raise CertificateError(
-                f"The stages of {plan.kind} need {name} {from_units(shared)} together, more than the "
-                f"{getattr(plan, name)!r} the plan promises. This is a fault of the plan; report it."
+                f"The stages of {plan.plan_name} need {name} {from_units(shared)} together, more "
+                f"than the {getattr(plan, name)!r} the plan promises. This is a fault of the plan; "
+                "report it."
             )
 
 

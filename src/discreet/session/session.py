@@ -288,7 +288,7 @@ class Session:
         self._ledger.check_reader(self.dataset, self.analyst)
         for plan in plans:
             if plan.curator_only:
-                check_owner(self.analyst, plan.kind, _FOR_OWNERS)
+                check_owner(self.analyst, plan.plan_name, _FOR_OWNERS)
 
     def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
         asked: list[Stage[Perturbation]] = []
@@ -328,7 +328,7 @@ class Session:
             kept=kept,
             asked=asked,
         )
-        title = plan.kind.replace("_", " ")
+        title = plan.plan_name.replace("_", " ")
         try:
             with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
                 return program.finish(releaser)

@@ -3,7 +3,7 @@
 from discreet.tables.deniable_rows import DeniableRows, DeniableRowsPlan, deniable_rows
 from discreet.tables.entropy import EntropyPlan, MutualInformationPlan, entropy, mutual_information
 from discreet.tables.functional_mean import FunctionalMeanPlan, MeanCurve, functional_mean
-from discreet.tables.histogram import HistogramPlan, histogram
+from discreet.tables.histogram import histogram
 from discreet.tables.quality import Quality, compare_tables
 from discreet.tables.results import RangeHistogram, Scalar
 from discreet.tables.synthesis import SynthesisPlan, SyntheticRows, synthesize
@@ -13,7 +13,6 @@ __all__ = [
     "DeniableRowsPlan",
     "EntropyPlan",
     "FunctionalMeanPlan",
-    "HistogramPlan",
     "MeanCurve",
     "MutualInformationPlan",
     "Quality",

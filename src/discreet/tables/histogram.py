@@ -2,62 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any
 
 import numpy as np
 
-from discreet.arguments import as_names, check_flag
 from discreet.errors import ArgumentError
-from discreet.mechanisms import NoiseName
-from discreet.numerics import check_choice
-from discreet.parts import build_histogram, count_stage, partition, plain_bins
-from discreet.plans import Histogram, Plan, Program, Releaser, Setting
+from discreet.parts import build_histogram, count_stage, partition
+from discreet.parts.cells import BinCounts
+from discreet.plans import Histogram, Program, Releaser, Setting
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import EVEN, of_count
+from discreet.plans.kinds import Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
 from discreet.tables.consistency import onto_total, whole_counts
 from discreet.tables.range_counts import range_program
 
 _LEVEL = 0.95
 
 
-class HistogramPlan(Plan):
-    """See ``histogram``."""
+class histogram(DeclaredPlan):
+    """Plan noisy counts of one column, or of all combinations of several.
 
-    kind = "histogram"
+    Args:
+      columns: one column or several.
+      bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
+        column with a ``step`` gets cells that hold whole steps; a category one cell per value.
+      clip: whether negative noisy counts are mended, which is free; ``clip=False`` leaves all counts as
+        they were drawn.
+      consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
+        the number of records, or to the noisy sum where that number is private. False: negative ones
+        are raised to zero by themselves, which adds up to far too much where many cells are empty.
+        The band of mended counts is wider than the price says, by as far as they were moved.
+      ranges: make sums over ranges of one column good, by counting wide blocks too where that is
+        better; the value then has ``range(low, high)``, and its counts are not clipped.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
 
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        bins: int | dict[str, int],
-        clip: bool,
-        consistent: bool,
-        ranges: bool,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_flag(clip=clip, consistent=consistent, ranges=ranges)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        if ranges and (consistent or len(columns) > 1):
+    Guarantees:
+      - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
+      - Noise is discrete and exact on the whole counts. [laplace] [gauss-counts]
+      - Of blocks of several widths, one record is in one of each width. [marginals]
+
+    >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
+    True
+    """
+
+    columns: Annotated[str | Sequence[str], Columns()]
+    _: KW_ONLY
+    bins: BinCounts = 20
+    clip: Switch = True
+    consistent: Annotated[bool | None, Flag(optional=True)] = None
+    ranges: Switch = False
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Mend counts unless told not to; sums over ranges need them as they were drawn."""
+        consistent = self.clip and not self.ranges if self.consistent is None else self.consistent
+        if self.ranges and (consistent or len(self.columns) > 1):
             raise ArgumentError(
                 "ranges must be of one column and without consistent=True, "
-                f"got {len(columns)} columns and consistent={consistent}."
+                f"got {len(self.columns)} columns and consistent={consistent}."
             )
-        self.columns, self.bins, self.clip, self.mechanism = columns, bins, clip, mechanism
-        self.consistent, self.ranges = consistent, ranges
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "columns": list(self.columns),
-            "bins": self.bins,
-            "clip": self.clip,
-            "consistent": self.consistent,
-            "ranges": self.ranges,
-            "mechanism": self.mechanism,
-        }
+        return {"consistent": consistent}
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the cells and calibrate the noise on their counts."""
@@ -98,45 +108,3 @@ def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
         half_width=noisy.half_width + moved,
         half_width_all=None if noisy.half_width_all is None else noisy.half_width_all + moved,
     )
-
-
-def histogram(
-    columns: str | Sequence[str],
-    *,
-    bins: int | Mapping[str, int] = 20,
-    clip: bool = True,
-    consistent: bool | None = None,
-    ranges: bool = False,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> HistogramPlan:
-    """Plan noisy counts of one column, or of all combinations of several.
-
-    Args:
-      columns: one column or several.
-      bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
-        column with a ``step`` gets cells that hold whole steps; a category one cell per value.
-      clip: whether negative noisy counts are mended, which is free; ``clip=False`` leaves all counts as
-        they were drawn.
-      consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
-        the number of records, or to the noisy sum where that number is private. False: negative ones
-        are raised to zero by themselves, which adds up to far too much where many cells are empty.
-        The band of mended counts is wider than the price says, by as far as they were moved.
-      ranges: make sums over ranges of one column good, by counting wide blocks too where that is
-        better; the value then has ``range(low, high)``, and its counts are not clipped.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
-
-    Guarantees:
-      - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
-      - Noise is discrete and exact on the whole counts. [laplace] [gauss-counts]
-      - Of blocks of several widths, one record is in one of each width. [marginals]
-
-    >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
-    True
-    """
-    names = as_names("columns", columns)
-    whole = clip and not ranges if consistent is None else consistent
-    return HistogramPlan(names, plain_bins(bins), clip, whole, ranges, epsilon, delta, mechanism)

@@ -1,0 +1,190 @@
+"""A plan declared once: the class is the public callable, its fields are the arguments.
+
+```python
+class most_frequent(DeclaredPlan):
+    # a docstring whose ``Args:`` has an entry for every field, then
+
+    column: Annotated[str, Column()]
+    _: KW_ONLY
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[ChoiceName, Choice(CHOICES)] = "auto"
+
+    def prepare(self, setting: Setting) -> Program: ...
+```
+A subclass is made a frozen dataclass. Every field names its kind, from which come its check, its plain
+form, how it is read back, its option and its entry in a form; its help is the entry of ``Args:``. What
+follows from other arguments, and checks of several at once, are in ``settle``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
+from inspect import cleandoc
+from typing import Any, Self, dataclass_transform, get_type_hints
+
+from discreet.plans.kinds import Kind
+from discreet.plans.plan import Holding, Plan
+
+PROMISE = ("epsilon", "delta")
+"""What a plan may cost: arguments that are no part of the question."""
+
+_ENTRY = re.compile(r"^  (\w+): (.*)$")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a plan, as its declaration has it."""
+
+    name: str
+    kind: Kind
+    help: str
+    positional: bool
+    required: bool
+    default: Any = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as plain data, for forms and pages."""
+        default = {} if self.required else {"default": self.kind.plain(self.default)}
+        told = {"name": self.name, "required": self.required, "positional": self.positional}
+        return {**told, **self.kind.form(), **default, "help": self.help}
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+class DeclaredPlan(Plan):
+    """A question whose arguments are the fields of its class."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, repr=False, eq=False)(cls)
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in kinds_of(type(self))}
+        for name, kind in kinds_of(type(self)).items():
+            self._set(name, kind.settle(name, given[name], given))
+        for name, value in self.settle().items():
+            self._set(name, value)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the way of dataclasses, while a frozen one is made
+
+    def settle(self) -> Mapping[str, Any]:
+        """Check arguments against each other, and return those that follow from others."""
+        return {}
+
+    @property
+    def plan_name(self) -> str:
+        """The name of the question."""
+        return type(self).__name__
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that define the answer, as plain data."""
+        return {
+            name: kind.plain(getattr(self, name))
+            for name, kind in kinds_of(type(self)).items()
+            if kind.identifies and name not in PROMISE
+        }
+
+    def at(self, epsilon: float) -> Self:
+        """Return the same question with another epsilon."""
+        return self._with({"epsilon": epsilon})
+
+    def whole(self) -> Self:
+        """Return the same question without clips."""
+        return self._with(dict(self.clips))
+
+    def _with(self, changes: dict[str, Any]) -> Self:
+        # What is cached belongs to the old arguments: made anew, and checked as cheaply as settled.
+        return type(self)(**{name: getattr(self, name) for name in kinds_of(type(self))} | changes)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it rests on something that was released with seeded noise, which protects nobody."""
+        return any(getattr(part, "simulated", False) is True for part in self._parts())
+
+    def held(self) -> Iterable[Holding]:
+        """Return what the plan holds and a caller could change: models, functions, frames."""
+        known = [part.held() for part in self._parts() if callable(getattr(type(part), "held", None))]
+        return [kept for parts in known for kept in parts]
+
+    def _parts(self) -> list[Any]:
+        return [getattr(self, name) for name in kinds_of(type(self))]
+
+    def to_json(self) -> str:
+        """Return the plan as a text that ``plan_from_json`` reads."""
+        return json.dumps(self.describe(), sort_keys=True, allow_nan=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeclaredPlan):
+            return NotImplemented
+        return self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@cache
+def kinds_of(plan: type[DeclaredPlan]) -> dict[str, Kind]:
+    """Return the kind of every argument, in the order of the declaration."""
+    hints = get_type_hints(plan, include_extras=True)
+    return {field.name: _kind(plan, field, hints[field.name]) for field in fields(plan)}  # type: ignore[arg-type]
+
+
+def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
+    named = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Kind)]
+    if len(named) != 1:
+        raise TypeError(f"{plan.__name__}.{field.name} must name one kind, as Annotated[type, Kind()].")
+    return named[0]
+
+
+@cache
+def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
+    """Return the arguments of a plan with their kinds, defaults and help."""
+    told, kinds = entries(plan.__doc__ or ""), kinds_of(plan)
+    missing = [name for name in kinds if name not in told]
+    if missing:
+        raise TypeError(f"{plan.__name__} must say what {missing[0]} is under Args:.")
+    return tuple(
+        Argument(
+            field.name,
+            kinds[field.name],
+            told[field.name],
+            not field.kw_only,
+            field.default is MISSING,
+            None if field.default is MISSING else field.default,
+        )
+        for field in fields(plan)  # type: ignore[arg-type]
+    )
+
+
+def entries(docstring: str) -> dict[str, str]:
+    """Return what the section ``Args:`` says of every argument.
+
+    >>> entries('''Plan it.
+    ...
+    ... Args:
+    ...   bins: how many,
+    ...     at most.
+    ...   clip: whether.
+    ... ''')
+    {'bins': 'how many, at most.', 'clip': 'whether.'}
+    """
+    _, _, section = cleandoc(docstring).partition("\nArgs:\n")
+    found: dict[str, str] = {}
+    for line in section.split("\n\n")[0].splitlines():
+        entry = _ENTRY.match(line)
+        if entry:
+            found[entry[1]] = entry[2]
+        elif found:
+            found[list(found)[-1]] += f" {line.strip()}"
+    return found
+
+
+def summary(plan: type[DeclaredPlan]) -> str:
+    """Return what a plan answers: the first line of its docstring, without its verb."""
+    first = cleandoc(plan.__doc__ or "").split("\n", 1)[0].removeprefix("Plan ")
+    return first[:1].upper() + first[1:]

@@ -1,0 +1,81 @@
+"""Plans are read back from their plain form; what is wrong with a text is said in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import discreet as dc
+from discreet.errors import ArgumentError
+
+
+def fitted(flip: bool = False) -> LogisticRegression:
+    draw = np.random.default_rng(0)
+    x = draw.random((30, 2))
+    return LogisticRegression().fit(x, (x.sum(axis=1) > 1) ^ flip)
+
+
+def test_a_plan_reads_back_equal() -> None:
+    plan = dc.histogram(["a", "b"], bins={"a": 3}, consistent=False, epsilon=0.5, delta=1e-6)
+    again = dc.plan_from_json(plan.to_json())
+    assert again == plan and again.key == plan.key and type(again) is dc.histogram
+    assert dc.plan_from_json(plan.describe()) == plan, "as a release has it"
+
+
+def test_a_model_comes_by_its_fingerprint() -> None:
+    model = fitted()
+    for given in (
+        model,
+        dc.Model(model, class_=False),
+        dc.Model(model, output="margin", bounds=(0, 2)),
+    ):
+        plan = dc.partial_dependence(given, ("a", "b"), epsilon=1.0)
+        printed = plan.arguments()["model"]["fingerprint"]
+        for brought in (fitted(), given):
+            assert dc.plan_from_json(plan.to_json(), {printed: brought}) == plan
+        with pytest.raises(ArgumentError, match="objects must have model under its fingerprint 'hash:"):
+            dc.plan_from_json(plan.to_json())
+        with pytest.raises(ArgumentError, match="model must be the one that the plan was made of"):
+            dc.plan_from_json(plan.to_json(), {printed: fitted(flip=True)})
+
+
+def test_a_function_with_a_name_reads_back_and_one_without_does_not() -> None:
+    def answer(x: Any) -> Any:
+        return x[:, 0]
+
+    named = dc.partial_dependence(dc.Model(answer, bounds=(0, 1), name="mine"), "a", epsilon=1.0)
+    assert dc.plan_from_json(named.to_json(), {"name:mine": answer}) == named
+    plan = dc.partial_dependence(dc.Model(answer, bounds=(0, 1)), "a", epsilon=1.0)
+    with pytest.raises(ArgumentError, match="model must have a name to be read back"):
+        dc.plan_from_json(plan.to_json(), {plan.arguments()["model"]["fingerprint"]: answer})
+
+
+PLAN = dc.histogram("a", epsilon=1.0).describe()
+ARGUMENTS = PLAN["arguments"]
+WRONG: list[tuple[Any, str]] = [
+    ("", "text must be a plan"),
+    ("[" * 100_000, "text must be a plan"),
+    ("{}", "text must be a plan"),
+    (PLAN | {"more": 1}, "text must be a plan"),
+    (PLAN | {"kind": "os.system"}, "kind must be one of"),
+    (PLAN | {"kind": ["histogram"]}, "kind must be one of"),
+    (PLAN | {"arguments": []}, "arguments must be an object"),
+    (PLAN | {"arguments": ARGUMENTS | {"colour": 1}}, "text must hold arguments of histogram alone"),
+    (PLAN | {"arguments": {"bins": 3}}, "text must hold every argument of histogram"),
+    (PLAN | {"arguments": {"columns": ["a"]}}, "bins must be what the plan was made of"),
+    (PLAN | {"arguments": ARGUMENTS | {"epsilon": 1}}, "text must hold arguments of histogram alone"),
+    (PLAN | {"arguments": ARGUMENTS | {"bins": "x"}}, "bins must be a whole number"),
+    (PLAN | {"epsilon": None}, "epsilon must be a positive finite number"),
+    (PLAN | {"epsilon": float("nan")}, "epsilon must be a positive finite number"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG, ids=range(len(WRONG)))
+def test_a_wrong_text_gets_one_sentence(text: Any, said: str) -> None:
+    for form in (text, text if isinstance(text, str) else json.dumps(text)):
+        with pytest.raises(ArgumentError, match=said):
+            dc.plan_from_json(form)
