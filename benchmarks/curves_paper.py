@@ -275,7 +275,6 @@ def exact_importances(task: Task, seed: int) -> Any:
     scorer = choose_scorer(task.bound, task.schema)
     losses = permutation_losses(
         task.bound,
-        task.schema,
         task.rows[:, :-1],
         task.rows[:, -1],
         scorer=scorer,

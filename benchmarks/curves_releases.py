@@ -13,6 +13,7 @@ from benchmarks.curves_tasks import Task
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.explain import ale_steps, pdp_contributions
+from discreet.models import TreeEnsemble
 from discreet.plans import Plan
 from discreet.randomness import SimulatedNoise
 
@@ -104,9 +105,9 @@ def remembered(task: Task, feature: str) -> Iterator[None]:
 
 def _answers(task: Task, feature: str) -> tuple[Any, Any] | None:
     """Return which column a value belongs to, and every row's answers, a column each."""
-    column, trees = task.schema[feature], task.bound.trees
+    column, trees = task.schema[feature], task.bound.form
     ladder = column.grid(_MOST_RUNGS)
-    if trees is not None:
+    if isinstance(trees, TreeEnsemble):
         ends = np.unique(trees.threshold[trees.feature == task.features.index(feature)])
         met = np.unique(np.searchsorted(ends, ladder))
         points = np.append(ends, np.nextafter(ends[-1], np.inf))[met]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.curves_cases import KINDS, SCHEMA, TREES, WIDTH, Rows, bind, row, rows_of
+from benchmarks.curves_cases import KINDS, TREES, WIDTH, Rows, bind, row, rows_of
 from benchmarks.peers import ask_peer, missing
 from benchmarks.shap_models import cpu_seconds, fit
 
@@ -71,4 +71,4 @@ def dependences(kind: str) -> Any:
     """Return what our plans make of a model for this purpose."""
     from discreet.explain.h_engines import choose_dependences
 
-    return choose_dependences(bind(kind), SCHEMA)
+    return choose_dependences(bind(kind))

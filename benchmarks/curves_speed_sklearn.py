@@ -87,7 +87,7 @@ def measure_importance(quick: bool) -> Rows:
             theirs, ours = cpu_seconds(
                 lambda m=model, r=rows, c=classes, o=options: permutation_importance(m, r, c, **o),
                 lambda b=bound, r=rows, c=classes, s=scorer: permutation_losses(
-                    b, SCHEMA, r, c, scorer=s, repeats=5
+                    b, r, c, scorer=s, repeats=5
                 ),
                 repeats=1,
             )

@@ -76,12 +76,11 @@ def ensemble(kind: str, width: int, **options: Any) -> Any:
 
 def form(kind: str, width: int) -> Any:
     """Return what our kernel engine knows of a model."""
-    from discreet.explain.shapley import mlp_form
-    from discreet.models import LinearForm
+    from discreet.models import LinearForm, network_form
 
     model = fit(kind, width)
     if kind == "network":
-        return mlp_form(model, "probability")
+        return network_form(model, "probability")
     return LinearForm(model.coef_[0], float(model.intercept_[0]), logistic=True)
 
 

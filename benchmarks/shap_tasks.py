@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.explain.shapley import MaskSet, MlpForm, mask_set, mlp_form
+from discreet.explain.shapley import MaskSet, mask_set
 from discreet.explain.shapley.coalitions import kernel_weights
-from discreet.models import LinearForm, TreeEnsemble, tree_ensemble
+from discreet.models import LinearForm, NetworkForm, TreeEnsemble, network_form, tree_ensemble
 
 SEED = 20260415
 CLIP = 3.0
@@ -70,7 +70,7 @@ class Fitted:
 
     name: str
     estimator: Any
-    form: LinearForm | MlpForm | TreeEnsemble
+    form: LinearForm | NetworkForm | TreeEnsemble
 
     @property
     def predictor(self) -> Any:
@@ -89,14 +89,14 @@ class Fitted:
         if isinstance(self.form, TreeEnsemble):
             leaves = np.maximum.reduceat(np.abs(self.form.value), self.form.roots)
             return float(leaves.sum() + abs(self.form.base))
-        if isinstance(self.form, MlpForm):
+        if isinstance(self.form, NetworkForm):
             return float(np.abs(self.form.outer).sum() + abs(self.form.outer_bias))
         return 1.0
 
     @property
     def lipschitz(self) -> float:
         """The paper's L_f of a network: |W2|_2 |W1|_2."""
-        assert isinstance(self.form, MlpForm)
+        assert isinstance(self.form, NetworkForm)
         return float(np.linalg.norm(self.form.outer) * np.linalg.norm(self.form.weights, 2))
 
 
@@ -152,7 +152,7 @@ def fit(task: str, model: str) -> Fitted:
     if model == "LR":
         form = LinearForm(estimator.coef_[0].copy(), float(estimator.intercept_[0]), True)
     elif model == "MLP":
-        form = mlp_form(estimator, "value")
+        form = network_form(estimator, "value")
     else:
         form = tree_ensemble(estimator, "value", 0)
     assert form is not None

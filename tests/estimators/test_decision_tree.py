@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dc
 from discreet.errors import ArgumentError, BudgetExhausted
 from discreet.estimators import PrivateDecisionTreeClassifier
+from discreet.models import TreeEnsemble
 from tests.trees.test_decision_tree import FEATURES, SCHEMA, frame
 
 SIMULATED = PrivateDecisionTreeClassifier(bounds="data", random_state=0)
@@ -178,7 +179,7 @@ def test_pipelines_and_models_to_explain() -> None:
     pipeline = make_pipeline(FunctionTransformer(), PrivateDecisionTreeClassifier(2.0, schema=SCHEMA))
     assert pipeline.fit(data[FEATURES], data["class"]).score(data[FEATURES], data["class"]) > 0.9
     bound = pipeline[-1].to_model("yes").bind(SCHEMA)
-    assert bound.trees is not None
+    assert isinstance(bound.form, TreeEnsemble)
 
 
 def test_the_picture_states_the_promise() -> None:

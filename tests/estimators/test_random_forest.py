@@ -81,7 +81,7 @@ def test_pipelines_and_models_to_explain() -> None:
     forest = PrivateRandomForestClassifier(3.0, schema=SCHEMA, n_estimators=3)
     pipeline = make_pipeline(FunctionTransformer(), forest)
     assert pipeline.fit(data[FEATURES], data["class"]).score(data[FEATURES], data["class"]) > 0.85
-    assert pipeline[-1].to_model("yes").bind(SCHEMA).trees is not None
+    assert pipeline[-1].to_model("yes").bind(SCHEMA).form is not None
 
 
 def test_the_picture_states_the_promise() -> None:

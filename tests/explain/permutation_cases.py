@@ -53,7 +53,7 @@ def exchange(
     bound = (model if isinstance(model, dc.Model) else dc.Model(model)).bind(schema)
     scorer = choose_scorer(bound, schema, scoring, clip)
     values = None if draws is None else Draws.of(draws, seed)
-    return Exchange(bound, choose_engine(bound, schema), scorer, schema.target, repeats, seed, values)
+    return Exchange(bound, choose_engine(bound), scorer, schema.target, repeats, seed, values)
 
 
 def total(contribution: Any, records: Any, step: float, block_rows: int = 100) -> np.ndarray:

@@ -51,7 +51,7 @@ def release(plan: Any, relation: str = "replace-one", **options: Any) -> Any:
 def exact(model: Any, scoring: str = "auto") -> np.ndarray:
     bound = dc.Model(model).bind(SCHEMA)
     scorer = choose_scorer(bound, SCHEMA, scoring)
-    losses = permutation_losses(bound, SCHEMA, ROWS, LABELS, scorer=scorer)
+    losses = permutation_losses(bound, ROWS, LABELS, scorer=scorer)
     return losses[:, :-1].mean(axis=0) - losses[:, -1].mean()
 
 

@@ -267,6 +267,6 @@ def test_a_model_that_was_overridden_is_asked_itself() -> None:
     part = LogisticRegression().fit(X, Y)
     part.predict_proba = lambda rows: np.column_stack([rows[:, 0] < 3, rows[:, 0] >= 3]).astype(float)
     bound = dc.Model(part).bind(SCHEMA)
-    assert bound.linear is None and bound.trees is None
+    assert bound.form is None
     sparse = LogisticRegression().fit(X, Y).sparsify()
-    assert dc.Model(sparse).bind(SCHEMA).linear is None
+    assert dc.Model(sparse).bind(SCHEMA).form is None

@@ -29,13 +29,13 @@ ROWS = np.asfortranarray(numbers_only(named=False))
 def test_logistic_forms_equal_their_models(name: str, named: bool, class_: int) -> None:
     estimator = fitted(name, named)
     bound = Model(estimator, class_=class_).bind(NUMBERS)
-    assert bound.linear is not None and bound.linear.logistic
+    assert isinstance(bound.form, LinearForm) and bound.form.logistic
     expected = estimator.predict_proba(numbers_only(named))[:, class_]
-    np.testing.assert_allclose(bound.linear.predict(ROWS), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(bound.form.predict(ROWS), expected, rtol=0, atol=1e-12)
     margin = Model(estimator, class_=class_, output="margin", bounds=(-9, 9)).bind(NUMBERS)
-    assert margin.linear is not None and not margin.linear.logistic
+    assert isinstance(margin.form, LinearForm) and not margin.form.logistic
     expected = (2 * class_ - 1) * estimator.decision_function(numbers_only(named))
-    np.testing.assert_allclose(margin.linear.predict(ROWS), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(margin.form.predict(ROWS), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_logistic_forms_equal_their_models(name: str, named: bool, class_: int) 
 )
 def test_regressors_equal_their_forms(estimator: Any) -> None:
     fit(estimator, numbers_only(), training()[1])
-    form = Model(estimator, bounds=(-2, 2)).bind(NUMBERS).linear
+    form = Model(estimator, bounds=(-2, 2)).bind(NUMBERS).form
     assert form is not None
     np.testing.assert_allclose(
         form.predict(ROWS), estimator.predict(numbers_only()), rtol=0, atol=1e-12
@@ -95,12 +95,12 @@ def test_forms_only_for_what_was_asked() -> None:
     assert linear_form(fitted("ridge"), "probability", 1) is None
     assert linear_form(fitted("ridge"), "value", 1) is not None
     assert linear_form(LogisticRegression(), "probability", 1) is None
-    assert Model(one_hot_pipeline()).bind(SCHEMA).linear is None
+    assert Model(one_hot_pipeline()).bind(SCHEMA).form is None
     # A frame with original values is not the encoding the weights would be applied to.
     coded = Schema(
         {"age": Number(18, 90), "income": Category(10, 20), "paid": Category(0, 1)}, target="paid"
     )
-    assert Model(fitted("logistic")).bind(coded).linear is None
+    assert Model(fitted("logistic")).bind(coded).form is None
 
 
 def test_a_form_that_disagrees_with_its_model_is_not_used() -> None:
@@ -109,8 +109,8 @@ def test_a_form_that_disagrees_with_its_model_is_not_used() -> None:
     estimator.predict_proba = lambda rows: np.column_stack(
         [np.full(len(rows), 0.2), np.full(len(rows), 0.8)]
     )
-    assert honest.linear is not None
-    assert Model(estimator).bind(NUMBERS).linear is None
+    assert isinstance(honest.form, LinearForm)
+    assert Model(estimator).bind(NUMBERS).form is None
 
 
 @hostile
@@ -134,7 +134,7 @@ def test_an_unscaled_model_keeps_its_curve() -> None:
     model.coef_, model.intercept_ = np.array([[0.0, 0.01]]), np.array([-1_000.0])
     model.classes_, model.n_features_in_ = np.array([0, 1]), 2
     schema = Schema({"age": Number(18, 90), "income": Number(0, 1e5)})
-    form = Model(model).bind(schema).linear
+    form = Model(model).bind(schema).form
     assert form is not None
     grid = np.array([0.0, 9e4, 99_900.0, 1e5])
     curve = form.shifted(form.scores(np.array([[20.0, 0.0]])), 0.01 * grid)[0]
@@ -154,7 +154,7 @@ def test_weights_and_columns_must_fit() -> None:
 def test_compiled_predictions_know_no_companions(name: str) -> None:
     """Bit for bit the same alone, in any order, in any memory layout: no companion has to be paid."""
     output = {"bounds": (-9, 9)} if "ridge" in name else {}
-    form = Model(fitted(name), **output).bind(NUMBERS).linear  # type: ignore[arg-type]
+    form = Model(fitted(name), **output).bind(NUMBERS).form  # type: ignore[arg-type]
     assert form is not None
     grid = np.linspace(-3, 3, 11)
 

@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.calls import RowCalls
 from discreet.errors import ModelError
-from discreet.models import BoundModel, Model, as_model
+from discreet.models import BoundModel, LinearForm, Model, as_model
 from discreet.schema import Category, FloatArray, Schema
 from tests.models.zoo import (
     ESTIMATORS,
@@ -96,7 +96,7 @@ def test_pipelines_get_frames_with_original_values(kind: str) -> None:
     bound = Model(pipeline).bind(SCHEMA)
     np.testing.assert_allclose(bound.predict(encoded()), expected, rtol=0, atol=1e-12)
     assert bound.columns == SCHEMA.features
-    assert bound.linear is None
+    assert bound.form is None
 
 
 @pytest.mark.parametrize("columns", [["age", "home", "level"], ["age", "level"], ["home", "age"]])
@@ -193,7 +193,7 @@ def test_several_classes() -> None:
     for place, name in enumerate(("low", "mid", "top")):
         chosen = Model(model, class_=name).bind(NUMBERS)
         np.testing.assert_array_equal(chosen.predict(rows), model.predict_proba(frame)[:, place])
-        assert chosen.linear is None
+        assert chosen.form is None
         margin = Model(model, class_=name, output="margin", bounds=(-99, 99)).bind(NUMBERS)
         np.testing.assert_array_equal(margin.predict(rows), model.decision_function(frame)[:, place])
     with pytest.raises(ModelError, match=r"class_ must name one of .* when there are not two classes"):
@@ -498,4 +498,4 @@ def test_plans_get_no_model_to_keep() -> None:
 def test_a_model_may_use_fewer_columns_than_the_schema() -> None:
     bound = Model(fitted("scaled logistic")).bind(SCHEMA)
     assert bound.columns == ("age", "income")
-    assert bound.linear is not None  # numbers look the same in a frame and encoded
+    assert isinstance(bound.form, LinearForm)  # numbers look the same in a frame and encoded

@@ -177,7 +177,7 @@ def test_the_adapter_uses_the_compiled_form(name: str, named: bool) -> None:
     for output, place in outputs(estimator):
         options = {"class_": estimator.classes_[place]} if output != "value" else {}
         bound = Model(estimator, output=output, **options).bind(NUMBERS)  # type: ignore[arg-type]
-        assert bound.trees is not None and bound.linear is None and not bound.foreign
+        assert isinstance(bound.form, TreeEnsemble) and not bound.foreign
         given = FRAME if named else rows
         expected = answers(estimator, output, place, given)  # type: ignore[arg-type]
         np.testing.assert_allclose(bound.predict(rows), expected, rtol=0, atol=1e-5)
@@ -187,7 +187,7 @@ def test_columns_in_another_order_and_fewer_of_them() -> None:
     chosen = ["x3", "x0", "x1"]
     estimator = fit(RandomForestClassifier(5, max_depth=4), 2, FRAME[chosen])
     bound = Model(estimator).bind(NUMBERS)
-    assert bound.trees is not None and bound.columns == tuple(chosen)
+    assert isinstance(bound.form, TreeEnsemble) and bound.columns == tuple(chosen)
     expected = estimator.predict_proba(FRAME[chosen])[:, 1]
     np.testing.assert_allclose(bound.predict(FRAME[chosen].to_numpy()), expected, atol=1e-12)
 
@@ -197,10 +197,10 @@ def test_original_values_of_categories_are_left_to_the_estimator() -> None:
     schema = Schema({**{f"x{i}": Number(-4, 4) for i in range(4)}, "x4": Category(2, 0, 1)})
     frame = FRAME.assign(x4=np.digitize(FRAME["x4"], [-0.5, 0.5]))
     named = fit(RandomForestClassifier(5, max_depth=4, random_state=0), 2, frame)
-    assert Model(named).bind(schema).trees is None and Model(named).bind(schema).foreign
+    assert Model(named).bind(schema).form is None and Model(named).bind(schema).foreign
     codes = schema["x4"].encode(frame["x4"].to_numpy())
     plain = fit(RandomForestClassifier(5, max_depth=4), 2, frame.assign(x4=codes).to_numpy())
-    assert Model(plain).bind(schema).trees is not None
+    assert Model(plain).bind(schema).form is not None
 
 
 def test_a_form_that_disagrees_with_its_model_is_not_used() -> None:
@@ -208,14 +208,14 @@ def test_a_form_that_disagrees_with_its_model_is_not_used() -> None:
     honest = estimator.predict_proba
     estimator.predict_proba = lambda rows: honest(rows)[:, ::-1]
     bound = Model(estimator).bind(NUMBERS)
-    assert bound.trees is None and bound.foreign
+    assert bound.form is None and bound.foreign
 
 
 def test_missing_answers_become_the_middle_and_others_are_clipped() -> None:
     bound = Model(fitted("shallow forest"), bounds=(0.4, 0.5)).bind(NUMBERS)
     found = bound.predict(training()[0])
     assert found.min() == 0.4 and found.max() == 0.5
-    assert isinstance(bound.trees, TreeEnsemble)
+    assert isinstance(bound.form, TreeEnsemble)
 
 
 def test_margins_of_trees_bring_their_own_bounds() -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 import discreet as dc
 from discreet.errors import ArgumentError, BudgetExhausted
 from discreet.explain.shapley.engines import choose_engine
+from discreet.models import TreeEnsemble
 from discreet.plans import Setting
 from discreet.session import Release
 from discreet.trees import DecisionTree, decision_tree
@@ -161,7 +162,7 @@ def test_plot(tree: DecisionTree, release: Release) -> None:
 
 def test_explanations_take_the_compiled_way(tree: DecisionTree) -> None:
     bound = tree.to_model("yes").bind(SCHEMA)
-    assert bound.trees is not None and not bound.foreign
+    assert isinstance(bound.form, TreeEnsemble) and not bound.foreign
     rows = SCHEMA.draw(300)[:, :4]
     assert np.array_equal(bound.predict(np.asfortranarray(rows)), tree.encoded_shares(rows)[:, 1])
     assert "tree" in type(choose_engine(bound, SCHEMA)).__name__.lower()
@@ -178,7 +179,7 @@ def test_another_order_of_categories_is_noticed(tree: DecisionTree) -> None:
     columns["home"] = dc.Category("own", "rent", "none")
     other = dc.Schema(columns, target="class")
     bound = tree.to_model("yes").bind(other)
-    assert bound.trees is None
+    assert bound.form is None
     row = np.asfortranarray([[40.0, 0.0, 0.0, 0.5]])
     said = tree.predict_proba(pd.DataFrame([{"age": 40, "gain": 0, "home": "own", "same": 0.5}]))
     assert bound.predict(row)[0] == said[0, 1]

@@ -13,6 +13,7 @@ import pytest
 import discreet as dc
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
+from discreet.models import TreeEnsemble
 from discreet.plans import Release, Result, Setting
 from discreet.trees.forest import random_forest
 from discreet.trees.forest_result import RandomForest
@@ -88,8 +89,8 @@ def test_model_and_compiled_trees_agree() -> None:
     model = forest(frame())
     test = frame(200, seed=3)
     bound = model.to_model("yes").bind(SCHEMA)
-    assert bound.trees is not None
-    answers = bound.trees.predict(np.asfortranarray(model.encode(test)))
+    assert isinstance(bound.form, TreeEnsemble)
+    answers = bound.form.predict(np.asfortranarray(model.encode(test)))
     np.testing.assert_allclose(answers, model.predict_proba(test)[:, 1], atol=1e-12)
 
 

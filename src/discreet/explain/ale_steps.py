@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.certificates import Bounds, Box, Certificate, Relation
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.models import BoundModel
+from discreet.models import BoundModel, LinearForm
 from discreet.numerics import up
 from discreet.schema import FloatArray
 
@@ -173,8 +173,8 @@ def _answers(model: BoundModel, block: Block, feature: str, values: Sequence[Flo
     """Return the clipped predictions of all rows with the feature set to each of the values."""
     rows = np.repeat(block.values, len(values), axis=0)
     rows[:, model.columns.index(feature)] = np.column_stack(values).ravel()
-    if model.linear is None:
-        answers = model.predict(rows, len(values))
+    if isinstance(model.form, LinearForm):
+        answers = np.clip(model.form.predict(rows), model.bounds.low, model.bounds.high)
     else:
-        answers = np.clip(model.linear.predict(rows), model.bounds.low, model.bounds.high)
+        answers = model.predict(rows, len(values))
     return answers.reshape(len(block), len(values)).T

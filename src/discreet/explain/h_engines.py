@@ -25,30 +25,27 @@ from discreet.explain.h_statistic import (
 )
 from discreet.explain.h_trees import TreeDependences
 from discreet.explain.permutation_engines import _CODES, _RATES
-from discreet.explain.shapley.engines import recognised_form
-from discreet.explain.shapley.fused import as_network
-from discreet.explain.shapley.mlp import MlpForm
-from discreet.models import BoundModel, TreeEnsemble
+from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.trees_compiled import leaf_ranges
 from discreet.randomness import IntArray
-from discreet.schema import FloatArray, Schema
+from discreet.schema import FloatArray
 
 _MASK_LEAVES = 64
 
 
-def choose_dependences(model: BoundModel, schema: Schema) -> Dependences:
+def choose_dependences(model: BoundModel) -> Dependences:
     """Return the way that knows the model's form, if there is one.
 
     Guarantees:
       - What it says of some rows depends on these rows alone. [generic-plots]
     """
-    if model.linear is not None:
-        return NetworkDependences(as_network(model.linear), model.bounds)
-    if model.trees is not None:
-        return _of_trees(model, model.trees)
-    form = recognised_form(model, schema)
-    if isinstance(form, MlpForm):
-        return NetworkDependences(form, model.bounds)
+    match model.form:
+        case LinearForm() as form:
+            return NetworkDependences(NetworkForm.of_linear(form), model.bounds)
+        case NetworkForm() as network:
+            return NetworkDependences(network, model.bounds)
+        case TreeEnsemble() as trees:
+            return _of_trees(model, trees)
     return _called(model)
 
 
@@ -71,7 +68,7 @@ def _called(model: BoundModel) -> Dependences:
 class NetworkDependences(Dependences):
     """A network with one hidden layer; linear and logistic models have one unit."""
 
-    form: MlpForm
+    form: NetworkForm
     bounds: Box
 
     def singles(self, rows: FloatArray, starts: IntArray) -> Means:

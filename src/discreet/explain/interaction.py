@@ -65,7 +65,7 @@ class FeatureInteractionPlan(Plan):
         items = self._items(model.columns)
         check_ballots(len(items), self.k, self.subsets, self.mechanism)
         place = None if self.feature is None else model.columns.index(self.feature)
-        dependences = choose_dependences(model, setting.schema)
+        dependences = choose_dependences(model)
         return ballot_program(
             SubsetInteractions(dependences, place, self.points),
             setting,

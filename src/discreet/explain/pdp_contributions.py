@@ -11,7 +11,7 @@ from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.explain.pdp_grids import cells_of
 from discreet.explain.pdp_trees import TreeGrid
-from discreet.models import BoundModel, LinearForm
+from discreet.models import BoundModel, LinearForm, TreeEnsemble
 from discreet.schema import FloatArray
 
 Curves = Callable[[Block], FloatArray]
@@ -50,10 +50,11 @@ def record_curves(
     Answers are not clipped, and NaN where the model fails.
     """
     places = [model.columns.index(name) for name in features]
-    if model.linear is not None:
-        return _of_linear(model.linear, places, grids, model.fill)
-    if model.trees is not None:
-        return _of_trees(TreeGrid.of(model.trees, places, grids), model.fill)
+    match model.form:
+        case LinearForm() as form:
+            return _of_linear(form, places, grids, model.fill)
+        case TreeEnsemble() as trees:
+            return _of_trees(TreeGrid.of(trees, places, grids), model.fill)
     return _of_calls(model, places, cells_of(grids))
 
 

@@ -17,12 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.explain.shapley.engines import recognised_form
-from discreet.explain.shapley.fused import as_network
-from discreet.explain.shapley.mlp import MlpForm
-from discreet.models import BoundModel, TreeEnsemble
+from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.trees_compiled import LeafMasks, leaf_ranges
-from discreet.schema import FloatArray, Schema
+from discreet.schema import FloatArray
 
 Index = NDArray[np.uint32]
 Moved = Iterator[tuple[int, FloatArray]]
@@ -60,7 +57,7 @@ class Engine(ABC):
 class NetworkEngine(Engine):
     """A network with one hidden layer; linear and logistic models have one unit."""
 
-    form: MlpForm
+    form: NetworkForm
 
     @property
     def logistic(self) -> bool:  # type: ignore[override]
@@ -263,11 +260,13 @@ class CallEngine(Engine):
         return scores
 
 
-def choose_engine(model: BoundModel, schema: Schema) -> Engine:
+def choose_engine(model: BoundModel) -> Engine:
     """Return the engine that knows the model's form, if there is one."""
-    if model.linear is not None:
-        return NetworkEngine(as_network(model.linear))
-    if model.trees is not None:
-        return EnsembleEngine(model.trees)
-    form = recognised_form(model, schema)
-    return NetworkEngine(form) if isinstance(form, MlpForm) else CallEngine(model)
+    match model.form:
+        case LinearForm() as form:
+            return NetworkEngine(NetworkForm.of_linear(form))
+        case NetworkForm() as network:
+            return NetworkEngine(network)
+        case TreeEnsemble() as trees:
+            return EnsembleEngine(trees)
+    return CallEngine(model)

@@ -195,7 +195,7 @@ class PermutationImportancePlan(Plan):
             marginals = Marginals.of(setting, model.columns, self.seed, *shares["marginals"])
             draws = marginals.unknown()
         assert schema.target is not None
-        engine = choose_engine(model, schema)
+        engine = choose_engine(model)
         exchange = Exchange(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
         return exchange, marginals
 

@@ -18,7 +18,7 @@ from discreet.explain.permutation_engines import Engine, Index, choose_engine
 from discreet.explain.permutation_scores import Scorer
 from discreet.models import BoundModel
 from discreet.randomness import public_generator
-from discreet.schema import FloatArray, Schema
+from discreet.schema import FloatArray
 
 _MOVED_CELLS = 2**21
 """Scores held at once: 16 MB."""
@@ -111,7 +111,6 @@ def _hash(records: FloatArray, seed: int) -> NDArray[np.uint64]:
 
 def permutation_losses(
     model: BoundModel,
-    schema: Schema,
     rows: FloatArray,
     target: FloatArray,
     *,
@@ -126,14 +125,13 @@ def permutation_losses(
 
     Args:
       model: bound to the schema.
-      schema: that of the rows.
       rows: encoded, with the model's columns.
       target: encoded.
       scorer: from ``choose_scorer``.
       repeats: how many partners every row has.
       seed: of the order they are taken in.
     """
-    engine = choose_engine(model, schema)
+    engine = choose_engine(model)
     parts = []
     for start in range(0, len(rows), BLOCK_ROWS):
         part = np.asarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)

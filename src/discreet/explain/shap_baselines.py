@@ -32,7 +32,7 @@ from discreet.explain.shapley.kernel import kernel_values
 from discreet.explain.shapley.operator_bounds import bound_logistic_background, bound_operator_range
 from discreet.mechanisms import sum_noise
 from discreet.mechanisms.lattice import lattice_step
-from discreet.models import Model, as_model
+from discreet.models import LinearForm, Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import OUTPUT, Expected
@@ -148,8 +148,8 @@ class ShapBaselinePlan(Plan):
         return Stage("values", contribution, noise)
 
     def _certify(self, engine: KernelEngine, rows: int) -> Certificate:
-        form = engine.model.linear
-        if form is not None:
+        form = engine.model.form
+        if isinstance(form, LinearForm):
             slope = 0.25 if form.logistic else 1.0
             found = bound_logistic_background(
                 form.weights, engine.masks, clip=self.clip * _HAIR, rows=rows, slope=slope

@@ -12,7 +12,7 @@ from discreet.certificates import Certificate
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine
 from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
-from discreet.models import BoundModel
+from discreet.models import BoundModel, LinearForm
 from discreet.numerics import check_positive
 from discreet.schema import Column, FloatArray, Number, Schema
 
@@ -20,17 +20,17 @@ from discreet.schema import Column, FloatArray, Number, Schema
 def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
     """Certify the attributions of a sealed query of a linear or logistic model."""
     model: BoundModel = engine.model
-    if model.linear is None:
+    if not isinstance(model.form, LinearForm):
         raise ModelError(
             "model must be linear or logistic when protects='query', got another kind: no bound is "
             "proven for it. Protect the background instead, or explain a linear model."
         )
-    weights, shown = model.linear.weights * _radii(radius, schema, model.columns), _shown(radius)
+    weights, shown = model.form.weights * _radii(radius, schema, model.columns), _shown(radius)
     if isinstance(engine, LinearEngine):
         certificate = bound_linear_query(weights, radius=1.0)
     else:
         assert isinstance(engine, KernelEngine)
-        slope = 0.25 if model.linear.logistic else 1.0
+        slope = 0.25 if model.form.logistic else 1.0
         certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=slope)
     return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
 

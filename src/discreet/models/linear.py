@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,12 +15,23 @@ _REGRESSORS = ("LinearRegression", "Ridge", "Lasso", "ElasticNet")
 
 
 @dataclass(frozen=True)
+class Scaled:
+    """An estimator that sees ``scale * columns + shift``."""
+
+    estimator: Any
+    scale: Any
+    shift: Any
+
+
+@dataclass(frozen=True)
 class LinearForm:
     """prediction = link(intercept + columns . weights)."""
 
     weights: FloatArray
     intercept: float
     logistic: bool
+
+    kind: ClassVar = "linear"
 
     def scores(self, columns: FloatArray) -> FloatArray:
         """Return the sum before the link."""
@@ -43,17 +54,27 @@ class LinearForm:
         return self.shifted(self.scores(columns), np.zeros(1))[:, 0]
 
 
+def behind_scaler(estimator: Any) -> Scaled | None:
+    """Return an estimator, or what stands behind the ``StandardScaler`` of a pipeline of two steps.
+
+    None for any other pipeline, and for one whose parts were overridden.
+    """
+    if type(estimator).__name__ != "Pipeline" or not is_itself(estimator):
+        return Scaled(estimator, 1.0, 0.0)
+    scaler, last = estimator.steps[0][1], estimator.steps[-1][1]
+    known = len(estimator.steps) == 2 and type(scaler).__name__ == "StandardScaler"
+    if not known or not is_itself(scaler):
+        return None
+    scale = 1.0 / scaler.scale_ if scaler.with_std else 1.0
+    return Scaled(last, scale, -scaler.mean_ * scale if scaler.with_mean else 0.0)
+
+
 def linear_form(estimator: Any, output: str, class_index: int) -> LinearForm | None:
     """Return the linear form of an estimator, or None if it is not of a known kind."""
-    scale, shift = 1.0, 0.0
-    if type(estimator).__name__ == "Pipeline" and is_itself(estimator):
-        if [type(step).__name__ for _, step in estimator.steps[:-1]] != ["StandardScaler"]:
-            return None
-        scaler, estimator = estimator.steps[0][1], estimator.steps[-1][1]
-        if not is_itself(scaler):
-            return None
-        scale = 1.0 / scaler.scale_ if scaler.with_std else 1.0
-        shift = -scaler.mean_ * scale if scaler.with_mean else 0.0
+    found = behind_scaler(estimator)
+    if found is None:
+        return None
+    estimator, scale, shift = found.estimator, found.scale, found.shift
     name = type(estimator).__name__
     if not is_itself(estimator) or type(getattr(estimator, "coef_", None)) is not np.ndarray:
         return None

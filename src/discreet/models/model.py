@@ -18,12 +18,14 @@ from discreet.models.fingerprint import Kept
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.known_parts import known_parts
 from discreet.models.linear import LinearForm, linear_form
+from discreet.models.network import NetworkForm, network_form
 from discreet.models.output_bounds import Ranges, bound_output
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.trees import TreeEnsemble, tree_ensemble
 from discreet.models.trees_boosters import booster_margin
 from discreet.schema import FloatArray, Schema
 
+Form = LinearForm | TreeEnsemble | NetworkForm
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
@@ -122,22 +124,20 @@ class Model:
         plain = sees_encoding(schema, columns, named)
         with foreign_code():
             bound, answers, single = self._first_that_works(schema, columns, makers, rows)
-            if plain and (ours := self._evaluated_by_us(bound, rows, answers)) is not None:
-                return ours
+            bound = replace(bound, form=self._form(rows, answers) if plain else None)
+            if not bound.foreign:
+                return bound
             return replace(bound, company=self._company(bound, schema, single))
 
-    def _evaluated_by_us(
-        self, bound: BoundModel, rows: FloatArray, answers: FloatArray
-    ) -> BoundModel | None:
-        """Return the model in a form that code of ours evaluates, if it is of a known kind."""
-        form = linear_form(self._model, self.output, self.class_index)
+    def _form(self, rows: FloatArray, answers: FloatArray) -> Form | None:
+        """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""
         near = 1e-9 * min(1.0, self.bounds.high - self.bounds.low)
-        if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=near):
-            return replace(bound, linear=form)
+        for read in (linear_form, network_form):
+            form = read(self._model, self.output, self.class_index)
+            if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=near):
+                return form
         trees = tree_ensemble(self._model, self.output, self.class_index)
-        return (
-            replace(bound, trees=trees) if trees is not None and trees.agrees(rows, answers) else None
-        )
+        return trees if trees is not None and trees.agrees(rows, answers) else None
 
     def _company(self, bound: BoundModel, schema: Schema, single: bool) -> Company:
         """Return what is known of the model; refuse one that is seen to look at its neighbours."""
@@ -238,20 +238,20 @@ class Model:
 class BoundModel:
     """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out.
 
-    ``company`` is what is known of a model that is not evaluated by code of ours.
+    ``form`` is what it was recognised as, None for a model known by its answers alone; ``company`` is
+    what is known of a model that is not evaluated by code of ours.
     """
 
     columns: tuple[str, ...]
     bounds: Box
     calls: RowCalls = field(repr=False)
-    linear: LinearForm | None = None
+    form: Form | None = field(default=None, repr=False)
     company: Company | None = field(default=None, repr=False)
-    trees: TreeEnsemble | None = field(default=None, repr=False)
 
     @property
     def foreign(self) -> bool:
         """Whether rows are handed to code that is not ours."""
-        return self.linear is None and self.trees is None
+        return not isinstance(self.form, LinearForm | TreeEnsemble)
 
     @property
     def call(self) -> ModelCall:
@@ -279,7 +279,9 @@ class BoundModel:
         ``per_record`` successive rows are made from the same record: an isolated model gets them in one
         call. Rows on which it raises are NaN.
         """
-        return self.calls(rows, per_record) if self.trees is None else self.trees.predict(rows)
+        if isinstance(self.form, TreeEnsemble):
+            return self.form.predict(rows)
+        return self.calls(rows, per_record)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,8 @@ class TreeEnsemble:
     link: Link
     width: int
     tolerance: float = 1e-9
+
+    kind: ClassVar = "trees"
 
     def __post_init__(self) -> None:
         used = self.feature[self.feature != LEAF]

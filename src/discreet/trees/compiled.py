@@ -40,7 +40,7 @@ class TreeModel(Model):
         if any(schema[name] != own[name] for name in bound.columns):
             return bound
         trees = self.ensemble(len(bound.columns))
-        return bound if trees is None else replace(bound, trees=trees, company=None)
+        return bound if trees is None else replace(bound, form=trees, company=None)
 
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the probability of the class as an ensemble over the model's features."""

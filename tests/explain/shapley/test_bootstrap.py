@@ -10,13 +10,13 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
 from discreet.errors import ArgumentError
-from discreet.explain.shapley import MaskSet, MlpForm, kernel_values, sample_masks, unconstrained
+from discreet.explain.shapley import MaskSet, kernel_values, sample_masks, unconstrained
 from discreet.explain.shapley.bootstrap import (
     BootstrapSensitivity,
     bootstrap_sensitivity,
     draw_swaps,
 )
-from discreet.models import LinearForm, TreeEnsemble, tree_ensemble
+from discreet.models import LinearForm, NetworkForm, TreeEnsemble, tree_ensemble
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 
@@ -31,9 +31,9 @@ def baseline_masks(number: int = 40) -> MaskSet:
     return unconstrained(sample_masks(FEATURES, number))
 
 
-def network() -> MlpForm:
+def network() -> NetworkForm:
     rng = np.random.default_rng(3)
-    return MlpForm(
+    return NetworkForm(
         rng.normal(size=(FEATURES, 4)), rng.normal(size=4), rng.normal(size=4), 0.1, "tanh", False
     )
 

@@ -23,14 +23,12 @@ from discreet.explain.shapley import (
     kernel_values,
     linear_record_values,
     linear_values,
-    mlp_form,
     record_values,
     sample_masks,
 )
 from discreet.explain.shapley import kernel as kernel_module
 from discreet.explain.shapley.bounds import rounding_error
-from discreet.explain.shapley.mlp import MlpForm
-from discreet.models import LinearForm, Model
+from discreet.models import LinearForm, Model, NetworkForm, network_form
 from discreet.schema import FloatArray, Number, Schema
 
 Predict = Callable[[FloatArray], FloatArray]
@@ -59,9 +57,9 @@ def logistic(features: int, seed: int = 0, scale: float = 1.0) -> LinearForm:
 
 def network(
     features: int, units: int, activation: str, *, probability: bool, scale: float = 1.0
-) -> MlpForm:
+) -> NetworkForm:
     rng = np.random.default_rng(units)
-    return MlpForm(
+    return NetworkForm(
         rng.normal(size=(features, units)) * scale,
         rng.normal(size=units),
         rng.normal(size=units),
@@ -270,13 +268,13 @@ def test_networks_of_scikit_learn_are_recognised(scaled: bool, activation: str) 
     )
     masks = all_masks(5)
     for index in (0, 1):
-        form = mlp_form(classifier, "probability", index)
+        form = network_form(classifier, "probability", index)
         assert form is not None
         opaque = record_values(
             lambda m, i=index: classifier.predict_proba(m)[:, i], matrix[:3], matrix[:9], masks
         )
         assert record_values(form, matrix[:3], matrix[:9], masks) == pytest.approx(opaque, abs=1e-9)
-    form = mlp_form(regressor, "value")
+    form = network_form(regressor, "value")
     assert form is not None
     opaque = record_values(regressor.predict, matrix[:3], matrix[:9], masks)
     assert record_values(form, matrix[:3], matrix[:9], masks) == pytest.approx(opaque, abs=1e-9)
@@ -301,7 +299,7 @@ def test_networks_of_another_shape_are_not_recognised() -> None:
         (_fitted(MLPClassifier((4,), max_iter=5), matrix, labels, False), "margin"),
         (steps, "value"),
     ):
-        assert mlp_form(model, output) is None
+        assert network_form(model, output) is None
 
 
 def _fitted(model: object, matrix: FloatArray, target: FloatArray, scaled: bool) -> object:
@@ -320,7 +318,7 @@ def test_a_bound_model_is_explained_as_it_predicts(model: str) -> None:
         "logistic": Model(LogisticRegression().fit(matrix, labels)),
         "forest": Model(RandomForestClassifier(5, random_state=0).fit(matrix, labels)),
     }[model].bind(schema)
-    assert (wrapped.linear is None) == (model == "forest")
+    assert isinstance(wrapped.form, LinearForm) == (model != "forest")
     fast = record_values(wrapped, matrix[:4], matrix[:20], all_masks(3))
     slow = record_values(wrapped.predict, matrix[:4], matrix[:20], all_masks(3))
     assert fast == pytest.approx(slow, abs=1e-10)
@@ -377,7 +375,7 @@ def test_single_precision_is_caught() -> None:
 
 @pytest.mark.proves("shap-rounding")
 @pytest.mark.parametrize("form", [logistic(20), network(20, 7, "tanh", probability=True), steps])
-def test_a_record_is_answered_for_alone(form: LinearForm | MlpForm | Predict) -> None:
+def test_a_record_is_answered_for_alone(form: LinearForm | NetworkForm | Predict) -> None:
     masks, queries, background = sample_masks(20, 100), rows(3, 20, 1), rows(37, 20, scale=20.0)
     together = record_values(form, queries, background, masks)
     for i in (0, 1, 5, 36):
@@ -426,7 +424,7 @@ def test_nan_becomes_the_middle_of_the_bounds() -> None:
 
 @pytest.mark.parametrize("form", [logistic(5), network(5, 4, "tanh", probability=True)])
 def test_rows_that_are_not_finite_raise_nothing_in_recognised_models(
-    form: LinearForm | MlpForm,
+    form: LinearForm | NetworkForm,
 ) -> None:
     masks, queries, background = sample_masks(5, 20), rows(2, 5, 1), rows(6, 5)
     background[1, 2], background[2, 0], background[3] = np.nan, np.inf, 0.0

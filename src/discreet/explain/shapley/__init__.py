@@ -18,7 +18,6 @@ from discreet.explain.shapley.coalitions import (
 from discreet.explain.shapley.enumeration import enumerate_values, shapley_values
 from discreet.explain.shapley.kernel import kernel_values, record_values
 from discreet.explain.shapley.linear import linear_record_values, linear_values
-from discreet.explain.shapley.mlp import MlpForm, mlp_form
 from discreet.explain.shapley.operator_bounds import (
     bound_linear_background,
     bound_linear_box,
@@ -44,7 +43,6 @@ from discreet.explain.shapley.trees import (
 __all__ = [
     "BackgroundTables",
     "MaskSet",
-    "MlpForm",
     "QueryTables",
     "all_masks",
     "bound_exact",
@@ -65,7 +63,6 @@ __all__ = [
     "linear_record_values",
     "linear_values",
     "mask_set",
-    "mlp_form",
     "record_values",
     "sample_masks",
     "shapley_values",

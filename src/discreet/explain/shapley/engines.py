@@ -28,12 +28,10 @@ from discreet.explain.shapley.coalitions import MaskSet, sample_masks
 from discreet.explain.shapley.importance_bounds import bound_rows_exact, bound_rows_masks
 from discreet.explain.shapley.kernel import Predictor, kernel_values, record_values
 from discreet.explain.shapley.linear import linear_record_values, linear_values
-from discreet.explain.shapley.mlp import MlpForm, mlp_form
 from discreet.explain.shapley.operator_bounds import bound_linear_box
 from discreet.explain.shapley.tree_tables import most_at_once
 from discreet.explain.shapley.trees import BackgroundTables, QueryTables, tree_rounding_error
-from discreet.models import BoundModel, LinearForm, TreeEnsemble
-from discreet.models.inputs import sees_encoding
+from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.output_bounds import Ranges, bound_trees
 from discreet.numerics import check_whole, up
 from discreet.schema import FloatArray, Schema
@@ -257,17 +255,17 @@ def choose_engine(
       coalitions: masks of the kernel engine; all up to ten features, else 20 per feature.
       seed: of the public masks.
     """
-    ranges = Ranges.of(schema, model.columns)
+    ranges, form = Ranges.of(schema, model.columns), model.form
     if coalitions is None:
-        if model.linear is not None and not model.linear.logistic:
-            ends = ranges.weighted(model.linear.weights[:, None], np.array([model.linear.intercept]))
+        if isinstance(form, LinearForm) and not form.logistic:
+            ends = ranges.weighted(form.weights[:, None], np.array([form.intercept]))
             box = Box(float(ends.low[0]) - _SAME, float(ends.high[0]) + _SAME)
             if _inside(box, model.bounds):
-                return LinearEngine(model, box, model.linear, ranges)
-        if model.trees is not None and model.trees.link == "identity":
-            leaves = bound_trees(model.trees)
+                return LinearEngine(model, box, form, ranges)
+        if isinstance(form, TreeEnsemble) and form.link == "identity":
+            leaves = bound_trees(form)
             if leaves is not None and _inside(leaves, model.bounds):
-                return TreeEngine(model, leaves, model.trees)
+                return TreeEngine(model, leaves, form)
     features = len(model.columns)
     if coalitions is not None and coalitions < min(2 * features, 2**features - 2):
         raise ArgumentError(
@@ -275,7 +273,8 @@ def choose_engine(
             "fewer leave the regression without a unique solution. Ask for more."
         )
     masks = sample_masks(features, _masks(coalitions, features), seed=seed)
-    return KernelEngine(model, model.bounds, recognised_form(model, schema), masks)
+    predictor = form if isinstance(form, NetworkForm) else model
+    return KernelEngine(model, model.bounds, predictor, masks)
 
 
 def _masks(coalitions: int | None, features: int) -> int:
@@ -283,18 +282,6 @@ def _masks(coalitions: int | None, features: int) -> int:
         check_whole("coalitions", coalitions, 1, 2**20)
         return coalitions
     return 2**_ALL_UP_TO if features <= _ALL_UP_TO else _PER_FEATURE * features
-
-
-def recognised_form(model: BoundModel, schema: Schema) -> Predictor:
-    """Return the model's own form if it is a network that agrees with it on public rows."""
-    estimator, output, place = model.call.model, model.call.output, model.call.class_index
-    named = hasattr(estimator, "feature_names_in_")
-    if model.linear is None and model.trees is None and sees_encoding(schema, model.columns, named):
-        form: MlpForm | None = mlp_form(estimator, output, place)
-        probe = schema.draw(64)[:, [schema.position(name) for name in model.columns]]
-        if form is not None and np.allclose(form.predict(probe), model.answer(probe), atol=1e-9):
-            return form
-    return model
 
 
 def _inside(box: Box, bounds: Box) -> bool:

@@ -15,8 +15,7 @@ import numpy as np
 from discreet.certificates import Box
 from discreet.explain.shapley.coalitions import MaskSet
 from discreet.explain.shapley.enumeration import BoolArray
-from discreet.explain.shapley.mlp import MlpForm
-from discreet.models import LinearForm
+from discreet.models import NetworkForm
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
@@ -31,7 +30,7 @@ _RATES = {"tanh": 2.0, "logistic": 1.0}
 class FusedModel:
     """A recognised model, ready for one set of masks."""
 
-    form: MlpForm
+    form: NetworkForm
     masks: MaskSet
     bounds: Box | None
 
@@ -84,20 +83,6 @@ class FusedModel:
         )
 
 
-def as_network(form: LinearForm | MlpForm) -> MlpForm:
-    """Return a linear or logistic model as a network of one unit."""
-    if isinstance(form, MlpForm):
-        return form
-    return MlpForm(
-        weights=np.array(form.weights[:, None], order="C"),
-        bias=np.array([form.intercept]),
-        outer=np.ones(1),
-        outer_bias=0.0,
-        activation="logistic" if form.logistic else "identity",
-        logistic=False,
-    )
-
-
 @dataclass(frozen=True)
 class _Patterns:
     """Coalitions in groups of ``bits`` features, and the operator with a row per coalition."""
@@ -136,7 +121,7 @@ def _group_bits(count: int, features: int) -> int:
 
 
 def _query_parts(
-    form: MlpForm, queries: FloatArray, patterns: _Patterns, rate: float
+    form: NetworkForm, queries: FloatArray, patterns: _Patterns, rate: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     from discreet.explain.shapley.kernels import first_layer
 

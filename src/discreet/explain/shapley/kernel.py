@@ -28,14 +28,13 @@ import numpy as np
 from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.explain.shapley.coalitions import MaskSet
-from discreet.explain.shapley.fused import FusedModel, as_network
-from discreet.explain.shapley.mlp import MlpForm
-from discreet.models import BoundModel, LinearForm
+from discreet.explain.shapley.fused import FusedModel
+from discreet.models import BoundModel, LinearForm, NetworkForm
 from discreet.numerics import check_choice
 from discreet.schema import FloatArray
 
 Value = Literal["interventional", "mean"]
-Predictor = Callable[[FloatArray], FloatArray] | LinearForm | MlpForm | BoundModel
+Predictor = Callable[[FloatArray], FloatArray] | LinearForm | NetworkForm | BoundModel
 
 _CALL_CELLS = 2**21
 """A model is called with a matrix of at most about so many numbers (16 MB)."""
@@ -54,7 +53,7 @@ def kernel_values(
 
     Args:
       predict: a function of a float64 matrix that returns one number per row, or a recognised model
-        (``LinearForm``, ``MlpForm``, ``BoundModel``), which is evaluated without masked rows if it can.
+        (``LinearForm``, ``NetworkForm``, ``BoundModel``), evaluated without masked rows if it can.
       queries: encoded rows to explain.
       background: encoded rows to explain against.
       masks: the public coalitions.
@@ -171,11 +170,11 @@ class _OpaqueModel:
 
 def _evaluator(predict: Predictor, masks: MaskSet, bounds: Box | None) -> _OpaqueModel | FusedModel:
     if isinstance(predict, BoundModel):
-        if predict.linear is None:
+        if not isinstance(predict.form, LinearForm):
             return _OpaqueModel(predict.predict, masks, bounds)
-        return _evaluator(predict.linear, masks, bounds or predict.bounds)
-    if isinstance(predict, LinearForm | MlpForm):
-        form = as_network(predict)
+        return _evaluator(predict.form, masks, bounds or predict.bounds)
+    if isinstance(predict, LinearForm | NetworkForm):
+        form = predict if isinstance(predict, NetworkForm) else NetworkForm.of_linear(predict)
         if len(form.weights) != masks.features:  # the kernel would read beyond the weights
             raise ArgumentError(
                 f"masks must be of the model's {len(form.weights)} features, got {masks.features}."
