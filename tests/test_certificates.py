@@ -17,19 +17,17 @@ from hypothesis import strategies as st
 
 from discreet.certificates import (
     NORMS,
-    RELATIONS,
     Ball,
     Bounds,
     Box,
     Certificate,
     Norm,
-    Relation,
     certify_cells,
-    check_relation,
 )
 from discreet.errors import ArgumentError, CertificateError, DiscreetError
 from discreet.guarantees import Guarantee
 from discreet.numerics import up
+from discreet.relation import RELATIONS, Relation
 from tests.oracles.norms import additions, replacements, within
 
 PROPERTY = settings(max_examples=60, deadline=None)
@@ -333,8 +331,8 @@ def test_unknown_relations_and_norms_are_refused() -> None:
     with pytest.raises(CertificateError, match="relation must be one of"):
         Certificate(("x",), 1, {"swap-two": Bounds(1, 1, 1)})  # type: ignore[dict-item]
     with pytest.raises(ArgumentError, match="relation must be one of"):
-        check_relation("swap-two")
-    check_relation("add-remove")
+        Relation("swap-two")
+    Relation("add-remove")
 
 
 def test_certificates_that_do_not_fit_together() -> None:

@@ -2,9 +2,6 @@
 
 A ``Certificate`` travels with a query. It bounds, for each neighbouring relation, the change of the
 query in the norms L1, L2 and Linf, and names the statements of ``docs/theory`` it rests on.
-
-* replace-one: one record's values change; the number of records is public.
-* add-remove: one record comes or goes; the number of records is private.
 """
 
 from __future__ import annotations
@@ -20,11 +17,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError, CertificateError
 from discreet.numerics import check_finite, check_positive, check_whole, up
+from discreet.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation, unknown_relation
 
-Relation = Literal["replace-one", "add-remove"]
 Norm = Literal["l1", "l2", "linf"]
 Grade = Literal["proven", "isolated", "probed"]
-RELATIONS: tuple[Relation, ...] = ("replace-one", "add-remove")
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 GRADES: tuple[Grade, ...] = ("proven", "isolated", "probed")
 """How much is known of code that is not ours, the best first. [grades]"""
@@ -73,10 +69,10 @@ class Certificate:
         check_whole("size", self.size, 1)
         for relation, bound in self.bounds.items():
             if relation not in RELATIONS:
-                raise CertificateError(_unknown_relation(relation))
+                raise CertificateError(unknown_relation(relation))
             if not all(0 <= getattr(bound, norm) < math.inf for norm in NORMS):
                 raise CertificateError(f"A bound must be finite and not negative, got {bound}.")
-        tight = {relation: bound.tightened(self.size) for relation, bound in self.bounds.items()}
+        tight = {Relation(name): bound.tightened(self.size) for name, bound in self.bounds.items()}
         object.__setattr__(self, "bounds", MappingProxyType(tight))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -86,7 +82,7 @@ class Certificate:
     def sensitivity(self, norm: Norm, relation: Relation) -> float:
         """Return the bound in one norm; raise if this relation was not proven."""
         if relation not in RELATIONS:
-            raise CertificateError(_unknown_relation(relation))
+            raise CertificateError(unknown_relation(relation))
         if norm not in NORMS:
             raise CertificateError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}.")
         if relation not in self.bounds:
@@ -218,8 +214,8 @@ class Box:
             ("mean-replace", "sum-addremove"),
             size,
             {
-                "replace-one": _same_everywhere(width, size),
-                "add-remove": _same_everywhere(self.magnitude, size),
+                REPLACE_ONE: _same_everywhere(width, size),
+                ADD_REMOVE: _same_everywhere(self.magnitude, size),
             },
         )
 
@@ -268,8 +264,8 @@ class Ball:
             ("mean-replace", "sum-addremove"),
             size,
             {
-                "replace-one": _ball_bounds(2 * self.radius, self.norm, size),
-                "add-remove": _ball_bounds(self.radius, self.norm, size),
+                REPLACE_ONE: _ball_bounds(2 * self.radius, self.norm, size),
+                ADD_REMOVE: _ball_bounds(self.radius, self.norm, size),
             },
         )
 
@@ -285,8 +281,8 @@ def certify_cells(size: int) -> Certificate:
         ("histogram",),
         size,
         {
-            "replace-one": Bounds(2.0, up(math.sqrt(2.0), 1), 1.0),
-            "add-remove": Bounds(1.0, 1.0, 1.0),
+            REPLACE_ONE: Bounds(2.0, up(math.sqrt(2.0), 1), 1.0),
+            ADD_REMOVE: Bounds(1.0, 1.0, 1.0),
         },
     )
 
@@ -294,12 +290,6 @@ def certify_cells(size: int) -> Certificate:
 def worst_grade(grades: Iterable[Grade]) -> Grade:
     """Return what holds of all together; proven if there are none."""
     return max(grades, key=GRADES.index, default="proven")
-
-
-def check_relation(relation: str) -> None:
-    """Raise unless the relation is one we prove bounds for."""
-    if relation not in RELATIONS:
-        raise ArgumentError(_unknown_relation(relation))
 
 
 def _same_everywhere(bound: float, size: int) -> Bounds:
@@ -316,7 +306,3 @@ def _ball_bounds(radius: float, norm: Norm, size: int) -> Bounds:
 
 def _merged(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
-
-
-def _unknown_relation(relation: object) -> str:
-    return f"relation must be one of {', '.join(RELATIONS)}, got {relation!r}."

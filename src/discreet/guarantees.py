@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.certificates import GRADES, NOT_PROVEN, Grade, Relation
+from discreet.certificates import GRADES, NOT_PROVEN, Grade
+from discreet.relation import Relation
 
 MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 

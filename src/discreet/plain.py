@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -61,6 +62,8 @@ def conform(value: Any, hint: Any, name: str) -> Any:
         return _as_tuple(value, get_args(hint), name)
     if origin is Literal and isinstance(value, str) and value in get_args(hint):
         return value
+    if isinstance(hint, type) and issubclass(hint, StrEnum) and value in tuple(hint):
+        return hint(value)
     if hint is Any:
         return _as_scalar(value, name)
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):

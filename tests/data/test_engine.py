@@ -18,7 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.certificates import Ball, Box, Certificate, Relation
+from discreet.certificates import (
+    Ball,
+    Box,
+    Certificate,
+)
 from discreet.data import (
     ROWS_CAP,
     CellContribution,
@@ -36,6 +40,7 @@ from discreet.data.company import Company, isolated, probed
 from discreet.data.engine import _into_ball, sum_block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import sum_noise
+from discreet.relation import Relation
 from discreet.schema import FloatArray, Number, Schema
 from tests.data.twins import KINDS, SCHEMA, as_arrow, make_rows, make_source, read_blocks
 from tests.schema.strategies import hostile

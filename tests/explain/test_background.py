@@ -14,13 +14,17 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
-from discreet.certificates import NORMS, RELATIONS, Certificate, Relation
+from discreet.certificates import (
+    NORMS,
+    Certificate,
+)
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.background import Background, BackgroundPlan, background
 from discreet.numerics import to_units
 from discreet.parts.row_means import certify_mean, mean_contribution
 from discreet.plans import Program, Result, Setting
+from discreet.relation import RELATIONS, Relation
 from tests.oracles.norms import within
 from tests.oracles.releaser import SimulatedReleaser
 

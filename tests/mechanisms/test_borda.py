@@ -10,11 +10,15 @@ import pytest
 from scipy.stats import rankdata
 
 from discreet.accounting import event_cost
-from discreet.certificates import NORMS, RELATIONS, Bounds
+from discreet.certificates import (
+    NORMS,
+    Bounds,
+)
 from discreet.errors import ArgumentError
 from discreet.mechanisms import GaussianNoise, LaplaceNoise, RankingNoise
 from discreet.mechanisms.borda import ballot_noise, cast_ballot, certify_ballots
 from discreet.randomness import SimulatedNoise
+from discreet.relation import RELATIONS
 
 ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
 

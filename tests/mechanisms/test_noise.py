@@ -15,10 +15,17 @@ from hypothesis import strategies as st
 
 from discreet.accounting import CountGaussianEvent, GaussianEvent, event_cost
 from discreet.accounting.discrete import lattice_slack
-from discreet.certificates import RELATIONS, Ball, Bounds, Box, Certificate, Relation, certify_cells
+from discreet.certificates import (
+    Ball,
+    Bounds,
+    Box,
+    Certificate,
+    certify_cells,
+)
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms import GaussianNoise, LaplaceNoise, Noise, count_noise, sum_noise
 from discreet.randomness import LARGEST_SCALE, SimulatedNoise, SystemNoise
+from discreet.relation import RELATIONS, Relation
 from tests.oracles.gaussians import analytic_delta
 from tests.oracles.selection import ScriptedNoise
 

@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import poisson
 
 from discreet.accounting import BoundedRangeEvent, event_cost, total
-from discreet.certificates import RELATIONS, Relation
 from discreet.mechanisms.spanning_tree import (
     GRAIN,
     TreeChoice,
@@ -23,6 +22,7 @@ from discreet.mechanisms.spanning_tree import (
 )
 from discreet.numerics import to_units
 from discreet.randomness import SimulatedNoise, SystemNoise
+from discreet.relation import RELATIONS, Relation
 
 EDGES = ((0, 1), (0, 2), (1, 2))
 RECORDS = list(itertools.product((0, 1), repeat=3))

@@ -21,7 +21,11 @@ import pandas as pd
 import pytest
 import sklearn
 
-from discreet.certificates import NORMS, Bounds, Box, Relation
+from discreet.certificates import (
+    NORMS,
+    Bounds,
+    Box,
+)
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.contributions import SubsetsContribution
@@ -31,6 +35,7 @@ from discreet.mechanisms import Noise, sum_noise
 from discreet.parts.aggregate import certify_vectors, find_frame, one_by_one, subsets_contribution
 from discreet.parts.subsets import assign_subsets
 from discreet.plans import Setting
+from discreet.relation import Relation
 from discreet.schema import Category, FloatArray, Number, Schema
 
 PLAIN = Schema({"a": Number(0, 2, step=1), "b": Category("no", "yes")})

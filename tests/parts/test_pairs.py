@@ -11,7 +11,10 @@ import pytest
 
 import discreet as dc
 from discreet.accounting import event_cost, total
-from discreet.certificates import NORMS, RELATIONS, Certificate, Relation
+from discreet.certificates import (
+    NORMS,
+    Certificate,
+)
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.contributions import TablesContribution, certify_tables
 from discreet.errors import ArgumentError
@@ -27,6 +30,7 @@ from discreet.parts.pairs import (
 )
 from discreet.parts.table_noise import table_noise
 from discreet.plans import Setting
+from discreet.relation import RELATIONS, Relation
 from tests.oracles.norms import within
 from tests.oracles.releaser import SimulatedReleaser
 from tests.oracles.selection import ScriptedNoise

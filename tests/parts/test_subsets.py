@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.certificates import Relation
 from discreet.data import PrivateTable
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.rows import open_rows
 from discreet.parts.subsets import assign_subsets
+from discreet.relation import Relation
 from discreet.schema import Number, Schema
 
 KEY = b"a key of this session"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from discreet.certificates import NOT_PROVEN, Certificate, Grade, Relation
+from discreet.certificates import NOT_PROVEN, Certificate, Grade
 from discreet.data.calls import Pulse
+from discreet.relation import Relation
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Company:
 
     def under(self, relation: Relation) -> Standing:
         """Return what is known under a relation."""
-        return self.kept if relation == "replace-one" else self.moved()
+        return self.kept if Relation(relation).keeps_places else self.moved()
 
 
 def probed(drift: float, batches: int, whose: str = "model") -> Standing:

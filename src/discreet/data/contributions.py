@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Bounds, Box, Certificate, Relation, certify_cells
+from discreet.certificates import Ball, Bounds, Box, Certificate, certify_cells
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
 from discreet.data.company import PROVEN, Company, Standing
 from discreet.numerics import check_whole, up
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 
@@ -136,8 +137,8 @@ def certify_tables(tables: int, size: int) -> Certificate:
         ("marginals",),
         size,
         {
-            "replace-one": Bounds(2.0 * tables, up(math.sqrt(2.0 * tables), 1), 1.0),
-            "add-remove": Bounds(float(tables), up(math.sqrt(tables), 1), 1.0),
+            REPLACE_ONE: Bounds(2.0 * tables, up(math.sqrt(2.0 * tables), 1), 1.0),
+            ADD_REMOVE: Bounds(float(tables), up(math.sqrt(tables), 1), 1.0),
         },
     )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Box, Relation
+from discreet.certificates import Ball, Box
 from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
@@ -35,6 +35,7 @@ from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
 from discreet.randomness import IntArray
+from discreet.relation import Relation
 from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]
@@ -83,7 +84,7 @@ def companion_rows(contribution: VectorContribution, relation: Relation) -> int:
     """
     if contribution.drift(relation) == 0:
         return 0
-    return BLOCK_ROWS if relation == "replace-one" else ROWS_CAP
+    return BLOCK_ROWS if Relation(relation).keeps_places else ROWS_CAP
 
 
 @own_state()

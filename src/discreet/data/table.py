@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from discreet.certificates import Relation, check_relation
 from discreet.data.sources import Source, open_source
 from discreet.errors import AccessDenied, ArgumentError, DataRefused, SchemaError
 from discreet.randomness import IntArray
+from discreet.relation import REPLACE_ONE, Relation, RelationName
 from discreet.schema import Schema
 
 ROWS_CAP = 2**24
@@ -28,8 +28,10 @@ class PrivateTable:
 
     __slots__ = ("__places", "__rows", "__source", "schema")
 
-    def __init__(self, data: Any, schema: Schema, relation: Relation = "replace-one") -> None:
-        check_relation(relation)
+    def __init__(
+        self, data: Any, schema: Schema, relation: Relation | RelationName = REPLACE_ONE
+    ) -> None:
+        agreed = Relation(relation)
         if schema.unconfirmed:
             raise SchemaError(
                 "schema must hold public facts only, but these were read from data: "
@@ -38,7 +40,7 @@ class PrivateTable:
         source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
         _check_columns(source, schema)
         self.__rows = source.count()
-        _check_count(self.__rows, relation)
+        _check_count(self.__rows, agreed)
         self.schema = schema
         self.__source = source
         self.__places: IntArray | None = None
@@ -123,13 +125,13 @@ def _check_columns(source: Source, schema: Schema) -> None:
 
 
 def _check_count(count: int, relation: Relation) -> None:
-    if relation == "replace-one" and count == 0:
+    if relation.rows_public and count == 0:
         raise DataRefused(
             "data must have at least one row under replace-one, got none. "
             "Use relation='add-remove' if the number of rows is private.",
             rule="empty",
         )
-    if relation == "add-remove" and count > ROWS_CAP:
+    if not relation.rows_public and count > ROWS_CAP:
         raise DataRefused(
             f"data must have at most {ROWS_CAP} rows under add-remove, got more. "
             "Use relation='replace-one' or split the table by a public rule.",

@@ -29,6 +29,7 @@ from discreet.estimators.frames import column_names, columns_of, is_frame, make_
 from discreet.guarantees import Guarantee
 from discreet.models import Model
 from discreet.plans import Plan, Release
+from discreet.relation import Relation
 from discreet.schema import FloatArray, Schema
 from discreet.session import Session, protect
 
@@ -139,7 +140,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "rows must be places of a session's own table, got them without a session or beside X "
                 "and y. Give session=..., and leave X and y out."
             )
-        if session._account.terms.relation != "replace-one":
+        if not Relation(session._account.terms.relation).rows_public:
             raise ArgumentError(
                 "rows must be left out under add-remove, got some: a place means nothing where "
                 "records come and go. Train on the whole table."

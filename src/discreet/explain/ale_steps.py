@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.models import BoundModel, LinearForm
 from discreet.numerics import up
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 
@@ -36,7 +37,7 @@ def count_weight(kind: str, relation: Relation, reach: float, categories: int) -
     changes its cell moves no further than one that stays and turns its move round.
     """
     if kind == "gaussian":
-        return reach if relation == "replace-one" and categories != 2 else reach / 2
+        return reach if Relation(relation).edits == 2 and categories != 2 else reach / 2
     return reach / 2 if categories > 2 else reach / 4
 
 
@@ -119,10 +120,8 @@ def certify_intervals(size: int, reach: float, weight: float) -> Certificate:
         ("ale",),
         2 * size,
         {
-            "replace-one": Bounds(
-                up(2 * (r + w)), up(max(2 * r, math.sqrt(2) * one)), up(max(2 * r, w))
-            ),
-            "add-remove": Bounds(up(r + w), up(one), max(r, w)),
+            REPLACE_ONE: Bounds(up(2 * (r + w)), up(max(2 * r, math.sqrt(2) * one)), up(max(2 * r, w))),
+            ADD_REMOVE: Bounds(up(r + w), up(one), max(r, w)),
         },
     )
 
@@ -148,8 +147,8 @@ def certify_categories(count: int, reach: float, weight: float) -> Certificate:
         ("ale",),
         2 * count - 1,
         {
-            "replace-one": Bounds(up(replace[0]), up(replace[1]), up(max(2 * r, w))),
-            "add-remove": Bounds(up(add[0]), up(add[1]), max(r, w)),
+            REPLACE_ONE: Bounds(up(replace[0]), up(replace[1]), up(max(2 * r, w))),
+            ADD_REMOVE: Bounds(up(add[0]), up(add[1]), max(r, w)),
         },
     )
 

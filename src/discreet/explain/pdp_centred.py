@@ -21,6 +21,7 @@ from discreet.data.blocks import Block
 from discreet.explain.pdp_contributions import Curves
 from discreet.models import BoundModel
 from discreet.numerics import up
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray
 
 ShapeNorm = Literal["l1", "l2"]
@@ -83,8 +84,8 @@ class Shape:
             ("pdp-centred",),
             self.points + 1,
             {
-                "replace-one": Bounds(*(up(2 * bound) for bound in one)),
-                "add-remove": Bounds(*(up(bound) for bound in one)),
+                REPLACE_ONE: Bounds(*(up(2 * bound) for bound in one)),
+                ADD_REMOVE: Bounds(*(up(bound) for bound in one)),
             },
         )
         return certificate.widen(_HAIR * max(level, ball)).assume(

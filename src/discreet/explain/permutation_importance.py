@@ -101,7 +101,7 @@ class PermutationImportancePlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Choose a loss and an engine, certify what a record adds and calibrate the noise."""
-        if self.sampling == "permutation" and setting.relation == "add-remove":
+        if self.sampling == "permutation" and not setting.relation.keeps_places:
             raise ArgumentError(
                 "sampling must be 'marginal' under add-remove, got 'permutation': without one record "
                 "all later rows have other partners, and no bound holds."

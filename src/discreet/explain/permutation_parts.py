@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.certificates import Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.errors import ArgumentError, ModelError
@@ -33,6 +33,7 @@ from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.parts.sums import SumTerms, sum_terms
 from discreet.plans import Setting, Stage
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 _LAST_BIT = 2.0**-53
@@ -132,9 +133,9 @@ def certify(
         added = _scaled(Bounds(l1, l2, max(exchanged, weight)), most / 2)
         size = losses + 1
     if exchanged == 1:
-        bounds: dict[Relation, Bounds] = {"replace-one": replaced, "add-remove": added}
+        bounds: dict[Relation, Bounds] = {REPLACE_ONE: replaced, ADD_REMOVE: added}
         return Certificate(("pfi-marginal", "pfi-loss-once"), size, bounds)
-    exact = Certificate(("pfi", "pfi-loss-once"), size, {"replace-one": replaced})
+    exact = Certificate(("pfi", "pfi-loss-once"), size, {REPLACE_ONE: replaced})
     return exact.widen(4 * (repeats + 1) ** 2 * _LAST_BIT * most, "pfi-rounding")
 
 

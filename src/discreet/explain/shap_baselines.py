@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.accounting import ApproximateEvent
-from discreet.certificates import Ball, Bounds, Box, Certificate, Relation
+from discreet.certificates import Ball, Bounds, Box, Certificate
 from discreet.data import WholeContribution
 from discreet.errors import ArgumentError
 from discreet.explain.queries import Queries, read_queries
@@ -37,6 +37,7 @@ from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import OUTPUT, Expected
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 Method = Literal["gaussian", "bootstrap"]
@@ -139,7 +140,7 @@ class ShapBaselinePlan(Plan):
         )
         noise = sum_noise(
             certificate,
-            relation="replace-one",
+            relation=REPLACE_ONE,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism="gaussian",
@@ -160,7 +161,7 @@ class ShapBaselinePlan(Plan):
 
     def _bootstrap(self, engine: KernelEngine, query: FloatArray) -> Stage[Perturbation]:
         reach = bound_operator_range(engine.masks, engine.box)
-        greatest = reach.sensitivity("l2", "replace-one")
+        greatest = reach.sensitivity("l2", REPLACE_ONE)
 
         def attributions_and_scale(records: FloatArray) -> FloatArray:
             seen = bootstrap_sensitivity(
@@ -178,7 +179,7 @@ class ShapBaselinePlan(Plan):
         unproven = Certificate(
             (),
             engine.features + 1,
-            {"replace-one": Bounds(greatest, greatest, greatest)},
+            {REPLACE_ONE: Bounds(greatest, greatest, greatest)},
             (_NOTHING_PROVEN,),
             certified=False,
         )
@@ -211,7 +212,7 @@ class _BootstrapNoise:
     epsilon: float
     delta: float
     step: float
-    relation: Relation = "replace-one"
+    relation: Relation = REPLACE_ONE
 
     name = "gaussian, bootstrap-calibrated (heuristic)"
 

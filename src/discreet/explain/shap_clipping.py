@@ -16,12 +16,13 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.certificates import Ball, Bounds, Certificate, Relation
+from discreet.certificates import Ball, Bounds, Certificate
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.foreign import foreign_code
 from discreet.numerics import check_choice, check_positive_or_auto, up
 from discreet.randomness import public_generator
+from discreet.relation import ADD_REMOVE, Relation
 from discreet.schema import FloatArray, Schema
 
 ClipNorm = Literal["l2", "linf"]
@@ -100,7 +101,7 @@ def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Cer
     found: dict[Relation, Bounds] = {}
     for relation, own in region.bounds.items():
         exact = certificate.bounds[relation]
-        if relation == "add-remove":  # a vector of its own: no two of them are compared
+        if relation.edits == 1:  # a vector of its own: no two of them are compared
             found[relation] = own
         elif norm == "l2":
             found[relation] = Bounds(own.l1, min(own.l2, exact.l2), own.linf)
@@ -137,7 +138,7 @@ def choose_clip(
       noise_of: the noise on a sum with a given certificate.
     """
     longest = float(np.linalg.norm(vectors, 2 if norm == "l2" else np.inf, axis=1).max())
-    if longest < _LEAST * certificate.sensitivity("linf", "add-remove"):
+    if longest < _LEAST * certificate.sensitivity("linf", ADD_REMOVE):
         return None
     clip = _ROOM * longest
     return clip if noise_of(clipped(certificate, clip, norm)) < noise_of(certificate) else None

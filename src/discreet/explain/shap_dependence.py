@@ -33,6 +33,7 @@ from discreet.parts import build_histogram, count_stage, noisy_mean, partition, 
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.bands import at_once
 from discreet.plans.expected import OUTPUT, Expected, of_mean
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import Bins, Category, FloatArray
 
 _SUMS_SHARE, _COUNTS_SHARE = 0.75, 0.25
@@ -160,7 +161,7 @@ class _DependenceRelease:
     def finish(self, releaser: Releaser) -> Curve:
         """Ask for sums and counts in one pass over the rows, then divide."""
         noisy_sums, noisy_counts = releaser.answer(self.sums, self.counts)
-        reach = self.sums.contribution.certificate.sensitivity("linf", "add-remove")
+        reach = self.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
         each, together = (
             self._bands(noisy_sums, noisy_counts, reach, level)
             for level in (LEVEL, at_once(LEVEL, len(noisy_sums)))
@@ -246,8 +247,8 @@ def certify_one_cell(size: int, reach: float) -> Certificate:
         ("shap-dependence",),
         size,
         {
-            "replace-one": Bounds(twice, twice, twice),
-            "add-remove": Bounds(reach, reach, reach),
+            REPLACE_ONE: Bounds(twice, twice, twice),
+            ADD_REMOVE: Bounds(reach, reach, reach),
         },
     )
 
@@ -259,7 +260,7 @@ def _reach(engine: Engine, background: FloatArray, place: int) -> float:
         ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
         found = abs(engine.form.weights[place]) * max(ends) + 2 * engine.rounding
     else:
-        found = engine.certify_rows(background).sensitivity("linf", "add-remove")
+        found = engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
     return up(max(float(found), 1e-300))
 
 

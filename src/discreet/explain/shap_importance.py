@@ -35,6 +35,7 @@ from discreet.parts import noisy_mean, size_stage, sum_stage
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.bands import at_once
 from discreet.plans.expected import OUTPUT, of_mean
+from discreet.relation import ADD_REMOVE
 from discreet.schema import FloatArray
 
 _VALUES_SHARE, _SIZE_SHARE = 0.9, 0.1
@@ -162,7 +163,7 @@ class _ImportanceRelease:
         """Ask for all stages in one pass over the rows, divide, and clip to what is feasible."""
         stages = (self.values,) if self.size is None else (self.values, self.size)
         answers = releaser.answer(*stages)
-        reach = self.values.contribution.certificate.sensitivity("linf", "add-remove")
+        reach = self.values.contribution.certificate.sensitivity("linf", ADD_REMOVE)
         mean, each = (
             noisy_mean(
                 answers[0],
@@ -207,7 +208,7 @@ def importance_contribution(
     return VectorContribution(
         columns=engine.model.columns,
         size=engine.features,
-        region=Box(0.0, proven.sensitivity("linf", "add-remove")),
+        region=Box(0.0, proven.sensitivity("linf", ADD_REMOVE)),
         fill=0.0,
         compute=compute,
         company=engine.company,

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box, Certificate, Relation
+from discreet.certificates import Box, Certificate
 from discreet.data import SealedContribution, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
@@ -47,6 +47,7 @@ from discreet.numerics import check_choice, check_whole
 from discreet.parts import NoisyMean, noisy_mean
 from discreet.plans import Release, Result, Setting, Stage
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
 Protects = Literal["background", "query"]
@@ -204,7 +205,7 @@ class Question:
             base_values=np.full(count, base),
             rows=1,
             protects=f"one value of the query, moved by at most {radius}",
-            relation="replace-one",
+            relation=REPLACE_ONE,
         )
 
 
@@ -313,7 +314,7 @@ def query_contribution(
         clipped(engine.certify(query, centred=centred and clip is None), clip, norm)
         for query, clip in zip(queries, clips, strict=True)
     ]
-    reach = max(c.sensitivity("linf", "add-remove") for c in proven)
+    reach = max(c.sensitivity("linf", ADD_REMOVE) for c in proven)
     explain, size = engine.of_queries(queries), queries.size
     centres = [engine.centre(query) for query in queries]
 

@@ -23,6 +23,7 @@ from discreet.explain.shapley.engines import Engine
 from discreet.mechanisms.ranking import pick_share, worst_loss
 from discreet.plans import Perturbation, Setting, Stage, Way
 from discreet.randomness import IntArray, SimulatedNoise, public_generator
+from discreet.relation import REPLACE_ONE
 from discreet.schema import FloatArray, Schema
 
 NoiseStd = Callable[[float, float, int], float]
@@ -203,7 +204,7 @@ def explained_with(
     """
     schema, rows = task.setting.schema, len(task.table)
     plan = background(kind, epsilon=epsilon * (task.setting.rows or rows) / rows, delta=delta)
-    program = plan.prepare(Setting(schema, "replace-one", rows))
+    program = plan.prepare(Setting(schema, REPLACE_ONE, rows))
     releaser = _PublicReleaser(Block(0, tuple(schema), np.asfortranarray(task.table)))
     noisy = []
     for _ in range(_SIMULATIONS):

@@ -14,6 +14,7 @@ from discreet.explain.shapley.engines import Engine, KernelEngine, LinearEngine
 from discreet.explain.shapley.operator_bounds import bound_linear_query, bound_logistic_query
 from discreet.models import BoundModel, LinearForm
 from discreet.numerics import check_positive
+from discreet.relation import ADD_REMOVE
 from discreet.schema import Column, FloatArray, Number, Schema
 
 
@@ -37,7 +38,7 @@ def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certifi
 
 def sealed_reach(engine: Engine, background: FloatArray) -> float:
     """Return how large an attribution of any query can be against a public background."""
-    return engine.certify_rows(background).sensitivity("linf", "add-remove")
+    return engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
 
 
 def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:

@@ -64,7 +64,7 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
     """Add a data set with its whole budget left, and the entry that says so; return its row."""
     account: Row = {
         "dataset": terms.dataset,
-        "relation": terms.relation,
+        "relation": str(terms.relation),
         "accountant": terms.accountant,
         "epsilon": float(terms.epsilon),
         "delta": float(terms.delta),

@@ -16,11 +16,11 @@ from discreet.numerics import (
     check_probability,
     check_whole,
 )
+from discreet.relation import RELATIONS
 
 LONGEST_NAME = 200
 """Names are shown in messages and reports; this many characters are enough."""
 
-RELATIONS = ("replace-one", "add-remove")
 ACCOUNTANTS = ("basic", "zcdp")
 
 

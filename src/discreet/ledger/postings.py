@@ -144,7 +144,7 @@ def _store_release(connection: Connection, draft: Draft, head: Head, body: str) 
 
 def _plain_terms(terms: Terms) -> dict[str, str]:
     return {
-        "relation": terms.relation,
+        "relation": str(terms.relation),
         "accountant": terms.accountant,
         "epsilon": repr(float(terms.epsilon)),
         "delta": repr(float(terms.delta)),

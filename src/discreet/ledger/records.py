@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet.accounting.amounts import Amount
 from discreet.accounting.filters import Accountant
-from discreet.certificates import Relation
 from discreet.errors import ArgumentError
+from discreet.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)

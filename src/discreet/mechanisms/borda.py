@@ -15,10 +15,11 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.certificates import RELATIONS, Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.mechanisms.noise import FloatArray, Noise, NoiseName, sum_noise
 from discreet.mechanisms.ranking import RankingName, RankingNoise, ranking_noise, worst_loss
 from discreet.numerics import check_choice, check_whole, up
+from discreet.relation import RELATIONS, Relation
 
 BallotMechanism = Literal["auto", "laplace", "gaussian", "exponential", "permute-and-flip"]
 BALLOT_MECHANISMS = ("auto", "laplace", "gaussian", "exponential", "permute-and-flip")

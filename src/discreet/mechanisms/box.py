@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import lattice_step
 from discreet.mechanisms.pure import PureNoise
 from discreet.numerics import check_positive, check_probability
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 
 FloatArray = NDArray[np.float64]
 

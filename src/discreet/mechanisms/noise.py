@@ -23,13 +23,14 @@ from discreet.accounting import (
     gaussian_multiplier,
 )
 from discreet.accounting.discrete import lattice_slack
-from discreet.certificates import NORMS, Certificate, Relation
+from discreet.certificates import NORMS, Certificate
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.box import BoxNoise, box_noise
 from discreet.mechanisms.lattice import lattice_step
 from discreet.mechanisms.pure import PureNoise
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource, check_scale
+from discreet.relation import Relation
 
 FloatArray = NDArray[np.float64]
 NoiseName = Literal["auto", "laplace", "gaussian"]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.accounting import PureEvent
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.mechanisms.noise import FloatArray, LaplaceNoise
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 
 
 @dataclass(frozen=True)

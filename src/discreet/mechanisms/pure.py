@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.accounting import PureEvent
-from discreet.certificates import Certificate, Norm, Relation
+from discreet.certificates import Certificate, Norm
 from discreet.errors import CertificateError
 from discreet.numerics import check_positive, check_whole, up
 from discreet.randomness import check_scale
+from discreet.relation import Relation
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.accounting import BoundedRangeEvent
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.noise import FloatArray
 from discreet.mechanisms.ranking import pick_share, worst_loss
 from discreet.mechanisms.selection import ExponentialMechanism
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 
 Split = tuple[int, int, int]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
 from discreet.accounting.conversion import bounded_range_rho, pure_rho, zcdp_budget
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.mechanisms.box import BoxNoise
 from discreet.mechanisms.lattice import lattice_step
 from discreet.mechanisms.noise import LaplaceNoise, Noise
@@ -39,6 +39,7 @@ from discreet.numerics import (
     to_budget_units,
 )
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 
 RankingName = Literal["auto", "exponential", "permute-and-flip", "laplace"]
 RANKINGS = ("auto", "exponential", "permute-and-flip", "laplace")

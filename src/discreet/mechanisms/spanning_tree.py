@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.accounting import BoundedRangeEvent
-from discreet.certificates import Bounds, Certificate, Relation
+from discreet.certificates import Bounds, Certificate
 from discreet.mechanisms.noise import FloatArray
 from discreet.mechanisms.ranking import pick_share, worst_loss
 from discreet.mechanisms.selection import ExponentialMechanism
 from discreet.numerics import check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 
 GRAIN = 1024
 """Score steps per record."""
@@ -51,7 +52,7 @@ def certify_scores(pairs: int) -> Certificate:
     return Certificate(
         ("tree-score", "spanning-tree"),
         pairs,
-        {"replace-one": everywhere(2.0), "add-remove": everywhere(1.0)},
+        {REPLACE_ONE: everywhere(2.0), ADD_REMOVE: everywhere(1.0)},
     )
 
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.accounting import ApproximateEvent
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.mechanisms.noise import FloatArray
 from discreet.numerics import check_positive, check_probability, check_whole, up
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box, Relation
+from discreet.certificates import Box
 from discreet.data.calls import CallShape, RowCalls
 from discreet.data.company import PROVEN, Company, Standing, isolated, probed
 from discreet.data.foreign import foreign_code
@@ -23,6 +23,7 @@ from discreet.models.output_bounds import Ranges, bound_output
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.trees import TreeEnsemble, tree_ensemble
 from discreet.models.trees_boosters import booster_margin
+from discreet.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 Form = LinearForm | TreeEnsemble | NetworkForm

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificates import NOT_PROVEN, RELATIONS, Box, Certificate
+from discreet.certificates import NOT_PROVEN, Box, Certificate
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
 from discreet.data.contributions import SubsetsContribution
@@ -30,6 +30,7 @@ from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.parts.subsets import assign_subsets
 from discreet.plans import Setting
 from discreet.randomness import IntArray
+from discreet.relation import RELATIONS, REPLACE_ONE
 from discreet.schema import FloatArray, Schema
 
 ExplainMany = Callable[[list[FloatArray]], Iterable[FloatArray]]
@@ -101,7 +102,7 @@ def subsets_contribution(
         explain_many,
         proven.graded("isolated", ALONE) if foreign else proven,
         foreign,
-        with_ids=setting.relation == "add-remove",
+        with_ids=not setting.relation.keeps_places,
         pulse=pulse,
     )
 
@@ -114,7 +115,7 @@ def certify_vectors(size: int, region: Box) -> Certificate:
         sqrt(m) r, Linf r for a box of width r; for the mean divide by the number of subsets.
         [generic-plots]
     """
-    moved = region.certify(size).bounds["replace-one"]
+    moved = region.certify(size).bounds[REPLACE_ONE]
     return Certificate(("generic-plots",), size, dict.fromkeys(RELATIONS, moved))
 
 

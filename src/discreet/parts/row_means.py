@@ -12,6 +12,7 @@ from discreet.data.blocks import Block
 from discreet.numerics import up
 from discreet.parts.pairs import project
 from discreet.parts.tree_rows import draw_quota
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import Category, FloatArray, Number, Schema
 
 
@@ -57,10 +58,10 @@ def certify_mean(numbers: int, categories: int, length: float, size: int) -> Cer
         ("background-mean",),
         size,
         {
-            "replace-one": Bounds(
+            REPLACE_ONE: Bounds(
                 up(2 * math.sqrt(p) * c + 2 * q), up(math.sqrt(4 * c * c + 2 * q)), max(2 * reach, cell)
             ),
-            "add-remove": Bounds(up(math.sqrt(p) * c + q), up(math.sqrt(c * c + q)), max(reach, cell)),
+            ADD_REMOVE: Bounds(up(math.sqrt(p) * c + q), up(math.sqrt(c * c + q)), max(reach, cell)),
         },
     )
 

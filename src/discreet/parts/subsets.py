@@ -12,8 +12,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Relation
 from discreet.data.blocks import Block
+from discreet.relation import Relation
 from discreet.schema.raw import plain_text
 
 
@@ -24,7 +24,7 @@ def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes
       - Under replace-one the assignment depends on the row's number alone; under add-remove on the
         row itself alone. [row-to-subset]
     """
-    if relation == "replace-one":
+    if Relation(relation).keeps_places:
         return (block.start + np.arange(len(block))) % subsets
     if block.ids is not None:
         # As floats: whose ids are missing must not decide where a row goes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.data import (
     ROWS_CAP,
     SealedContribution,
@@ -15,6 +15,7 @@ from discreet.data import (
 from discreet.errors import ModelError
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.plans import Setting, Stage
+from discreet.relation import REPLACE_ONE, Relation
 
 ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
 
@@ -41,11 +42,11 @@ def sum_terms(
     """
     if not isinstance(contribution, VectorContribution):
         reach = contribution.region.magnitude
-        return contribution.proven, SumTerms(relation="replace-one", largest_sum=reach, companions=0)
+        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=reach, companions=0)
     companions = companion_rows(contribution, setting.relation)
     paid = companions * contribution.drift(setting.relation)
     exact = contribution.certificate
-    if setting.relation == "add-remove" and paid > exact.sensitivity("linf", "add-remove"):
+    if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
         raise ModelError(
             "model must answer in double precision under add-remove, got answers that may move so far "
             "with the rows beside them that noise would have to hide that alone. Use replace-one, "

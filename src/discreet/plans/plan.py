@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
 from discreet.arguments import shown
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.data import Contribution
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
@@ -27,6 +27,7 @@ from discreet.plans.diagnosis import Diagnosis, rehearse
 from discreet.plans.expected import Expected
 from discreet.plans.results import Result
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 _LONGEST_ARGUMENT = 60
@@ -39,6 +40,9 @@ class Setting:
     schema: Schema
     relation: Relation
     rows: int | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation(self.relation))
 
 
 class Perturbation(Protocol):

@@ -67,8 +67,7 @@ class MostFrequentPlan(Plan):
                 "Of a number, ask for percentile or quantiles."
             )
         contribution = CellContribution((self.column,), len(column), _codes(self.column))
-        moved = 1 if setting.relation == "add-remove" else 2
-        most = 2.0 * (setting.rows or ROWS_CAP)
+        moved, most = setting.relation.edits, 2.0 * (setting.rows or ROWS_CAP)
         chooser, errors = decide(self.mechanism, len(column), self.epsilon, self.delta, moved, most)
         halves = {name: error / 2 for name, error in errors.items()}
         counted = contribution.certificate

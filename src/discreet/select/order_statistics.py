@@ -18,10 +18,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Relation
 from discreet.errors import ArgumentError
 from discreet.mechanisms.inverse_sensitivity import signed_distances
 from discreet.randomness import IntArray
+from discreet.relation import Relation
 from discreet.schema import FloatArray
 
 _FINEST = 10**6
@@ -65,7 +65,7 @@ class PercentileDistances:
         at = np.asarray(raw_counts, dtype=np.int64)
         below = np.cumsum(at) - at
         rows = int(at.sum())
-        if self.relation == "add-remove":
+        if self.can_empty:
             return self._by_adding_and_removing(below, at, rows)
         rank = max(1, -(-self.p.numerator * rows // (100 * self.p.denominator)))
         return np.asarray(np.maximum(0, np.maximum(rank - below - at, below + 1 - rank)))
@@ -84,7 +84,7 @@ class PercentileDistances:
     @property
     def can_empty(self) -> bool:
         """Whether edits can lead to a table without records, which has no percentile."""
-        return self.relation == "add-remove"
+        return not Relation(self.relation).rows_public
 
     def _by_adding_and_removing(self, below: IntArray, at: IntArray, rows: int) -> IntArray:
         p, whole = self.p.numerator, 100 * self.p.denominator

@@ -20,6 +20,7 @@ from discreet.numerics import check_choice, check_finite, up
 from discreet.plans import Plan, Program, Releaser, Setting, Stage
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray, Number
 from discreet.schema.fine_grid import FineGrid, fine_grid
 from discreet.select.choices import INVERSE, build_choice
@@ -102,7 +103,7 @@ def certify_distances(candidates: int) -> Certificate:
     return Certificate(
         ("percentile-distance", "signed-distance"),
         candidates,
-        {"replace-one": bound, "add-remove": bound},
+        {REPLACE_ONE: bound, ADD_REMOVE: bound},
     )
 
 

@@ -21,12 +21,13 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
-from discreet.certificates import Certificate, Relation
+from discreet.certificates import Certificate
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.alike import draw_run
 from discreet.mechanisms.ranking import pick_share
 from discreet.numerics import check_choice, check_whole
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 from discreet.schema import FloatArray
 from discreet.select.chooser import Chooser
 from discreet.select.order_statistics import Standing

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificates import Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import WholeContribution
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError
 from discreet.numerics import up
+from discreet.relation import Relation
 from discreet.schema import FloatArray, Schema
 from discreet.select.utilities import Columns
 

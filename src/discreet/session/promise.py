@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.certificates import Relation, worst_grade
+from discreet.certificates import worst_grade
 from discreet.data.engine import is_dead
 from discreet.guarantees import MODEL_DEAD, Guarantee
 from discreet.plans import Perturbation, Plan, Program, Stage
+from discreet.relation import Relation
 
 
 def promise_of(

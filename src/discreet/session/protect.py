@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting import ACCOUNTANTS, Accountant, budget_amount
-from discreet.certificates import Relation, check_relation
 from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
 from discreet.numerics import check_choice, check_whole
 from discreet.randomness import noise_source
+from discreet.relation import REPLACE_ONE, Relation, RelationName
 from discreet.schema import Schema
 from discreet.session.roles import check_owner
 from discreet.session.session import Session
@@ -27,7 +27,7 @@ def protect(
     ledger: str | Path | Ledger,
     epsilon: float | None = None,
     delta: float | None = None,
-    relation: Relation | None = None,
+    relation: Relation | RelationName | None = None,
     accountant: Accountant | None = None,
     version: str = "1",
     analyst: str | None = None,
@@ -71,13 +71,15 @@ def protect(
     public = Schema.of(schema)
     _check_seed(seed, ledger)
     check_whole("workers", workers if workers is not None else 1, 1)
-    _check_terms(relation, accountant)
+    named = None if relation is None else Relation(relation)
+    if accountant is not None:
+        check_choice("accountant", accountant, ACCOUNTANTS)
     helpers = None if cluster is None else Cluster.of(cluster)
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     known = opened.find_account(dataset)
     if known is None:
         check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
-    agreed = relation or (known.terms.relation if known else "replace-one")
+    agreed = named or (known.terms.relation if known else REPLACE_ONE)
     table = PrivateTable(data, public, agreed)
     account = _open_account(opened, known, dataset, public, epsilon, delta, agreed, accountant)
     return Session(
@@ -133,10 +135,3 @@ def _check_seed(seed: int | None, ledger: str | Path | Ledger) -> None:
             f"seed must be left out with a real ledger, got {seed!r}. Noise from a seed protects "
             "nobody; simulate with ledger=':memory:'."
         )
-
-
-def _check_terms(relation: str | None, accountant: str | None) -> None:
-    if relation is not None:
-        check_relation(relation)
-    if accountant is not None:
-        check_choice("accountant", accountant, ACCOUNTANTS)

@@ -33,6 +33,7 @@ from discreet.plans import (
     copy_of,
 )
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import Relation
 from discreet.schema import Schema
 from discreet.session.checking import as_list, as_planned, check_programs
 from discreet.session.ending import failure
@@ -354,6 +355,6 @@ class Session:
 
     @property
     def _setting(self) -> Setting:
-        relation = self._account.terms.relation
-        rows = self._table.count() if relation == "replace-one" else None
+        relation = Relation(self._account.terms.relation)
+        rows = self._table.count() if relation.rows_public else None
         return Setting(self.schema, relation, rows)

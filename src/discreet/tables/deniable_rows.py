@@ -20,6 +20,7 @@ from discreet.parts.tree_rows import decode_rows, spread_cells
 from discreet.plans import Plan, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.randomness import public_generator
+from discreet.relation import REPLACE_ONE
 from discreet.schema import FloatArray, Number
 from discreet.tables.proposals import Ball, radii_of, resample
 from discreet.tables.synthesis import SyntheticRows
@@ -106,7 +107,7 @@ class DeniableRowsPlan(Plan):
 
     def prepare(self, setting: Setting) -> Program:
         """Plan the test from public facts; the model of a resampling proposal is bought first."""
-        if setting.relation != "replace-one" or setting.rows is None:
+        if not setting.relation.rows_public or setting.rows is None:
             raise ArgumentError(
                 "relation must be replace-one for deniable records, got add-remove. "
                 "Use synthesize, which has no seeds."
@@ -182,7 +183,7 @@ def certify_codes(layout: PairTables, rows: int) -> Certificate:
     return Certificate(
         ("deniability", "approximate-composition"),
         rows * len(reach),
-        {"replace-one": Bounds(float(sum(reach)), up(math.hypot(*reach)), float(max(reach)))},
+        {REPLACE_ONE: Bounds(float(sum(reach)), up(math.hypot(*reach)), float(max(reach)))},
     )
 
 

@@ -158,8 +158,7 @@ class FunctionalMeanPlan(Plan):
         terms = min(self.terms or len(self.points), len(self.spectrum.eigenvalues))
         kept, rho = self.spectrum.keep(terms), self.rho
         if rho == "auto":
-            both = 2.0 if setting.relation == "replace-one" else 1.0
-            noise = both * longest * gaussian_multiplier(self.epsilon, self.delta)
+            noise = setting.relation.edits * longest * gaussian_multiplier(self.epsilon, self.delta)
             size = _TYPICAL * longest
             rho = best_penalty(kept, self.noise, noise / (setting.rows or _ROWS_UNKNOWN), size)
         return Question(self.columns, middle, longest, kept, float(rho), self.noise)

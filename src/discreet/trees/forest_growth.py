@@ -12,13 +12,13 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Relation
 from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.mechanisms import Noise
 from discreet.parts import assign_subsets
 from discreet.parts.table_noise import TableNoise, table_noise
 from discreet.plans import Setting, Stage
+from discreet.relation import Relation
 from discreet.schema import FloatArray
 from discreet.trees.columns import Grid, IntArray, Splits
 from discreet.trees.leaves import leaf_stage

@@ -62,7 +62,7 @@ def strength(setting: Setting, epsilon: float) -> float:
     >>> strength(Setting(loan_schema(), "replace-one", 500), 2.0)
     1000.0
     """
-    twice = 2.0 if setting.relation == "add-remove" else 1.0
+    twice = 2.0 / setting.relation.edits
     return (setting.rows or _USUAL_ROWS) * epsilon * twice
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import BoundedRangeEvent, PureEvent
-from discreet.certificates import Bounds, Certificate, Relation
+from discreet.certificates import Bounds, Certificate
 from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
@@ -28,6 +28,7 @@ from discreet.mechanisms.smooth_tables import TableName, stability_table
 from discreet.numerics import check_choice, check_positive, down, up
 from discreet.plans import Stage
 from discreet.randomness import IntArray, NoiseSource
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 from discreet.trees.columns import Grid, Splits
 from discreet.trees.nodes import LEAF, Nodes
@@ -105,13 +106,14 @@ class SplitNoise:
         return Certificate(
             ("tree-utility", "tree-splits"),
             self.candidates,
-            {"add-remove": bound, "replace-one": twice},
+            {ADD_REMOVE: bound, REPLACE_ONE: twice},
         )
 
     @property
     def share(self) -> float:
         """The epsilon of one node's choice for a record that comes or goes."""
-        return self.epsilon if self.relation == "add-remove" else down(self.epsilon / 2, 1)
+        edits = Relation(self.relation).edits
+        return self.epsilon if edits == 1 else down(self.epsilon / edits, 1)
 
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:

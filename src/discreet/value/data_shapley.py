@@ -24,6 +24,7 @@ from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Settin
 from discreet.plans.bands import at_once
 from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
+from discreet.relation import REPLACE_ONE
 from discreet.value.coreset import Coreset
 from discreet.value.private_design import Audience
 from discreet.value.private_layered import LayeredQuestion, LayeredValues, lay_out
@@ -130,7 +131,7 @@ class LayeredPlan(Plan):
         contribution = asked.contribution(scale=1.0 if end == "top" else -1.0, shift=2 * asked.reach)
         noise = ranking_noise(
             asked.certificate,
-            relation="replace-one",
+            relation=REPLACE_ONE,
             epsilon=self.epsilon,
             delta=self.delta,
             k=k,

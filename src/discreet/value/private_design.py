@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.certificates import Bounds, Certificate
 from discreet.randomness import IntArray, public_generator
+from discreet.relation import REPLACE_ONE
 from discreet.schema import FloatArray
 from discreet.value.designs import LayeredDesign, balanced_design
 from discreet.value.games import Chains
@@ -201,7 +202,7 @@ def certify_values(
         ("shapley-design", "joint-values") if audience == "owner" else ("shapley-design",),
         len(design.records),
         {
-            "replace-one": Bounds(
+            REPLACE_ONE: Bounds(
                 _ROUNDED * float(moved.sum(axis=0).max()),
                 _ROUNDED * float(np.sqrt((moved**2).sum(axis=0)).max()),
                 _ROUNDED * float(moved.max()),

@@ -259,7 +259,7 @@ def check_records(records: tuple[int, ...] | None, n: int) -> tuple[int, ...]:
 
 
 def _check_rows(setting: Setting) -> int:
-    if setting.relation != "replace-one" or setting.rows is None:
+    if not setting.relation.rows_public or setting.rows is None:
         raise ArgumentError(
             "relation must be replace-one for method='layered', got add-remove: a value is a mean over "
             "the number of records, and a record's place means nothing where records come and go. "

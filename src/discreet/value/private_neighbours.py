@@ -31,6 +31,7 @@ from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import RECORDS, of_count
 from discreet.plans.results import is_table
 from discreet.randomness import public_generator
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import Category, FloatArray
 from discreet.schema.files import from_plain
 from discreet.value.private_rows import TestSet, encode_rows, keep_rows, read_test
@@ -253,8 +254,8 @@ def certify_counts(test: TestSet, radius: float) -> Certificate:
         ("tknn-counts",),
         2 * len(test.y),
         {
-            "replace-one": Bounds(2.0 * most, up(math.sqrt(2.0 * most)), 1.0),
-            "add-remove": Bounds(float(most), up(math.sqrt(most)), 1.0),
+            REPLACE_ONE: Bounds(2.0 * most, up(math.sqrt(2.0 * most)), 1.0),
+            ADD_REMOVE: Bounds(float(most), up(math.sqrt(most)), 1.0),
         },
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from discreet.certificates import RELATIONS, Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.explain.shapley.bounds import bound_exact
 from discreet.numerics import check_whole, up
+from discreet.relation import RELATIONS, REPLACE_ONE, Relation
 
 _ONE_SUBSET = "a record is in one subset, and coming, going or changing it moves no other record"
 _BLIND_PERMUTATION = "rows are permuted by position, without regard to the records"
@@ -36,7 +37,7 @@ def record_numbers(size: int, width: float) -> Certificate:
     Guarantees:
       - Replacing a record moves its own numbers alone, by at most the width. [diagram-bounds]
     """
-    return _each(size, width, "replace-one")
+    return _each(size, width, REPLACE_ONE)
 
 
 def permuted_losses(features: int, loss: float) -> Certificate:
@@ -46,7 +47,7 @@ def permuted_losses(features: int, loss: float) -> Certificate:
       - Replacing a record moves its own loss and that of the row that got its value, each by at most
         the greatest loss. [diagram-bounds]
     """
-    return _each(features, 2 * loss, "replace-one").assume(_BLIND_PERMUTATION)
+    return _each(features, 2 * loss, REPLACE_ONE).assume(_BLIND_PERMUTATION)
 
 
 def importances(features: int, loss: float) -> Certificate:
@@ -55,7 +56,7 @@ def importances(features: int, loss: float) -> Certificate:
     Guarantees:
       - Three losses move, each by at most the greatest loss. [diagram-bounds]
     """
-    return _each(features, 3 * loss, "replace-one").assume(_BLIND_PERMUTATION)
+    return _each(features, 3 * loss, REPLACE_ONE).assume(_BLIND_PERMUTATION)
 
 
 def subset_curves(size: int, width: float, subsets: int) -> Certificate:
@@ -87,7 +88,7 @@ def any_attributions(features: int, box: Box) -> Certificate:
       - What one background record moves in its own attributions, not divided by n; under both
         relations. [shap-operator]
     """
-    found = bound_exact(features, box).bounds["replace-one"]
+    found = bound_exact(features, box).bounds[REPLACE_ONE]
     return Certificate(
         ("shap-operator", "shap-l1", "shap-l2"), features, dict.fromkeys(RELATIONS, found)
     )

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from discreet.certificates import Relation
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow.separators import minimal_separators
 from discreet.explain.dataflow.steps import Step
+from discreet.relation import REPLACE_ONE, Relation, RelationName
 
 if TYPE_CHECKING:
     from discreet.explain.dataflow.drawing import DataflowDisplay
@@ -124,7 +124,7 @@ class Dataflow:
         rows: int,
         epsilon: float,
         delta: float = 0.0,
-        relation: Relation = "replace-one",
+        relation: Relation | RelationName = REPLACE_ONE,
         sets: Iterable[Iterable[str]] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> PriceList:

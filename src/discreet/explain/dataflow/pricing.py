@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.certificates import Bounds, Certificate, Relation, check_relation
+from discreet.certificates import Bounds, Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow.graph import Dataflow
 from discreet.explain.dataflow.steps import Step
 from discreet.mechanisms import Noise, sum_noise
 from discreet.numerics import check_positive, check_probability, check_whole
 from discreet.plans import share_out
+from discreet.relation import ADD_REMOVE, Relation, RelationName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ NUMBER_OF_RECORDS = "number of records"
 
 _COUNT = Step(
     NUMBER_OF_RECORDS,
-    certificate=Certificate(("sum-addremove",), 1, {"add-remove": Bounds(1.0, 1.0, 1.0)}),
+    certificate=Certificate(("sum-addremove",), 1, {ADD_REMOVE: Bounds(1.0, 1.0, 1.0)}),
     kind="sum",
 )
 
@@ -107,21 +108,21 @@ def price_sets(
     rows: int,
     epsilon: float,
     delta: float,
-    relation: Relation,
+    relation: Relation | RelationName,
     weights: Mapping[str, float],
 ) -> PriceList:
     """Price enabling sets of a flow; see ``Dataflow.price``."""
     check_whole("rows", rows, 1)
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
-    check_relation(relation)
+    agreed = Relation(relation)
     for name, weight in weights.items():
         if name not in flow.steps and name != NUMBER_OF_RECORDS:
             raise ArgumentError(f"weights must be given for steps of the flow, got {name!r}.")
         check_positive(f"The weight of step {name!r}", weight)
-    terms = _Terms(flow, rows, epsilon, delta, relation, weights)
+    terms = _Terms(flow, rows, epsilon, delta, agreed, weights)
     priced = sorted(map(terms.price, sets), key=lambda found: (found.share, len(found.steps)))
-    return PriceList(flow.name, rows, epsilon, delta, relation, tuple(priced))
+    return PriceList(flow.name, rows, epsilon, delta, agreed, tuple(priced))
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class _Terms:
             return f"{step.name} has no certificate"
         if self.relation not in step.certificate.bounds:
             return f"{step.name} has no bound under {self.relation}"
-        if step.kind == "records" and self.relation == "add-remove":
+        if step.kind == "records" and not self.relation.rows_public:
             return f"{step.name} has numbers for every record, whose number is private"
         missing = [name for name in step.given if name not in marked]
         if missing:
@@ -165,7 +166,7 @@ class _Terms:
 
     def _parts(self, steps: list[Step]) -> tuple[StepPrice, ...]:
         noisy = [step for step in steps if self._moves(step)]
-        if self.relation == "add-remove" and any(step.kind == "mean" for step in noisy):
+        if not self.relation.rows_public and any(step.kind == "mean" for step in noisy):
             noisy.append(_COUNT)
         shares = tuple(self.weights.get(step.name, 1.0) for step in noisy)
         epsilons = share_out(self.epsilon, shares) if noisy else []

@@ -28,6 +28,7 @@ from discreet.explain.shapley.coalitions import MaskSet
 from discreet.explain.shapley.zonotopes import scaled_bounds, shifted_bounds, zonotope_bounds
 from discreet.numerics import check_finite, check_whole, up
 from discreet.randomness import IntArray
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray
 
 SHARED_MASKS = (
@@ -69,12 +70,12 @@ def bound_exact(
         ("shap-contribution", "shap-l1", "shap-l2", "shap-addremove"),
         features,
         {
-            "replace-one": Bounds(
+            REPLACE_ONE: Bounds(
                 exact_l1(features) * width * _SAFE,
                 exact_l2(features) * width * _SAFE,
                 (2.0 - 1.0 / features) * width * _SAFE,
             ),
-            "add-remove": _exact_reach(features, width, offset),
+            ADD_REMOVE: _exact_reach(features, width, offset),
         },
         (SHARED_MASKS, CLIPPED, PUBLIC_QUERY),
     )
@@ -106,8 +107,8 @@ def bound_masks(
         ("shap-contribution", "shap-masks", "shap-addremove"),
         masks.features,
         {
-            "replace-one": scaled_bounds(reach, width),
-            "add-remove": _reach_from_zero(masks, radius, width, offset),
+            REPLACE_ONE: scaled_bounds(reach, width),
+            ADD_REMOVE: _reach_from_zero(masks, radius, width, offset),
         },
         (SHARED_MASKS, CLIPPED, PUBLIC_QUERY),
     ).widen(error, "shap-rounding")

@@ -17,6 +17,7 @@ from discreet.explain.shapley.bounds import SHARED_MASKS, bound_exact, rounding_
 from discreet.explain.shapley.coalitions import MaskSet
 from discreet.explain.shapley.zonotopes import scaled_bounds, shifted_bounds, zonotope_bounds
 from discreet.numerics import up
+from discreet.relation import ADD_REMOVE, REPLACE_ONE
 
 PUBLIC_BACKGROUND = "the background is public or was released before"
 _CLIPPED = "predictions are clipped to the bounds"
@@ -66,15 +67,15 @@ def bound_rows_masks(masks: MaskSet, bounds: Box, *, base_value: float) -> Certi
     shift = np.abs(masks.operator[:, 0]) * offset
     rows = np.abs(masks.operator[:, 1:]).sum(axis=1) * width / 2
     found = {
-        "replace-one": scaled_bounds(reach, width),
-        "add-remove": _with_linf(
+        REPLACE_ONE: scaled_bounds(reach, width),
+        ADD_REMOVE: _with_linf(
             shifted_bounds(scaled_bounds(reach, width / 2), shift), float((rows + shift).max())
         ),
     }
     return Certificate(
         ("shap-importance",),
         masks.features,
-        found,  # type: ignore[arg-type]
+        found,
         (SHARED_MASKS, _CLIPPED, PUBLIC_BACKGROUND),
     ).widen(error, "shap-rounding")
 

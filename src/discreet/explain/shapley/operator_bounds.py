@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from discreet.certificates import Bounds, Box, Certificate, Relation
+from discreet.certificates import Bounds, Box, Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.shapley.coalitions import MaskSet
 from discreet.explain.shapley.zonotopes import (
@@ -31,6 +31,7 @@ from discreet.explain.shapley.zonotopes import (
     zonotope_bounds,
 )
 from discreet.numerics import check_positive, check_whole, up
+from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 _SAFE = 1 + 1e-9
@@ -47,7 +48,7 @@ def bound_operator(masks: MaskSet, changes: FloatArray, base_change: float) -> C
       - Coordinate j moves by at most sum_k |M_jk| a_k + |sum_k M_jk + c_j| a_0. [shap-operator]
     """
     reach = _operator_reach(masks, changes, base_change)
-    return Certificate(("shap-operator",), masks.features, {"replace-one": reach})
+    return Certificate(("shap-operator",), masks.features, {REPLACE_ONE: reach})
 
 
 def bound_operator_range(masks: MaskSet, bounds: Box) -> Certificate:
@@ -62,7 +63,7 @@ def bound_operator_range(masks: MaskSet, bounds: Box) -> Certificate:
     return Certificate(
         ("shap-operator",),
         masks.features,
-        {"replace-one": reach, "add-remove": reach},
+        {REPLACE_ONE: reach, ADD_REMOVE: reach},
         ("predictions are clipped to the bounds",),
     )
 
@@ -92,7 +93,7 @@ def bound_operator_lipschitz(
     together = np.sqrt(sizes.sum(axis=1) * outside) + np.abs(masks.operator[:, 0])
     finer = Bounds(math.inf, math.inf, float(together.max()) * step * _SAFE)
     best = least_bounds(reach, finer)
-    return Certificate(("shap-operator",), masks.features, {"replace-one": best}, (_MEAN_VALUE,))
+    return Certificate(("shap-operator",), masks.features, {REPLACE_ONE: best}, (_MEAN_VALUE,))
 
 
 def bound_linear_query(weights: FloatArray, *, radius: float) -> Certificate:
@@ -104,7 +105,7 @@ def bound_linear_query(weights: FloatArray, *, radius: float) -> Certificate:
     check_positive("radius", radius)
     most = float(np.abs(weights).max()) * radius * _SAFE
     bounds = Bounds(most, most, most)
-    return Certificate(("shap-linear-query",), len(weights), {"replace-one": bounds}, (_QUERY_MOVES,))
+    return Certificate(("shap-linear-query",), len(weights), {REPLACE_ONE: bounds}, (_QUERY_MOVES,))
 
 
 def bound_linear_background(
@@ -124,9 +125,9 @@ def bound_linear_background(
     check_positive("clip", clip)
     length, most = float(np.linalg.norm(weights)), float(np.abs(weights).max())
     radius = Bounds(length * clip * _SAFE, most * clip * _SAFE, most * clip * _SAFE)
-    found: dict[Relation, Bounds] = {"replace-one": scaled_bounds(radius, 2.0)}
+    found: dict[Relation, Bounds] = {REPLACE_ONE: scaled_bounds(radius, 2.0)}
     if query is not None:
-        found["add-remove"] = shifted_bounds(radius, weights * query)
+        found[ADD_REMOVE] = shifted_bounds(radius, weights * query)
     return Certificate(("shap-linear-background",), len(weights), found)
 
 
@@ -142,10 +143,10 @@ def bound_linear_box(
     if not np.all(low <= high):
         raise ArgumentError("low must not be above high in any coordinate.")
     widths = np.abs(weights) * (high - low)
-    found: dict[Relation, Bounds] = {"replace-one": _coordinate_bounds(widths)}
+    found: dict[Relation, Bounds] = {REPLACE_ONE: _coordinate_bounds(widths)}
     if query is not None:
         farthest = np.maximum(np.abs(query - low), np.abs(query - high))
-        found["add-remove"] = _coordinate_bounds(np.abs(weights) * farthest)
+        found[ADD_REMOVE] = _coordinate_bounds(np.abs(weights) * farthest)
     return Certificate(("shap-linear-background",), len(weights), found)
 
 
@@ -172,9 +173,7 @@ def bound_logistic_query(
         for i, step in enumerate(steps):
             moved = masks.operator[:, masks.coalitions[:, i]]
             reach = greatest_bounds(reach, scaled_bounds(_one_way_reach(moved), float(step)))
-    return Certificate(
-        ("shap-logistic-query",), masks.features, {"replace-one": reach}, (_QUERY_MOVES,)
-    )
+    return Certificate(("shap-logistic-query",), masks.features, {REPLACE_ONE: reach}, (_QUERY_MOVES,))
 
 
 def bound_logistic_background(
@@ -197,7 +196,7 @@ def bound_logistic_background(
     return Certificate(
         ("shap-logistic-background", "shap-operator"),
         masks.features,
-        {"replace-one": scaled_bounds(least_bounds(apart, together), 1.0)},
+        {REPLACE_ONE: scaled_bounds(least_bounds(apart, together), 1.0)},
         (_MEAN_VALUE,),
     )
 
@@ -225,7 +224,7 @@ def bound_rank_condition(
     most = (own + float(np.linalg.norm(masks.total)) * abs(total_change)) * _SAFE
     bounds = Bounds(math.sqrt(masks.features) * most * _SAFE, most, most)
     return Certificate(
-        ("shap-rank-condition",), masks.features, {"replace-one": bounds}, (_CONSERVATIVE,)
+        ("shap-rank-condition",), masks.features, {REPLACE_ONE: bounds}, (_CONSERVATIVE,)
     )
 
 
@@ -238,7 +237,7 @@ def bound_stumps(weights: FloatArray) -> Certificate:
       - Coordinate j moves by at most |u_j|, under either relation. [stump-margin]
     """
     reach = _coordinate_bounds(np.abs(weights))
-    return Certificate(("stump-margin",), len(weights), {"replace-one": reach, "add-remove": reach})
+    return Certificate(("stump-margin",), len(weights), {REPLACE_ONE: reach, ADD_REMOVE: reach})
 
 
 def stump_sensitivity(
