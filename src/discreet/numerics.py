@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Collection
 from decimal import Context, Decimal
 from numbers import Integral, Real
 
@@ -129,7 +130,7 @@ def check_whole(name: str, value: object, low: int, high: int | None = None, hin
         raise ArgumentError(_sentence(name, allowed, value, hint))
 
 
-def check_choice(name: str, value: object, allowed: tuple[str, ...], hint: str = "") -> None:
+def check_choice(name: str, value: object, allowed: Collection[str], hint: str = "") -> None:
     """Raise unless ``value`` is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(_sentence(name, "one of " + ", ".join(allowed), value, hint))

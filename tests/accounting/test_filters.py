@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet.accounting import (
     ACCOUNTANTS,
-    Accountant,
+    AccountantName,
     Amount,
     BoundedRangeEvent,
     CountGaussianEvent,
@@ -32,7 +35,7 @@ from tests.oracles.gaussians import analytic_delta
 PROPERTY = settings(max_examples=40, deadline=None)
 LOSSES = st.floats(1e-13, 2.0)
 CHARGES = st.lists(st.tuples(LOSSES, st.sampled_from([0.0, 1e-13, 1e-7, 1e-6])), max_size=30)
-Cost = Callable[[Accountant, Event, float, float], Amount]
+Cost = Callable[[AccountantName, Event, float, float], Amount]
 
 
 def spend_all(budget: Amount, costs: list[Amount]) -> tuple[list[bool], Filter]:
@@ -95,7 +98,7 @@ def test_randomised_responses_fit_three_times_into_one() -> None:
 
 @pytest.mark.refutes("filter-basic")
 def test_a_believed_promise_is_caught() -> None:
-    def believed(accountant: Accountant, event: Event, epsilon: float, delta: float) -> Amount:
+    def believed(accountant: AccountantName, event: Event, epsilon: float, delta: float) -> Amount:
         return Amount.charge(0.1, delta)  # the plan said so
 
     assert overspends(believed)
@@ -167,7 +170,7 @@ def test_any_mixture_of_gaussians_keeps_the_budget(multipliers: list[float], eps
         (CountGaussianEvent(count_gaussian_scale(0.5, 1e-6, 2), 2), 0.5, 1e-6),
     ],
 )
-def test_costs(accountant: Accountant, event: Event, epsilon: float, delta: float) -> None:
+def test_costs(accountant: AccountantName, event: Event, epsilon: float, delta: float) -> None:
     cost = event_cost(accountant, event, epsilon, delta)
     if accountant == "basic":
         assert cost == Amount.charge(epsilon, delta)
@@ -179,7 +182,7 @@ def test_costs(accountant: Accountant, event: Event, epsilon: float, delta: floa
 
 
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
-def test_gaussian_noise_is_never_billed_as_pure(accountant: Accountant) -> None:
+def test_gaussian_noise_is_never_billed_as_pure(accountant: AccountantName) -> None:
     for event in (GaussianEvent(1e4, 0.0), CountGaussianEvent(1e4, 1), CountGaussianEvent(1e6, 2)):
         with pytest.raises(CertificateError, match="does not keep"):
             event_cost(accountant, event, 5.0, 0.0)
@@ -228,10 +231,22 @@ def test_the_last_unit_can_be_spent_and_no_more() -> None:
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
 @pytest.mark.parametrize("epsilon", [4611686.5, 1e9, 1e300])
 def test_a_budget_that_is_too_large_is_refused_in_its_own_words(
-    accountant: Accountant, epsilon: float
+    accountant: AccountantName, epsilon: float
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
         budget_amount(accountant, epsilon, 1e-6)
     assert str(caught.value) == (
         f"epsilon must be below 4611686, got {epsilon!r}. So much protects nobody."
     )
+
+
+def test_an_accountant_is_told_from_the_others_by_what_it_is_registered_with() -> None:
+    src = Path(discreet.__file__).parent
+    room = src / "accounting"
+    named = {
+        str(path.relative_to(src))
+        for path in src.rglob("*.py")
+        if room not in path.parents and re.search(r'[!=]= "(basic|zcdp)"', path.read_text())
+    }
+    assert named == set()
+    assert {rule.unit for rule in ACCOUNTANTS.values()} == {"epsilon", "rho"}

@@ -17,7 +17,7 @@ import pytest
 
 from discreet.accounting import (
     ACCOUNTANTS,
-    Accountant,
+    AccountantName,
     ApproximateEvent,
     Event,
     event_cost,
@@ -170,7 +170,7 @@ def test_no_outcome_is_impossible_for_a_neighbour(case: Case) -> None:
 @ALL
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
 def test_every_event_is_billed_and_together_they_cost_no_more_than_promised(
-    case: Case, accountant: Accountant
+    case: Case, accountant: AccountantName
 ) -> None:
     share = case.epsilon / len(case.events)
     for event in case.events:

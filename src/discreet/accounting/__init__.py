@@ -14,7 +14,9 @@ from discreet.accounting.events import (
 )
 from discreet.accounting.filters import (
     ACCOUNTANTS,
+    DEFAULT_ACCOUNTANT,
     Accountant,
+    AccountantName,
     Filter,
     budget_amount,
     event_cost,
@@ -24,7 +26,9 @@ from discreet.accounting.pld import batch_epsilon
 
 __all__ = [
     "ACCOUNTANTS",
+    "DEFAULT_ACCOUNTANT",
     "Accountant",
+    "AccountantName",
     "Amount",
     "ApproximateEvent",
     "BoundedRangeEvent",

@@ -1,6 +1,6 @@
 """Filters: may the next, adaptively chosen release still be made?
 
-Two are offered, fixed per data set at registration, both with O(1) work per charge:
+Two accountants are offered, fixed per data set at registration, both with O(1) work per charge:
 
 * ``basic`` adds epsilons and deltas (Rogers, Roth, Ullman, Vadhan 2016). [filter-basic]
 * ``zcdp`` adds rhos against the rho that converts to the budget (Whitehouse, Ramdas, Rogers, Wu
@@ -13,8 +13,8 @@ it prices batches (``pld``) and never polices.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from discreet.accounting.amounts import Amount
 from discreet.accounting.conversion import zcdp_budget, zcdp_delta
@@ -29,11 +29,69 @@ from discreet.numerics import (
     up,
 )
 
-Accountant = Literal["basic", "zcdp"]
-ACCOUNTANTS: tuple[Accountant, ...] = ("basic", "zcdp")
+AccountantName = Literal["basic", "zcdp"]
 
 
-def budget_amount(accountant: Accountant, epsilon: float, delta: float) -> Amount:
+class Accountant(Protocol):
+    """How losses add up; a data set is registered with one of them.
+
+    ``unit`` is what its loss is called, ``spends_delta`` whether a charge takes from delta as well.
+    """
+
+    unit: str
+    spends_delta: bool
+
+    def budget(self, epsilon: float, delta: float) -> Amount:
+        """Return what may be handed out in total, rounded down."""
+
+    def cost(self, events: Sequence[Event], epsilon: float, delta: float) -> Amount:
+        """Return what events cost that were checked to keep (epsilon, delta), rounded up."""
+
+
+class Basic:
+    """Adds epsilons and deltas, whatever the events are."""
+
+    unit, spends_delta = "epsilon", True
+
+    def budget(self, epsilon: float, delta: float) -> Amount:
+        """See ``Accountant``."""
+        return Amount.budget(epsilon, delta)
+
+    def cost(self, events: Sequence[Event], epsilon: float, delta: float) -> Amount:
+        """See ``Accountant``."""
+        return Amount.charge(epsilon, delta)
+
+
+class Zcdp:
+    """Adds rhos; delta is that of the one conversion at the end."""
+
+    unit, spends_delta = "rho", False
+
+    def budget(self, epsilon: float, delta: float) -> Amount:
+        """See ``Accountant``."""
+        if delta == 0:
+            raise ArgumentError(
+                "delta must be positive for the accountant zcdp, got 0. Use accountant='basic'."
+            )
+        return Amount.budget(zcdp_budget(epsilon, delta))
+
+    def cost(self, events: Sequence[Event], epsilon: float, delta: float) -> Amount:
+        """See ``Accountant``."""
+        rhos = [event.rho for event in events]
+        if math.inf in rhos:
+            raise UnsupportedEvent(
+                f"{events[0].mechanism} has no zCDP cost. Use a data set with accountant='basic'."
+            )
+        return total([Amount.charge(rho) for rho in rhos])
+
+
+ACCOUNTANTS: Mapping[AccountantName, Accountant] = {"basic": Basic(), "zcdp": Zcdp()}
+"""All there are, by the names users write."""
+
+DEFAULT_ACCOUNTANT: AccountantName = "basic"
+
+
+def budget_amount(accountant: AccountantName, epsilon: float, delta: float) -> Amount:
     """Return what a filter may hand out in total, rounded down."""
     check_choice("accountant", accountant, ACCOUNTANTS)
     check_positive("epsilon", epsilon, "Give the total budget of the data set.")
@@ -42,17 +100,11 @@ def budget_amount(accountant: Accountant, epsilon: float, delta: float) -> Amoun
             f"epsilon must be below {LARGEST_AMOUNT}, got {epsilon!r}. So much protects nobody."
         )
     check_probability("delta", delta)
-    if accountant == "basic":
-        return Amount.budget(epsilon, delta)
-    if delta == 0:
-        raise ArgumentError(
-            "delta must be positive for the accountant zcdp, got 0. Use accountant='basic'."
-        )
-    return Amount.budget(zcdp_budget(epsilon, delta))
+    return ACCOUNTANTS[accountant].budget(epsilon, delta)
 
 
 def event_cost(
-    accountant: Accountant, events: Event | Sequence[Event], epsilon: float, delta: float
+    accountant: AccountantName, events: Event | Sequence[Event], epsilon: float, delta: float
 ) -> Amount:
     """Return what events that together promise (epsilon, delta) cost, rounded up.
 
@@ -64,14 +116,7 @@ def event_cost(
     happened = list(events) if isinstance(events, Sequence) else [events]
     if not _joint_delta(happened, epsilon) <= delta:
         raise CertificateError(f"{events} does not keep epsilon={epsilon!r}, delta={delta!r}.")
-    if accountant == "basic":
-        return Amount.charge(epsilon, delta)
-    rhos = [event.rho for event in happened]
-    if math.inf in rhos:
-        raise UnsupportedEvent(
-            f"{happened[0].mechanism} has no zCDP cost. Use a data set with accountant='basic'."
-        )
-    return total([Amount.charge(rho) for rho in rhos])
+    return ACCOUNTANTS[accountant].cost(happened, epsilon, delta)
 
 
 def _joint_delta(events: Sequence[Event], epsilon: float) -> float:

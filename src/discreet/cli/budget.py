@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.accounting import ACCOUNTANTS
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -41,7 +42,7 @@ def show(
             {"dataset": name, "relation": terms.relation, "accountant": terms.accountant, **amounts}
         )
         return
-    unit = "epsilon" if terms.accountant == "basic" else "rho"
+    unit = ACCOUNTANTS[terms.accountant].unit
     rows = [[part, format_units(a.loss), format_units(a.delta)] for part, a in parts.items()]
     print_table(f"{name} ({terms.relation}, {terms.accountant})", ["", unit, "delta"], rows)
 

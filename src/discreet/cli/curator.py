@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.accounting import ACCOUNTANTS
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import DEFAULT_PROJECT, Entry, Project, ProjectOption
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
+from discreet.relation import RELATIONS
 from discreet.schema import Schema
 from discreet.session import protect
 
@@ -44,8 +46,8 @@ def protect_command(
     ledger: Annotated[str, typer.Option(help="A SQLite file or a PostgreSQL URL.")],
     epsilon: Annotated[float | None, typer.Option(help="The whole budget, the first time.")] = None,
     delta: Annotated[float | None, typer.Option(help="The whole delta, the first time.")] = None,
-    relation: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
-    accountant: Annotated[str | None, typer.Option(help="basic or zcdp.")] = None,
+    relation: Annotated[str | None, typer.Option(help=" or ".join(RELATIONS) + ".")] = None,
+    accountant: Annotated[str | None, typer.Option(help=" or ".join(ACCOUNTANTS) + ".")] = None,
     version: Annotated[str, typer.Option(help="Your label of the state of the data.")] = "1",
     anew: Annotated[
         bool, typer.Option("--anew", help="Begin an empty ledger beside the key of an earlier one.")

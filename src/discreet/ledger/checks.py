@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.accounting.amounts import Amount
+from discreet.accounting import ACCOUNTANTS, Amount
 from discreet.errors import ArgumentError
 from discreet.ledger.records import Terms
 from discreet.numerics import (
@@ -20,8 +20,6 @@ from discreet.relation import RELATIONS
 
 LONGEST_NAME = 200
 """Names are shown in messages and reports; this many characters are enough."""
-
-ACCOUNTANTS = ("basic", "zcdp")
 
 
 def check_name(name: str, value: object) -> None:

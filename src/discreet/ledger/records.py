@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.accounting.amounts import Amount
-from discreet.accounting.filters import Accountant
+from discreet.accounting.filters import AccountantName
 from discreet.errors import ArgumentError
 from discreet.relation import Relation
 
@@ -28,7 +28,7 @@ class Terms:
 
     dataset: str
     relation: Relation
-    accountant: Accountant
+    accountant: AccountantName
     epsilon: float
     delta: float
     budget: Amount

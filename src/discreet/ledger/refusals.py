@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.accounting.amounts import Amount
+from discreet.accounting import ACCOUNTANTS, Amount
 from discreet.errors import AccessDenied, BudgetExhausted, LedgerConflict, LedgerTampered
 from discreet.numerics import format_units
 
-_LOSS_NAMES = {"basic": "epsilon", "zcdp": "rho"}
+_UNITS = {name: accountant.unit for name, accountant in ACCOUNTANTS.items()}
 
 
 def unknown_dataset(dataset: str) -> LedgerConflict:
@@ -101,5 +101,5 @@ def spell(accountant: str, amount: Amount) -> str:
 
 def parts(accountant: str, amount: Amount) -> dict[str, str]:
     """Return an amount as exact decimal texts under the accountant's own names."""
-    loss = _LOSS_NAMES.get(accountant, "loss")
+    loss = _UNITS.get(accountant, "loss")  # type: ignore[call-overload]  # a row may hold any text
     return {loss: format_units(amount.loss), "delta": format_units(amount.delta)}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from discreet.accounting import Accountant, Amount, Event, event_cost, event_to_json, total
+from discreet.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
 from discreet.arguments import shown
 from discreet.certificates import Certificate
 from discreet.data import Contribution
@@ -101,7 +101,7 @@ class Stage(Generic[N]):
         """What was proven of the noisy query, rounding included."""
         return self.noise.certificate
 
-    def cost(self, accountant: Accountant) -> Amount:
+    def cost(self, accountant: AccountantName) -> Amount:
         """Return what the stage takes from a budget."""
         return event_cost(accountant, self.events, self.noise.epsilon, self.noise.delta)
 
@@ -154,7 +154,7 @@ class Program:
     relation: Relation | None = None
     assumptions: tuple[str, ...] = ()
 
-    def cost(self, accountant: Accountant) -> Amount:
+    def cost(self, accountant: AccountantName) -> Amount:
         """Return what the whole program takes from a budget."""
         return total([stage.cost(accountant) for stage in self.stages])
 

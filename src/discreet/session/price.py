@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from discreet.accounting import Accountant, Amount
+from discreet.accounting import ACCOUNTANTS, AccountantName, Amount
 from discreet.errors import DiscreetError
 from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Way
@@ -19,12 +19,12 @@ class Remaining:
     """What a data set has left: epsilon (or rho, for the accountant zcdp) and delta."""
 
     amount: Amount
-    accountant: Accountant
+    accountant: AccountantName
 
     @property
     def unit(self) -> str:
         """The name of the loss: epsilon or rho."""
-        return "epsilon" if self.accountant == "basic" else "rho"
+        return ACCOUNTANTS[self.accountant].unit
 
     @property
     def loss(self) -> float:
@@ -38,14 +38,14 @@ class Remaining:
 
     def __str__(self) -> str:
         text = f"{self.unit}={format_units(self.amount.loss)}"
-        return text if self.accountant == "zcdp" else f"{text}, delta={self.delta:g}"
+        return f"{text}, delta={self.delta:g}" if ACCOUNTANTS[self.accountant].spends_delta else text
 
     def to_json(self) -> dict[str, str]:
         """Return both parts as exact decimal texts."""
         plain = {self.unit: format_units(self.amount.loss)}
-        return (
-            plain if self.accountant == "zcdp" else {**plain, "delta": format_units(self.amount.delta)}
-        )
+        if ACCOUNTANTS[self.accountant].spends_delta:
+            plain["delta"] = format_units(self.amount.delta)
+        return plain
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting import ACCOUNTANTS, Accountant, budget_amount
+from discreet.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
 from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
@@ -28,7 +28,7 @@ def protect(
     epsilon: float | None = None,
     delta: float | None = None,
     relation: Relation | RelationName | None = None,
-    accountant: Accountant | None = None,
+    accountant: AccountantName | None = None,
     version: str = "1",
     analyst: str | None = None,
     workers: int | None = None,
@@ -104,7 +104,7 @@ def _open_account(
     epsilon: float | None,
     delta: float | None,
     relation: Relation,
-    accountant: Accountant | None,
+    accountant: AccountantName | None,
 ) -> Account:
     """Register the data set, or continue it if the terms given agree with those it has."""
     if known is None and epsilon is None:
@@ -114,7 +114,7 @@ def _open_account(
         )
     total_epsilon = epsilon if epsilon is not None or known is None else known.terms.epsilon
     total_delta = delta if delta is not None else (known.terms.delta if known else 0.0)
-    rules = accountant or (known.terms.accountant if known else "basic")
+    rules = accountant or (known.terms.accountant if known else DEFAULT_ACCOUNTANT)
     assert total_epsilon is not None
     return ledger.register(
         Terms(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.accounting import Accountant, Filter, total
+from discreet.accounting import AccountantName, Filter, total
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
@@ -23,7 +23,7 @@ class PaidReleaser:
 
     table: PrivateTable
     noise: NoiseSource
-    accountant: Accountant
+    accountant: AccountantName
     filter: Filter
     workers: int
     cluster: Cluster | None
