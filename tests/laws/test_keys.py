@@ -17,7 +17,6 @@ from sklearn.linear_model import LogisticRegression
 import discreet as dc
 from discreet.errors import ArgumentError
 from discreet.models.fingerprint import Kept
-from discreet.select.choose_table import ChooseTablePlan
 
 Options = dict[str, Any]
 
@@ -318,12 +317,13 @@ def test_the_law_covers_every_argument_of_a_model() -> None:
 @pytest.mark.refutes("plan-keys")
 def test_a_forgotten_argument_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only whether there is a distance was written down, and another's answer came back."""
-    true = ChooseTablePlan.arguments
+    true = dc.choose.arguments
 
-    def forgetful(self: ChooseTablePlan) -> Options:
-        return true(self) | {"distance": self.distance is not None, "local": self.local is not None}
+    def forgetful(self: dc.choose) -> Options:
+        known = {"distance": self.distance is not None, "local": self.local is not None}
+        return true(self) | known | {"name": None}
 
-    monkeypatch.setattr(ChooseTablePlan, "arguments", forgetful)
+    monkeypatch.setattr(dc.choose, "arguments", forgetful)
     case = next(case for case in CASES if case[1] is whole)
     with pytest.raises(AssertionError, match=r"the same key: \['name'\]"):
         check_law(case[0], case[1], {"name": {"utility": "u", "distance": "other", "local": "l"}})

@@ -79,3 +79,30 @@ def test_a_wrong_text_gets_one_sentence(text: Any, said: str) -> None:
     for form in (text, text if isinstance(text, str) else json.dumps(text)):
         with pytest.raises(ArgumentError, match=said):
             dc.plan_from_json(form)
+
+
+def test_functions_of_a_choice_come_by_their_names() -> None:
+    def score(block: Any, candidates: Any) -> Any:
+        return np.zeros(len(candidates))
+
+    given: dict[str, Any] = {"candidates": ["p", "q"], "sensitivity": 1.0, "epsilon": 1.0}
+    plan = dc.choose(score, distance=score, name={"utility": "u", "distance": "d"}, **given)
+    objects = {"name:u": score, "name:d": score}
+    assert dc.plan_from_json(plan.to_json(), objects) == plan
+    with pytest.raises(ArgumentError, match="objects must have distance under its fingerprint"):
+        dc.plan_from_json(plan.to_json(), {"name:u": score})
+    with pytest.raises(ArgumentError, match="utility must have a name to be read back"):
+        dc.plan_from_json(dc.choose(score, **given).to_json(), objects)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        dc.most_frequent("a", epsilon=1.0),
+        dc.percentile("a", 50, candidates=[2, 1], epsilon=1.0),
+        dc.quantiles("a", [75, 25], epsilon=1.0, mechanism="exponential"),
+    ],
+    ids=lambda plan: plan.plan_name,
+)
+def test_plans_without_objects_read_back(plan: Any) -> None:
+    assert dc.plan_from_json(plan.to_json()) == plan

@@ -95,7 +95,7 @@ def test_grids() -> None:
     setting = Setting(SCHEMA, "replace-one", 10)
     assert value_grid("size", None, setting).values.tolist() == [0, 1, 2, 3]
     assert len(value_grid("mass", None, setting, even=True).values) == 1024
-    assert list_values([0.5, 0.1, 0.5, 0.9]) == (0.1, 0.5, 0.9)
+    assert list_values("candidates", [0.5, 0.1, 0.5, 0.9]) == (0.1, 0.5, 0.9)
     assert value_grid("mass", (0.1, 0.5), setting).values.tolist() == [0.1, 0.5]
     with pytest.raises(ArgumentError, match="candidates must lie between 0 and 1"):
         percentile("mass", 50, candidates=[0.5, 2], epsilon=1.0).prepare(setting)

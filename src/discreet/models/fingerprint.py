@@ -55,6 +55,8 @@ class Kept:
         view: Callable[[Any], Any] | None = None,
     ) -> None:
         self.label, self.value, self.name, self._view = label, value, name, view or _as_it_is
+        self.known: dict[Any, Any] = {}
+        """What public rows told of it, by what they were tried with."""
         digest = _Digest()
         self._seen = digest.of(self._view(value))
         # A function's code does not say what it closes over: never take two for the same.

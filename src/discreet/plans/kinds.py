@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, get_args
 
 from discreet.arguments import as_list, as_names, check_flag, check_text, shown
+from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
+from discreet.mechanisms.lattice import given_box
 from discreet.numerics import (
     check_choice,
     check_finite,
@@ -315,6 +317,25 @@ class PerColumn(Kind):
                 f"{name} must be one number, or column=number for every column, got {shown(found)}."
             )
         return dict(found)
+
+
+@dataclass(frozen=True)
+class Interval(Kind):
+    """A finite low below a finite high."""
+
+    word = "interval"
+
+    def check(self, name: str, value: Any) -> Box:
+        """Return the interval."""
+        return value if isinstance(value, Box) else given_box(value, self.hint)
+
+    def plain(self, value: Any) -> Any:
+        """Return both ends."""
+        return None if value is None else [value.low, value.high]
+
+    def parse(self, text: str) -> Any:
+        """Return both ends from ``low,high``."""
+        return tuple(map(as_number, text.split(",")))
 
 
 Epsilon = Annotated[float, Positive(hint="It is the whole budget of this plan.")]

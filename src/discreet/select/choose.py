@@ -8,115 +8,83 @@ replaced.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from discreet.arguments import as_list, shown, some_names
+from discreet.arguments import as_list
 from discreet.certificates import Box
+from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import given_box, lattice_step
+from discreet.mechanisms.lattice import lattice_step
 from discreet.models.fingerprint import Kept
-from discreet.models.probe import Found
 from discreet.numerics import check_choice
 from discreet.parts import sum_terms
-from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans import Program, Releaser, Setting, Stage, kinds
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_summed_choice
+from discreet.plans.held import Function
+from discreet.plans.kinds import Columns, Delta, Epsilon, Interval, Positive, Text, Values
+from discreet.schema import Schema
 from discreet.select.choices import ScoreChoice, build_choice
-from discreet.select.choose_table import ChooseTablePlan, Names, TableChoiceName, named_parts
-from discreet.select.chooser import CHOICES, ChoiceName, decide
+from discreet.select.choose_table import TABLE_CHOICES, TableChoice, TableChoiceName, check_needs
+from discreet.select.chooser import CHOICES, decide
 from discreet.select.results import Choice
 from discreet.select.utilities import GuardedUtility, Utility, utility_contribution
-from discreet.select.whole_table import TableFunction
+from discreet.select.whole_table import GuardedFunction, TableClaim, TableFunction
+
+Names = str | Mapping[str, str] | None
 
 _MOST_CANDIDATES = 2**20
+_MOVED = "It is how far one record moves a score at most."
 
 
-class ChoosePlan(Plan):
-    """See ``choose``."""
-
-    kind = "choose"
-
-    def __init__(
-        self,
-        utility: Utility,
-        candidates: tuple[Any, ...],
-        bounds: Box,
-        columns: tuple[str, ...] | None,
-        name: Names,
-        epsilon: float,
-        delta: float,
-        mechanism: ChoiceName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, CHOICES)
-        self.utility, self.candidates, self.bounds = utility, candidates, bounds
-        self.columns, self.mechanism = columns, mechanism
-        self.kept = Kept("utility", utility, named_parts(name)["utility"])
-        self._found: dict[str, Found] = {}
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "utility": {"kind": "function", "fingerprint": self.kept.fingerprint},
-            "candidates": list(self.candidates),
-            "bounds": [self.bounds.low, self.bounds.high],
-            "columns": None if self.columns is None else list(self.columns),
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Try the utility on public rows, certify the sums and pick a mechanism."""
-        columns = self.columns or tuple(setting.schema)
-        guarded = GuardedUtility(self.utility, self.candidates, columns, setting.schema)
-        company = guarded.try_out(self.bounds, self._found)
-        contribution = utility_contribution(guarded, self.bounds, company)
-        certificate, terms = sum_terms(contribution, setting, statement="choose")
-        linf = certificate.sensitivity("linf", terms["relation"])
-        step = lattice_step(2 * linf / self.epsilon, terms["largest_sum"])
-        rounded = certificate.widen(step * (1 + terms["companions"]), "lattice")
-        moved = math.ceil(rounded.sensitivity("linf", setting.relation) / step)
-        chooser, errors = decide(
-            self.mechanism,
-            len(self.candidates),
-            self.epsilon,
-            self.delta,
-            moved,
-            2 * terms["largest_sum"] / step,
+def _candidates(name: str, candidates: Any) -> tuple[Any, ...]:
+    given = as_list("candidates", candidates)
+    listed = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in given)
+    plain = all(isinstance(entry, str | int | float | bool) and entry == entry for entry in listed)
+    if not plain or not 2 <= len(listed) <= _MOST_CANDIDATES or len(set(listed)) < len(listed):
+        raise ArgumentError(
+            f"candidates must be 2 to {_MOST_CANDIDATES} different texts, numbers or truth values, "
+            f"got {len(listed)}."
         )
-        noise = ScoreChoice(
-            rounded,
-            chooser,
-            step,
-            {name: error * step for name, error in errors.items()},
+    return listed
+
+
+def _named_parts(name: Names) -> dict[str, str | None]:
+    """Return the name of every function; a single name is the utility's."""
+    given = {"utility": name} if name is None or isinstance(name, str) else name
+    parts = ("utility", "distance", "local")
+    known = isinstance(given, Mapping) and set(given) <= set(parts)
+    if not known or not all(n is None or (isinstance(n, str) and n) for n in given.values()):
+        raise ArgumentError(
+            f"name must be a text, or texts for {', '.join(parts)}, got {name!r}. "
+            "Give every function its own."
         )
-        stage = Stage("choice", contribution, noise)
-        unit = "of the summed utility"
-
-        def finish(releaser: Releaser) -> Choice:
-            (drawn,) = releaser.answer(stage)
-            return build_choice(self.candidates, drawn, noise.errors, self.mechanism, noise.name, unit)
-
-        most = "what all records can add"
-        error = of_summed_choice(noise.std, setting.rows, self.bounds.width, most)
-        return Program((stage,), finish, {f"error {unit}": error})
+    return {part: given.get(part) for part in parts}
 
 
-def choose(
-    utility: Utility | TableFunction,
-    candidates: Sequence[Any],
-    *,
-    bounds: tuple[float, float] | None = None,
-    sensitivity: float | None = None,
-    distance: TableFunction | None = None,
-    local: TableFunction | None = None,
-    columns: Sequence[str] | None = None,
-    name: Names = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: TableChoiceName = "auto",
-) -> ChoosePlan | ChooseTablePlan:
+def _names(name: str, given: Any) -> Any:
+    named = {part: text for part, text in _named_parts(given).items() if text is not None}
+    return named.get("utility") if set(named) <= {"utility"} else named
+
+
+def _name_of(given: Mapping[str, Any], part: str) -> str | None:
+    return _named_parts(given["name"])[part]
+
+
+def _function(*, optional: bool = False) -> Function:
+    return Function(_name_of, optional=optional, hint=" of rows and candidates")
+
+
+def _known_later(name: str, mechanism: Any) -> Any:
+    """Leave a mechanism as it is: which there are depends on what is chosen by."""
+    return mechanism
+
+
+class choose(DeclaredPlan):
     """Plan the candidate with the greatest utility: a sum over records, or your own of the whole table.
 
     Args:
@@ -154,32 +122,93 @@ def choose(
     >>> plan.candidates, plan.bounds.limits
     (('a', 'b'), (0.0, 1.0))
     """
-    listed = _list_candidates(candidates)
-    if not callable(utility):
-        raise ArgumentError(f"utility must be a function of rows and candidates, got {shown(utility)}.")
-    named = some_names("columns", columns)
-    if sensitivity is not None:
-        box = None if bounds is None else given_box(bounds)
-        return ChooseTablePlan(
-            utility, listed, sensitivity, box, distance, local, named, name, epsilon, delta, mechanism
-        )
-    if distance is not None or local is not None:
-        raise ArgumentError(
-            "sensitivity must be given with distance or local, got None. Say how far one record "
-            "moves a score of the whole table."
-        )
-    box = given_box((0.0, 1.0) if bounds is None else bounds)
-    # Names of mechanisms for whole tables are refused there, with a sentence.
-    return ChoosePlan(utility, listed, box, named, name, epsilon, delta, mechanism)  # type: ignore[arg-type]
 
+    utility: Annotated[Utility | TableFunction, _function()]
+    candidates: Annotated[Sequence[Any], Values(by=_candidates)]
+    _: KW_ONLY
+    bounds: Annotated[tuple[float, float] | None, Interval(optional=True)] = None
+    sensitivity: Annotated[float | None, Positive(optional=True, hint=_MOVED)] = None
+    distance: Annotated[TableFunction | None, _function(optional=True)] = None
+    local: Annotated[TableFunction | None, _function(optional=True)] = None
+    columns: Annotated[Sequence[str] | None, Columns(optional=True)] = None
+    name: Annotated[Names, Text(by=_names, optional=True)] = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[TableChoiceName, kinds.Choice(TABLE_CHOICES, by=_known_later)] = "auto"
 
-def _list_candidates(candidates: Sequence[Any]) -> tuple[Any, ...]:
-    given = as_list("candidates", candidates)
-    listed = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in given)
-    plain = all(isinstance(entry, str | int | float | bool) and entry == entry for entry in listed)
-    if not plain or not 2 <= len(listed) <= _MOST_CANDIDATES or len(set(listed)) < len(listed):
-        raise ArgumentError(
-            f"candidates must be 2 to {_MOST_CANDIDATES} different texts, numbers or truth values, "
-            f"got {len(listed)}."
+    def settle(self) -> dict[str, Any]:
+        """Check what a sum over records, and a utility of the whole table, need of the others."""
+        if self.sensitivity is not None:
+            check_choice("mechanism", self.mechanism, TABLE_CHOICES)
+            check_needs(self.mechanism, self.distance, self.local)
+            return {}
+        if self.distance is not None or self.local is not None:
+            raise ArgumentError(
+                "sensitivity must be given with distance or local, got None. Say how far one record "
+                "moves a score of the whole table."
+            )
+        check_choice("mechanism", self.mechanism, CHOICES)
+        return {"bounds": Box(0.0, 1.0) if self.bounds is None else self.bounds}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the functions on public rows, certify the scores and pick a mechanism."""
+        if self.sensitivity is None:
+            return self._by_sums(setting)
+        claim = TableClaim(
+            self._guard("utility", setting.schema),
+            self.sensitivity,
+            self._bounds,
+            self._guard("distance", setting.schema) if self.distance else None,
+            self._guard("local", setting.schema) if self.local else None,
         )
-    return listed
+        return TableChoice(claim, setting, self.mechanism, self.epsilon, self.delta).program()
+
+    @property
+    def _bounds(self) -> Box:
+        """Where a utility lies; scores of a whole table that nothing is said of lie anywhere."""
+        box: Any = self.bounds
+        farthest = ROWS_CAP * (self.sensitivity or 0.0)
+        return Box(-farthest, farthest) if box is None else box
+
+    def _columns(self, schema: Schema) -> tuple[str, ...]:
+        return tuple(self.columns or schema)
+
+    def _guard(self, label: str, schema: Schema) -> GuardedFunction:
+        function = getattr(self, label).value
+        return GuardedFunction(label, function, tuple(self.candidates), self._columns(schema), schema)
+
+    def _by_sums(self, setting: Setting) -> Program:
+        """Return the choice by what every record adds to the scores."""
+        kept, columns, bounds = cast(Kept, self.utility), self._columns(setting.schema), self._bounds
+        guarded = GuardedUtility(kept.value, tuple(self.candidates), columns, setting.schema)
+        company = guarded.try_out(bounds, kept.known)
+        contribution = utility_contribution(guarded, bounds, company)
+        certificate, terms = sum_terms(contribution, setting, statement="choose")
+        linf = certificate.sensitivity("linf", terms["relation"])
+        step = lattice_step(2 * linf / self.epsilon, terms["largest_sum"])
+        rounded = certificate.widen(step * (1 + terms["companions"]), "lattice")
+        moved = math.ceil(rounded.sensitivity("linf", setting.relation) / step)
+        chooser, errors = decide(
+            self.mechanism,
+            len(self.candidates),
+            self.epsilon,
+            self.delta,
+            moved,
+            2 * terms["largest_sum"] / step,
+        )
+        noise = ScoreChoice(
+            rounded,
+            chooser,
+            step,
+            {name: error * step for name, error in errors.items()},
+        )
+        stage = Stage("choice", contribution, noise)
+        unit = "of the summed utility"
+
+        def finish(releaser: Releaser) -> Choice:
+            (drawn,) = releaser.answer(stage)
+            return build_choice(self.candidates, drawn, noise.errors, self.mechanism, noise.name, unit)
+
+        most = "what all records can add"
+        error = of_summed_choice(noise.std, setting.rows, bounds.width, most)
+        return Program((stage,), finish, {f"error {unit}": error})

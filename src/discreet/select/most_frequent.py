@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from discreet.data import ROWS_CAP, CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.numerics import check_choice
-from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans import Program, Releaser, Setting, Stage, kinds
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Column, Delta, Epsilon
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
 from discreet.select.choices import ScoreChoice, build_choice
 from discreet.select.chooser import CHOICES, ChoiceName, decide
-from discreet.select.percentile import check_column
 from discreet.select.results import Choice
 
 _UNIT = "records fewer than the most frequent"
@@ -43,20 +43,27 @@ class CountChoice(ScoreChoice):
         return np.array([index, lead / 2])
 
 
-class MostFrequentPlan(Plan):
-    """See ``most_frequent``."""
+class most_frequent(DeclaredPlan):
+    """Plan the most frequent value of a category; the candidates are those of the schema.
 
-    kind = "most_frequent"
+    Args:
+      column: a category of at least two values.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
+      mechanism: as in ``choose``.
 
-    def __init__(self, column: str, epsilon: float, delta: float, mechanism: ChoiceName) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, CHOICES)
-        check_column(column)
-        self.column, self.mechanism = column, mechanism
+    Guarantees:
+      - The choice of ``choose`` with one vote per record. [choose]
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {"column": self.column, "mechanism": self.mechanism}
+    >>> most_frequent("education", epsilon=0.5)
+    most_frequent(column='education', mechanism='auto', epsilon=0.5)
+    """
+
+    column: Annotated[str, Column()]
+    _: KW_ONLY
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[ChoiceName, kinds.Choice(CHOICES)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Take the candidates from the schema and pick a mechanism."""
@@ -81,26 +88,6 @@ class MostFrequentPlan(Plan):
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
         return Program((stage,), finish, {_UNIT: error})
-
-
-def most_frequent(
-    column: str, *, epsilon: float, delta: float = 0.0, mechanism: ChoiceName = "auto"
-) -> MostFrequentPlan:
-    """Plan the most frequent value of a category; the candidates are those of the schema.
-
-    Args:
-      column: a category of at least two values.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
-      mechanism: as in ``choose``.
-
-    Guarantees:
-      - The choice of ``choose`` with one vote per record. [choose]
-
-    >>> most_frequent("education", epsilon=0.5)
-    most_frequent(column='education', mechanism='auto', epsilon=0.5)
-    """
-    return MostFrequentPlan(column, epsilon, delta, mechanism)
 
 
 def _codes(name: str) -> Any:

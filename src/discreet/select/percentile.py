@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from discreet.data import ROWS_CAP, CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms.dampening import PARTS, LocalDampening
-from discreet.numerics import check_choice, check_finite, up
-from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.numerics import check_finite, up
+from discreet.plans import Program, Releaser, Setting, Stage, kinds
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Column, Delta, Epsilon, Values
 from discreet.randomness import IntArray, NoiseSource
 from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray, Number
@@ -107,75 +109,28 @@ def certify_distances(candidates: int) -> Certificate:
     )
 
 
-class PercentilePlan(Plan):
-    """See ``percentile``."""
-
-    kind = "percentile"
-
-    def __init__(
-        self,
-        column: str,
-        p: float,
-        candidates: tuple[float, ...] | None,
-        epsilon: float,
-        delta: float,
-        mechanism: PercentileName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, PERCENTILE_CHOICES)
-        check_column(column)
-        share = read_percentile(p)
-        self.column, self.p, self.share = column, float(p), share
-        self.candidates, self.mechanism = candidates, mechanism
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "column": self.column,
-            "p": self.p,
-            "candidates": None if self.candidates is None else list(self.candidates),
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Lay out the candidates and pick a mechanism."""
-        # Local dampening measures distances in steps of the grid, so these have to be even.
-        even = self.mechanism == "local-dampening"
-        grid = value_grid(self.column, self.candidates, setting, even=even).values
-
-        def index(block: Block) -> NDArray[np.int64]:
-            return nearest(grid, block[self.column])
-
-        contribution = CellContribution((self.column,), len(grid), index)
-        most = float(setting.rows or ROWS_CAP)
-        chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
-        noise = PercentileChoice(
-            certify_distances(len(grid)),
-            chooser,
-            1.0,
-            errors,
-            PercentileDistances(self.share, setting.relation),
-            self.mechanism,
+def list_values(name: str, candidates: Any) -> tuple[float, ...]:
+    """Return given candidates in order."""
+    given = as_list("candidates", candidates)
+    for entry in given:
+        check_finite("A candidate", entry)
+    listed = tuple(sorted({float(entry) for entry in given}))
+    if not 2 <= len(listed) <= _MOST_CANDIDATES:
+        raise ArgumentError(
+            f"candidates must be 2 to {_MOST_CANDIDATES} different numbers, got {len(listed)}."
         )
-        stage = Stage("percentile", contribution, noise)
-
-        def finish(releaser: Releaser) -> Choice:
-            (drawn,) = releaser.answer(stage)
-            return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
-
-        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
-        return Program((stage,), finish, {_UNIT: error})
+    return listed
 
 
-def percentile(
-    column: str,
-    p: float,
-    *,
-    candidates: Sequence[float] | None = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: PercentileName = "auto",
-) -> PercentilePlan:
+def _percent(name: str, p: Any) -> float:
+    return float(read_percentile(p))
+
+
+NumericColumn = Annotated[str, Column()]
+Candidates = Annotated[Sequence[float] | None, Values(by=list_values, optional=True)]
+
+
+class percentile(DeclaredPlan):
     """Plan the value below or at which ``p`` percent of the records lie.
 
     Args:
@@ -198,17 +153,47 @@ def percentile(
     >>> percentile("age", 50, epsilon=0.5)
     percentile(column='age', p=50.0, candidates=None, mechanism='auto', epsilon=0.5)
     """
-    return PercentilePlan(column, p, list_values(candidates), epsilon, delta, mechanism)
 
+    column: NumericColumn
+    p: Annotated[float, kinds.Number(by=_percent)]
+    _: KW_ONLY
+    candidates: Candidates = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[PercentileName, kinds.Choice(PERCENTILE_CHOICES)] = "auto"
 
-def check_column(column: object) -> None:
-    """Raise unless it is the name of one column."""
-    if not isinstance(column, str):
-        raise ArgumentError(f"column must be the name of one column, got {column!r}.")
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the candidates and pick a mechanism."""
+        # Local dampening measures distances in steps of the grid, so these have to be even.
+        even = self.mechanism == "local-dampening"
+        grid = value_grid(self.column, self.candidates, setting, even=even).values
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return nearest(grid, block[self.column])
+
+        contribution = CellContribution((self.column,), len(grid), index)
+        most = float(setting.rows or ROWS_CAP)
+        chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
+        noise = PercentileChoice(
+            certify_distances(len(grid)),
+            chooser,
+            1.0,
+            errors,
+            PercentileDistances(read_percentile(self.p), setting.relation),
+            self.mechanism,
+        )
+        stage = Stage("percentile", contribution, noise)
+
+        def finish(releaser: Releaser) -> Choice:
+            (drawn,) = releaser.answer(stage)
+            return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
+
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
 
 
 def value_grid(
-    name: str, candidates: tuple[float, ...] | None, setting: Setting, *, even: bool = False
+    name: str, candidates: Sequence[float] | None, setting: Setting, *, even: bool = False
 ) -> FineGrid:
     """Return the public values a column's records count at: those given, or its ladder or range."""
     column = setting.schema[name]
@@ -226,18 +211,3 @@ def value_grid(
 
 def _evenly_weighted(values: FloatArray) -> FineGrid:
     return FineGrid(values, np.ones(len(values), dtype=np.int64))
-
-
-def list_values(candidates: Sequence[float] | None) -> tuple[float, ...] | None:
-    """Return given candidates in order."""
-    if candidates is None:
-        return None
-    given = as_list("candidates", candidates)
-    for entry in given:
-        check_finite("A candidate", entry)
-    listed = tuple(sorted({float(entry) for entry in given}))
-    if not 2 <= len(listed) <= _MOST_CANDIDATES:
-        raise ArgumentError(
-            f"candidates must be 2 to {_MOST_CANDIDATES} different numbers, got {len(listed)}."
-        )
-    return listed

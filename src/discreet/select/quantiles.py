@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.numerics import check_choice
-from discreet.plans import Plan, Program, Releaser, Setting, Stage
+from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Choice, Delta, Epsilon, Values
 from discreet.select.chooser import reason
 from discreet.select.order_statistics import nearest, read_percentile
-from discreet.select.percentile import check_column, list_values, value_grid
+from discreet.select.percentile import Candidates, NumericColumn, value_grid
 from discreet.select.quantile_cuts import CUT_CHOICES, quantile_cuts
 from discreet.select.results import Quantiles
 
@@ -28,34 +30,52 @@ _MOST_LEVELS = 1_000
 _UNIT = "records from its percentile"
 
 
-class QuantilesPlan(Plan):
-    """See ``quantiles``."""
+def _rounded(p: Any) -> Any:
+    """Return a float to six digits: evenly spaced ones have more, and nobody means them."""
+    return round(p, 6) if isinstance(p, float) else p
 
-    kind = "quantiles"
 
-    def __init__(
-        self,
-        column: str,
-        ps: tuple[float, ...],
-        candidates: tuple[float, ...] | None,
-        epsilon: float,
-        delta: float,
-        mechanism: CutName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, CUT_CHOICES)
-        check_column(column)
-        self.column, self.ps = column, ps
-        self.candidates, self.mechanism = candidates, mechanism
+def _percents(name: str, ps: Any) -> tuple[float, ...]:
+    if not isinstance(ps, list | tuple | np.ndarray):
+        raise ArgumentError(f"ps must be several percents, got {ps!r}. For one, use percentile.")
+    listed = tuple(sorted({float(read_percentile(_rounded(p))) for p in ps}))
+    if not 1 <= len(listed) == len(ps) <= _MOST_LEVELS or listed[-1] >= 100:
+        raise ArgumentError(
+            f"ps must be 1 to {_MOST_LEVELS} different percents below 100, got {len(ps)} up to "
+            f"{max(listed, default=0):g}. For the maximum use percentile(column, 100)."
+        )
+    return listed
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "column": self.column,
-            "ps": list(self.ps),
-            "candidates": None if self.candidates is None else list(self.candidates),
-            "mechanism": self.mechanism,
-        }
+
+class quantiles(DeclaredPlan):
+    """Plan several quantiles of a column; they never cross and never leave its bounds.
+
+    Args:
+      column: a numeric column.
+      ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
+        many choices as log2(k + 1), rounded up.
+      candidates: public values to choose from; every record counts at the nearest. Left out: the
+        column's ladder, or the round numbers of its range, to four or five digits.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
+      mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst
+        case, the second where there are more than 32,768 values.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private over all of them, under both relations.
+        [several-quantiles]
+
+    >>> quantiles("age", [25, 50, 75], epsilon=0.5)
+    quantiles(column='age', ps=[25.0, 50.0, 75.0], candidates=None, mechanism='auto', epsilon=0.5)
+    """
+
+    column: NumericColumn
+    ps: Annotated[Sequence[float], Values(by=_percents)]
+    _: KW_ONLY
+    candidates: Candidates = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[CutName, Choice(CUT_CHOICES)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the grid and divide the budget over the rounds."""
@@ -80,7 +100,7 @@ class QuantilesPlan(Plan):
             (places,) = releaser.answer(stage)
             return Quantiles(
                 column=self.column,
-                ps=self.ps,
+                ps=tuple(self.ps),
                 values=tuple(grid.values[places.astype(np.int64)].tolist()),
                 mechanism=noise.name,
                 why=self._why(noise.name, errors, len(grid.values)),
@@ -99,51 +119,6 @@ class QuantilesPlan(Plan):
             f"{taken} was taken because there are {values:,} values, too many to visit one by one; "
             f"whatever the table, it errs by at most {errors[taken]:.3g} {_UNIT} on average"
         )
-
-
-def quantiles(
-    column: str,
-    ps: Sequence[float],
-    *,
-    candidates: Sequence[float] | None = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: CutName = "auto",
-) -> QuantilesPlan:
-    """Plan several quantiles of a column; they never cross and never leave its bounds.
-
-    Args:
-      column: a numeric column.
-      ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
-        many choices as log2(k + 1), rounded up.
-      candidates: public values to choose from; every record counts at the nearest. Left out: the
-        column's ladder, or the round numbers of its range, to four or five digits.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
-      mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst
-        case, the second where there are more than 32,768 values.
-
-    Guarantees:
-      - (epsilon, delta)-differentially private over all of them, under both relations.
-        [several-quantiles]
-
-    >>> quantiles("age", [25, 50, 75], epsilon=0.5)
-    quantiles(column='age', ps=[25.0, 50.0, 75.0], candidates=None, mechanism='auto', epsilon=0.5)
-    """
-    if not isinstance(ps, list | tuple | np.ndarray):
-        raise ArgumentError(f"ps must be several percents, got {ps!r}. For one, use percentile.")
-    listed = tuple(sorted({float(read_percentile(_rounded(p))) for p in ps}))
-    if not 1 <= len(listed) == len(ps) <= _MOST_LEVELS or listed[-1] >= 100:
-        raise ArgumentError(
-            f"ps must be 1 to {_MOST_LEVELS} different percents below 100, got {len(ps)} up to "
-            f"{max(listed, default=0):g}. For the maximum use percentile(column, 100)."
-        )
-    return QuantilesPlan(column, listed, list_values(candidates), epsilon, delta, mechanism)
-
-
-def _rounded(p: Any) -> Any:
-    """Return a float to six digits: evenly spaced ones have more, and nobody means them."""
-    return round(p, 6) if isinstance(p, float) else p
 
 
 def _marks(ps: Sequence[float]) -> tuple[int, ...]:

@@ -53,15 +53,15 @@ class GuardedUtility:
             )
         return said
 
-    def try_out(self, bounds: Box, known: dict[str, Found]) -> Company:
+    def try_out(self, bounds: Box, known: dict[Any, Found]) -> Company:
         """Return what public rows tell of the utility; raise unless it answers every row by itself.
 
-        It is tried once for a schema: what was found is put into ``known``.
+        It is tried once for a schema and its arguments: what was found is put into ``known``.
         """
-        digest = self.schema.digest
-        if digest not in known:
-            known[digest] = self._probe(bounds)
-        standing = probed(known[digest].drift(bounds), known[digest].batches, "utility")
+        tried = (self.schema.digest, self.columns, self.candidates, bounds.limits)
+        if tried not in known:
+            known[tried] = self._probe(bounds)
+        standing = probed(known[tried].drift(bounds), known[tried].batches, "utility")
         return Company.of(standing, self.calls.pulse)
 
     def _probe(self, bounds: Box) -> Found:
