@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.curves_tasks import Task
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.explain import ale_steps, pdp_contributions
+from discreet.explain.ale import contribution as ale_steps
+from discreet.explain.pdp import contribution as pdp_contributions
 from discreet.models import TreeEnsemble
 from discreet.plans import Plan
 from discreet.randomness import SimulatedNoise
@@ -99,7 +100,7 @@ def remembered(task: Task, feature: str) -> Iterator[None]:
     with ExitStack() as stack:
         for user in _USERS:
             stack.enter_context(patch(f"discreet.explain.{user}.record_curves", record))
-        stack.enter_context(patch("discreet.explain.ale_steps._answers", answer))
+        stack.enter_context(patch("discreet.explain.ale.contribution._answers", answer))
         yield
 
 

@@ -46,7 +46,7 @@ def lay_edges(values: Any, peer: str) -> Any:
 
 def effects(kind: str, rows: Any, edges: Any) -> Any:
     """Return the mean move of the model over each interval, exact, by what our plans add up."""
-    from discreet.explain.ale_steps import interval_effects
+    from discreet.explain.ale.contribution import interval_effects
 
     means = mean_of(interval_effects(bind(kind), "f0", edges, INTERVALS, 1.0), rows)
     moves, counts = means[:INTERVALS], means[INTERVALS:]

@@ -15,7 +15,7 @@ SUBSETS = 200
 
 def measure_pairs(quick: bool) -> Rows:
     """Return H^2 of all pairs on 100 rows; in a quick run, of the pairs of eight features."""
-    from discreet.explain.h_statistic import all_pairs, pair_scores
+    from discreet.engines.interact import all_pairs, pair_scores
 
     if missing("pyartemis"):
         return []
@@ -41,8 +41,8 @@ def measure_pairs(quick: bool) -> Rows:
 
 def measure_ballots(quick: bool) -> Rows:
     """Return interactions of 200 subsets together; others call the model for each subset, or more."""
-    from discreet.explain.h_statistic import exchanged
-    from discreet.explain.interaction import SubsetInteractions
+    from discreet.engines.interact import exchanged
+    from discreet.explain.interaction.plan import SubsetInteractions
 
     sampled, repeats, found = 2, 1 if quick else 3, []
     parts = [np.asfortranarray(part) for part in np.split(rows_of(10_000)[0], SUBSETS)]
@@ -69,6 +69,6 @@ def measure_ballots(quick: bool) -> Rows:
 
 def dependences(kind: str) -> Any:
     """Return what our plans make of a model for this purpose."""
-    from discreet.explain.h_engines import choose_dependences
+    from discreet.engines.interact_forms import choose_dependences
 
     return choose_dependences(bind(kind))

@@ -62,7 +62,7 @@ def measure_dependence(quick: bool) -> Rows:
 
 def dependence(kind: str, rows: Any, feature: str) -> Any:
     """Return partial dependence of one feature, exact, by what our plans add up."""
-    from discreet.explain.pdp_contributions import curve_contribution
+    from discreet.explain.pdp.contribution import curve_contribution
 
     bound = bind(kind, output_of(kind))
     contribution = curve_contribution(bound, feature, SCHEMA[feature].grid(20))
@@ -73,8 +73,8 @@ def measure_importance(quick: bool) -> Rows:
     """Return permutation importance of all features."""
     from sklearn.inspection import permutation_importance
 
-    from discreet.explain.permutation_losses import permutation_losses
-    from discreet.explain.permutation_scores import choose_scorer
+    from discreet.explain.permutation.losses import permutation_losses
+    from discreet.explain.permutation.scores import choose_scorer
 
     found = []
     targets = {"forest": 15, "boosting": 15, "logistic": 5, "network": 3}

@@ -219,7 +219,7 @@ def exact_dependence(name: str, feature: str) -> Line:
 def mean_predictions(task: Task, feature: str, rows: Any, grid: Any = None) -> Line:
     """Return the mean prediction with a feature set to grid points, by default to the rows' values."""
     from discreet.data.blocks import BLOCK_ROWS, Block
-    from discreet.explain.pdp_contributions import curve_contribution
+    from discreet.explain.pdp.contribution import curve_contribution
 
     place = task.features.index(feature)
     grid = np.unique(rows[:, place]) if grid is None else grid

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger import Ledger, Terms
+from discreet.privacy.accounting.amounts import Amount
 
 PROCESSES, CHARGES = 16, 200
 DATASET = "storm"

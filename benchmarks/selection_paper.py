@@ -26,11 +26,11 @@ import numpy as np
 from benchmarks.harness import print_table, save_results
 from benchmarks.selection_published import published, published_law, published_table
 from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip
-from discreet.mechanisms.dampening import LocalDampening
-from discreet.mechanisms.inverse_sensitivity import InverseSensitivity
-from discreet.mechanisms.smooth_max import SmoothNoisyMax
-from discreet.mechanisms.smooth_tables import StabilityTable
-from discreet.select.order_statistics import PercentileDistances, value_sensitivities
+from discreet.mechanisms.selection.dampening import LocalDampening
+from discreet.mechanisms.selection.inverse_sensitivity import InverseSensitivity
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
+from discreet.mechanisms.smooth.tables import StabilityTable
+from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
 
 NAMES = ("HEPTH", "INCOME", "PATENT")
 PERCENTILES = (50, 90, 99)

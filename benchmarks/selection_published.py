@@ -9,8 +9,14 @@ import math
 
 import numpy as np
 
-from discreet.mechanisms.smooth import DEGREES, SIGMA, SmoothNoiseName, leader_law, smooth_noise
-from discreet.mechanisms.smooth_tables import StabilityTable, table_of
+from discreet.mechanisms.smooth.densities import (
+    DEGREES,
+    SIGMA,
+    SmoothNoiseName,
+    leader_law,
+    smooth_noise,
+)
+from discreet.mechanisms.smooth.tables import StabilityTable, table_of
 
 
 def published(noise: SmoothNoiseName, epsilon: float, delta: float = 1e-6) -> tuple[float, float]:

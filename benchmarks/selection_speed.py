@@ -18,10 +18,10 @@ import numpy as np
 from benchmarks.harness import print_table, save_results, seconds, seconds_side_by_side
 from benchmarks.peers import ask_peer, missing
 from discreet.mechanisms import ExponentialMechanism, NoisyMax
-from discreet.mechanisms.smooth_max import SmoothNoisyMax, score_stability
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
 from discreet.randomness import SystemNoise
-from discreet.select.chooser import Chooser
-from discreet.select.order_statistics import Standing
+from discreet.select.choose.chooser import Chooser
+from discreet.select.quantiles.order_statistics import Standing
 
 SIZES = (100, 10_000, 100_000)
 SHAPES = ("even", "one leads")

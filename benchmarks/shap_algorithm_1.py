@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.harness import print_table, save_results, seconds
 from benchmarks.shap_tasks import MODELS, SEED, Fitted, fit, load, paper_masks
-from discreet.explain.shapley import MaskSet
-from discreet.explain.shapley.bootstrap import bootstrap_sensitivity, draw_swaps
+from discreet.engines.shapley.bootstrap import bootstrap_sensitivity, draw_swaps
+from discreet.engines.shapley.coalitions import MaskSet
 
 COALITIONS, ROWS, RESAMPLES = 400, 100, 400
 TARGET = 10.0

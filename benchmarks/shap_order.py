@@ -27,7 +27,7 @@ import discreet as dc
 from benchmarks.harness import print_table, save_results
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms import GaussianNoise, LaplaceNoise, ranking_noise, sum_noise
-from discreet.mechanisms.ranking import SORTED_WEIGHT
+from discreet.mechanisms.selection.ranking import SORTED_WEIGHT
 from discreet.plans import Setting
 
 WAYS = ("permute-and-flip", "exponential", "sorted")

@@ -21,7 +21,7 @@ from benchmarks import shap_paper_ranking as ranking
 from benchmarks.harness import RESULTS, print_table, save_results
 from benchmarks.shap_paper_numbers import Rows
 from benchmarks.shap_tasks import FOLDER, data_folder
-from discreet.accounting import gaussian_multiplier
+from discreet.privacy.accounting import gaussian_multiplier
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.explain.shapley import MaskSet, kernel_values
-from discreet.mechanisms.selection import AboveThreshold, ExponentialMechanism, NoisyMax
+from discreet.engines.shapley.coalitions import MaskSet
+from discreet.engines.shapley.kernel import kernel_values
+from discreet.mechanisms.selection.basic import AboveThreshold, ExponentialMechanism, NoisyMax
 
 _FINE = 2**20
 """Lattice steps per sensitivity where the law is a formula."""

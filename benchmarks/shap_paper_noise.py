@@ -23,8 +23,9 @@ from benchmarks.shap_tasks import (
     naive_reach,
     paper_masks,
 )
-from discreet.explain.shapley import MaskSet, kernel_values
-from discreet.explain.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
+from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
+from discreet.engines.shapley.coalitions import MaskSet
+from discreet.engines.shapley.kernel import kernel_values
 
 DELTA = 1e-5
 

@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks import shap_paper_laws as laws
 from benchmarks import shap_paper_numbers as paper
 from benchmarks.shap_tasks import CLIP, SEED, Fitted, Task, fit, load, naive_reach, paper_masks
-from discreet.explain.shapley import MaskSet, kernel_values
+from discreet.engines.shapley.coalitions import MaskSet
+from discreet.engines.shapley.kernel import kernel_values
 
 QUERIES = 8
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)

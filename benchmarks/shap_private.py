@@ -29,7 +29,7 @@ import discreet as dc
 from benchmarks.harness import print_table, save_results
 from benchmarks.shap_tasks import CLIP, MODELS, data_folder, load
 from discreet.data import PrivateTable, Summand, add_up
-from discreet.explain.shapley.engines import Engine, choose_engine
+from discreet.explain.shap.engines import Engine, choose_engine
 from discreet.plans import Program, Setting
 
 DELTA = 1e-5

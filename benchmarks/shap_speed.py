@@ -82,7 +82,7 @@ def tree_row(
     """
     import shap
 
-    from discreet.explain.shapley import BackgroundTables
+    from discreet.engines.shapley.trees import BackgroundTables
 
     options = {"depth": depth} if kind == "forest" else {}
     trees = ensemble(kind, width, **options)
@@ -129,7 +129,7 @@ def measure_depth(quick: bool) -> Rows:
 
 def measure_records(quick: bool) -> Rows:
     """Return the cost of vectors per record against that of as many pooled ones, tables included."""
-    from discreet.explain.shapley import tree_record_sums, tree_record_values, tree_values
+    from discreet.engines.shapley.trees import tree_record_sums, tree_record_values, tree_values
 
     found = []
     for width in WIDTHS:
@@ -162,7 +162,8 @@ def measure_kernel(quick: bool) -> Rows:
     """Return Kernel SHAP on known models, with as many coalitions as the library."""
     import shap
 
-    from discreet.explain.shapley import kernel_values, sample_masks
+    from discreet.engines.shapley.coalitions import sample_masks
+    from discreet.engines.shapley.kernel import kernel_values
 
     found = []
     for width, number in zip(WIDTHS, (200, 400), strict=True):
@@ -200,7 +201,8 @@ def measure_kernel(quick: bool) -> Rows:
 
 def measure_opaque(quick: bool) -> Rows:
     """Return what we add to the calls of a model; a logistic regression costs less than its rows."""
-    from discreet.explain.shapley import kernel_values, sample_masks
+    from discreet.engines.shapley.coalitions import sample_masks
+    from discreet.engines.shapley.kernel import kernel_values
 
     found = []
     for width, number in zip(WIDTHS, (200, 400), strict=True):
@@ -233,7 +235,9 @@ def measure_error(quick: bool) -> Rows:
     """
     import shap
 
-    from discreet.explain.shapley import kernel_values, sample_masks, tree_values
+    from discreet.engines.shapley.coalitions import sample_masks
+    from discreet.engines.shapley.kernel import kernel_values
+    from discreet.engines.shapley.trees import tree_values
 
     width, background, found = 20, make_rows(20, 5_000)[0][:100], []
     sizes = {"logistic": (40, 4), "network": (40, 2), "forest": (10, 1)}  # rows, trials of the library
@@ -277,7 +281,9 @@ def relative_error(trials: list[Any], exact: Any) -> float:
 
 def measure_growth(quick: bool) -> Rows:
     """Return the slope of log cost: at most one is linear, zero is no growth."""
-    from discreet.explain.shapley import BackgroundTables, QueryTables, kernel_values, sample_masks
+    from discreet.engines.shapley.coalitions import sample_masks
+    from discreet.engines.shapley.kernel import kernel_values
+    from discreet.engines.shapley.trees import BackgroundTables, QueryTables
 
     def rows(width: int, size: int = 8_192) -> Any:
         return make_rows(width, size, 2)[0]

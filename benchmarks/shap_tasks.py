@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.engines.shapley.coalitions import MaskSet, kernel_weights, mask_set
 from discreet.errors import ArgumentError
-from discreet.explain.shapley import MaskSet, mask_set
-from discreet.explain.shapley.coalitions import kernel_weights
 from discreet.models import LinearForm, NetworkForm, TreeEnsemble, network_form, tree_ensemble
 
 SEED = 20260415

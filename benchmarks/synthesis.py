@@ -19,7 +19,7 @@ import pandas as pd
 import discreet as dc
 from benchmarks.harness import print_table, save_results
 from benchmarks.peers import ask_peer, missing
-from discreet.accounting.conversion import zcdp_budget
+from discreet.privacy.accounting.conversion import zcdp_budget
 
 FOLDER = "DISCREET_DATA"
 EPSILONS = (0.1, 1.0, 10.0)

@@ -2,7 +2,7 @@
 
 The published pipeline adds Laplace noise of scale 1/epsilon to counts, raises negative ones to zero and
 takes the entropy of what is left; under its own relation, replace-one, that costs 2 epsilon. Here it
-has the noise it needs. Our own routes are those of ``discreet.tables.entropy``.
+has the noise it needs. Our own routes are those of ``discreet.tables.entropy.plan``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tables_columns import BINS, Column, even_column, real_columns, values_of
-from discreet.accounting import count_gaussian_scale
-from discreet.tables import entropy
-from discreet.tables.entropy_bounds import bound_entropy
-from discreet.tables.entropy_values import renyi_entropy
+from discreet.privacy.accounting import count_gaussian_scale
+from discreet.tables.entropy.bounds import bound_entropy
+from discreet.tables.entropy.plan import entropy
+from discreet.tables.entropy.values import renyi_entropy
 
 ORDERS = (0.5, 1.5, 2.0, 3.0, 5.0, 10.0)
 SIZES = (600, 1_460, 10_000, 100_000)

@@ -16,7 +16,7 @@ from benchmarks.tables_columns import Column, even_column, real_columns, values_
 from discreet.data import Summand, add_up
 from discreet.plans import Setting
 from discreet.randomness import SystemNoise
-from discreet.tables import histogram
+from discreet.tables.histogram.plan import histogram
 
 EPSILON = 1.0
 _RANGES = 400

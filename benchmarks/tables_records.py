@@ -16,11 +16,11 @@ import pandas as pd
 import discreet as dc
 from benchmarks.harness import RESULTS
 from benchmarks.synthesis import FOLDER, load
-from discreet.mechanisms.deniability import DeniabilityTest
-from discreet.parts.pairs import lay_out
+from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.plans import Setting
-from discreet.tables.functional_kernels import spectrum
-from discreet.tables.proposals import Ball, radii_of
+from discreet.plans.stages.marginals import lay_out
+from discreet.tables.functional.kernels import spectrum
+from discreet.tables.synthesis.proposals import Ball, radii_of
 
 Rows = list[dict[str, Any]]
 COLUMNS = ("age", "education-num", "hours-per-week", "income")

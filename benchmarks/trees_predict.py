@@ -186,7 +186,7 @@ def measure_first_call() -> None:
     first = time.perf_counter()
     trees.predict(values)
     second = time.perf_counter()
-    from discreet.models.tree_kernels import add_by_masks
+    from discreet.models.forms.tree_kernels import add_by_masks
 
     figures = {
         "start of numba s": round(started - start, 3),

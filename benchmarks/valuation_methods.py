@@ -15,9 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.valuation_tasks import Task
 from discreet.plans import Setting
 from discreet.randomness import SimulatedNoise
-from discreet.value import Utility, permutation_shapley
 from discreet.value.coreset import Coreset
-from discreet.value.data_shapley import data_shapley
+from discreet.value.engines.permutations import permutation_shapley
+from discreet.value.engines.utilities import Utility
+from discreet.value.plan import data_shapley
 from discreet.value.private_layered import LayeredQuestion, LayeredValues, lay_out
 from discreet.value.private_neighbours import near_and_right, owner_values
 from discreet.value.private_rows import encode_rows, read_test

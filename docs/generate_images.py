@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import discreet as dc
 from discreet.cli.demo import draw_truth
 from discreet.cli.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
-from discreet.explain.shapley import tree_values
+from discreet.engines.shapley.trees import tree_values
 from discreet.models import tree_ensemble
 
 IMAGES = Path(__file__).parent / "images"

@@ -19,68 +19,68 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 PLANS = {
-    "accumulated_effects": "discreet.explain.accumulated_effects",
-    "any_curve": "discreet.explain.any_explainer",
-    "any_ranking": "discreet.explain.any_explainer",
-    "background": "discreet.explain.background",
-    "choose": "discreet.select.choose",
-    "data_shapley": "discreet.value.data_shapley",
-    "decision_tree": "discreet.trees.decision_tree",
-    "deniable_rows": "discreet.tables.deniable_rows",
-    "entropy": "discreet.tables.entropy",
-    "feature_interaction": "discreet.explain.interaction",
-    "functional_mean": "discreet.tables.functional_mean",
-    "histogram": "discreet.tables.histogram",
-    "most_frequent": "discreet.select.most_frequent",
-    "mutual_information": "discreet.tables.entropy",
-    "partial_dependence": "discreet.explain.partial_dependence",
-    "percentile": "discreet.select.percentile",
-    "permutation_importance": "discreet.explain.permutation_importance",
-    "quantiles": "discreet.select.quantiles",
-    "random_forest": "discreet.trees.forest",
-    "shap_baseline": "discreet.explain.shap_baselines",
-    "shap_dependence": "discreet.explain.shap_dependence",
-    "shap_importance": "discreet.explain.shap_importance",
-    "shap_ranking": "discreet.explain.shap_ranking",
-    "shap_values": "discreet.explain.shap_values",
-    "synthesize": "discreet.tables.synthesis",
+    "accumulated_effects": "discreet.explain.ale.plan",
+    "any_curve": "discreet.explain.aggregate.plan",
+    "any_ranking": "discreet.explain.aggregate.plan",
+    "background": "discreet.explain.shap.background",
+    "choose": "discreet.select.choose.plan",
+    "data_shapley": "discreet.value.plan",
+    "decision_tree": "discreet.trees.decision_tree.plan",
+    "deniable_rows": "discreet.tables.synthesis.deniable_rows",
+    "entropy": "discreet.tables.entropy.plan",
+    "feature_interaction": "discreet.explain.interaction.plan",
+    "functional_mean": "discreet.tables.functional.plan",
+    "histogram": "discreet.tables.histogram.plan",
+    "most_frequent": "discreet.select.choose.most_frequent",
+    "mutual_information": "discreet.tables.entropy.plan",
+    "partial_dependence": "discreet.explain.pdp.plan",
+    "percentile": "discreet.select.quantiles.percentile",
+    "permutation_importance": "discreet.explain.permutation.plan",
+    "quantiles": "discreet.select.quantiles.plan",
+    "random_forest": "discreet.trees.forest.plan",
+    "shap_baseline": "discreet.explain.shap.baselines",
+    "shap_dependence": "discreet.explain.shap.dependence",
+    "shap_importance": "discreet.explain.shap.importance",
+    "shap_ranking": "discreet.explain.shap.ranking",
+    "shap_values": "discreet.explain.shap.values",
+    "synthesize": "discreet.tables.synthesis.plan",
 }
 """Every question, and the module that declares it: a new one is a line here and an import below."""
 
 _HOMES = PLANS | {
     "Attribution": "discreet.plans",
-    "Background": "discreet.explain",
+    "Background": "discreet.explain.shap.background",
     "Category": "discreet.schema",
-    "Certificate": "discreet.certificates",
-    "Choice": "discreet.select",
+    "Certificate": "discreet.privacy.certificate",
+    "Choice": "discreet.plans.results.choice",
     "Coreset": "discreet.value.coreset",
     "Curve": "discreet.plans",
-    "DecisionTree": "discreet.trees",
-    "DeniableRows": "discreet.tables",
+    "DecisionTree": "discreet.trees.decision_tree.result",
+    "DeniableRows": "discreet.tables.synthesis.deniable_rows",
     "Diagnosis": "discreet.plans",
-    "Guarantee": "discreet.guarantees",
+    "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
-    "MeanCurve": "discreet.tables",
+    "MeanCurve": "discreet.tables.functional.plan",
     "Model": "discreet.models",
     "NeighbourCounts": "discreet.value.private_neighbours",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
     "PrivateDecisionTreeClassifier": "discreet.estimators",
     "PrivateRandomForestClassifier": "discreet.estimators",
-    "Quantiles": "discreet.select",
-    "RandomForest": "discreet.trees",
-    "RangeHistogram": "discreet.tables",
+    "Quantiles": "discreet.plans.results.choice",
+    "RandomForest": "discreet.trees.forest.result",
+    "RangeHistogram": "discreet.tables.results",
     "Ranking": "discreet.plans",
-    "RecordRanking": "discreet.value.valuation",
+    "RecordRanking": "discreet.plans.results.valuation",
     "Release": "discreet.session",
-    "Scalar": "discreet.tables",
+    "Scalar": "discreet.tables.results",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
     "Surface": "discreet.plans",
-    "SyntheticRows": "discreet.tables",
-    "Valuation": "discreet.value.valuation",
-    "compare_tables": "discreet.tables",
+    "SyntheticRows": "discreet.tables.synthesis.plan",
+    "Valuation": "discreet.plans.results.valuation",
+    "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
     "describe_plans": "discreet.plans.registry",
@@ -96,24 +96,22 @@ __all__ = sorted(_HOMES)
 if TYPE_CHECKING:
     from discreet import errors as errors
     from discreet import samples as samples
-    from discreet.certificates import Certificate as Certificate
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
-    from discreet.explain import Background as Background
-    from discreet.explain import accumulated_effects as accumulated_effects
-    from discreet.explain import any_curve as any_curve
-    from discreet.explain import any_ranking as any_ranking
-    from discreet.explain import background as background
     from discreet.explain import dataflow as dataflow
-    from discreet.explain import feature_interaction as feature_interaction
-    from discreet.explain import partial_dependence as partial_dependence
-    from discreet.explain import permutation_importance as permutation_importance
-    from discreet.explain import shap_baseline as shap_baseline
-    from discreet.explain import shap_dependence as shap_dependence
-    from discreet.explain import shap_importance as shap_importance
-    from discreet.explain import shap_ranking as shap_ranking
-    from discreet.explain import shap_values as shap_values
-    from discreet.guarantees import Guarantee as Guarantee
+    from discreet.explain.aggregate.plan import any_curve as any_curve
+    from discreet.explain.aggregate.plan import any_ranking as any_ranking
+    from discreet.explain.ale.plan import accumulated_effects as accumulated_effects
+    from discreet.explain.interaction.plan import feature_interaction as feature_interaction
+    from discreet.explain.pdp.plan import partial_dependence as partial_dependence
+    from discreet.explain.permutation.plan import permutation_importance as permutation_importance
+    from discreet.explain.shap.background import Background as Background
+    from discreet.explain.shap.background import background as background
+    from discreet.explain.shap.baselines import shap_baseline as shap_baseline
+    from discreet.explain.shap.dependence import shap_dependence as shap_dependence
+    from discreet.explain.shap.importance import shap_importance as shap_importance
+    from discreet.explain.shap.ranking import shap_ranking as shap_ranking
+    from discreet.explain.shap.values import shap_values as shap_values
     from discreet.ledger import Ledger as Ledger
     from discreet.models import Model as Model
     from discreet.plans import Attribution as Attribution
@@ -125,40 +123,42 @@ if TYPE_CHECKING:
     from discreet.plans import Surface as Surface
     from discreet.plans.reading import plan_from_json as plan_from_json
     from discreet.plans.registry import describe_plans as describe_plans
+    from discreet.plans.results.choice import Choice as Choice
+    from discreet.plans.results.choice import Quantiles as Quantiles
+    from discreet.plans.results.valuation import RecordRanking as RecordRanking
+    from discreet.plans.results.valuation import Valuation as Valuation
+    from discreet.privacy.certificate import Certificate as Certificate
+    from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.reporting import report as report
     from discreet.schema import Category as Category
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
-    from discreet.select import Choice as Choice
-    from discreet.select import Quantiles as Quantiles
-    from discreet.select import choose as choose
-    from discreet.select import most_frequent as most_frequent
-    from discreet.select import percentile as percentile
-    from discreet.select import quantiles as quantiles
+    from discreet.select.choose.most_frequent import most_frequent as most_frequent
+    from discreet.select.choose.plan import choose as choose
+    from discreet.select.quantiles.percentile import percentile as percentile
+    from discreet.select.quantiles.plan import quantiles as quantiles
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
-    from discreet.tables import DeniableRows as DeniableRows
-    from discreet.tables import MeanCurve as MeanCurve
-    from discreet.tables import RangeHistogram as RangeHistogram
-    from discreet.tables import Scalar as Scalar
-    from discreet.tables import SyntheticRows as SyntheticRows
-    from discreet.tables import compare_tables as compare_tables
-    from discreet.tables import deniable_rows as deniable_rows
-    from discreet.tables import entropy as entropy
-    from discreet.tables import functional_mean as functional_mean
-    from discreet.tables import histogram as histogram
-    from discreet.tables import mutual_information as mutual_information
-    from discreet.tables import synthesize as synthesize
-    from discreet.trees import DecisionTree as DecisionTree
-    from discreet.trees import RandomForest as RandomForest
-    from discreet.trees import decision_tree as decision_tree
-    from discreet.trees import random_forest as random_forest
+    from discreet.tables.entropy.plan import entropy as entropy
+    from discreet.tables.entropy.plan import mutual_information as mutual_information
+    from discreet.tables.functional.plan import MeanCurve as MeanCurve
+    from discreet.tables.functional.plan import functional_mean as functional_mean
+    from discreet.tables.histogram.plan import histogram as histogram
+    from discreet.tables.results import RangeHistogram as RangeHistogram
+    from discreet.tables.results import Scalar as Scalar
+    from discreet.tables.synthesis.deniable_rows import DeniableRows as DeniableRows
+    from discreet.tables.synthesis.deniable_rows import deniable_rows as deniable_rows
+    from discreet.tables.synthesis.plan import SyntheticRows as SyntheticRows
+    from discreet.tables.synthesis.plan import synthesize as synthesize
+    from discreet.tables.synthesis.quality import compare_tables as compare_tables
+    from discreet.trees.decision_tree.plan import decision_tree as decision_tree
+    from discreet.trees.decision_tree.result import DecisionTree as DecisionTree
+    from discreet.trees.forest.plan import random_forest as random_forest
+    from discreet.trees.forest.result import RandomForest as RandomForest
     from discreet.value.coreset import Coreset as Coreset
-    from discreet.value.data_shapley import data_shapley as data_shapley
+    from discreet.value.plan import data_shapley as data_shapley
     from discreet.value.private_neighbours import NeighbourCounts as NeighbourCounts
-    from discreet.value.valuation import RecordRanking as RecordRanking
-    from discreet.value.valuation import Valuation as Valuation
 
 
 def __getattr__(name: str) -> Any:

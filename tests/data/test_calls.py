@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.data.calls import CALL_ROWS, CallShape, RowCalls
 from discreet.errors import ModelError
-from discreet.guarantees import MODEL_DEAD
+from discreet.privacy.guarantee import MODEL_DEAD
 from discreet.schema import FloatArray
 
 SCHEMA = dc.Schema(

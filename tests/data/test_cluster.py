@@ -27,8 +27,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 import discreet as dc
-from discreet.accounting import Amount
-from discreet.certificates import Ball, Box
 from discreet.data import (
     CellContribution,
     PrivateTable,
@@ -46,6 +44,8 @@ from discreet.data.company import Company, isolated
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting
+from discreet.privacy.accounting import Amount
+from discreet.privacy.certificate import Ball, Box
 from discreet.schema import Category, FloatArray, Number, Schema
 from tests.data.twins import as_nullable_pandas, as_plain_pandas, make_rows, write_parquet
 from tests.data.twins import read_blocks as read_twin

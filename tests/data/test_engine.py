@@ -18,11 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.certificates import (
-    Ball,
-    Box,
-    Certificate,
-)
 from discreet.data import (
     ROWS_CAP,
     CellContribution,
@@ -40,7 +35,12 @@ from discreet.data.company import Company, isolated, probed
 from discreet.data.engine import _into_ball, sum_block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import sum_noise
-from discreet.relation import Relation
+from discreet.privacy.certificate import (
+    Ball,
+    Box,
+    Certificate,
+)
+from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Number, Schema
 from tests.data.twins import KINDS, SCHEMA, as_arrow, make_rows, make_source, read_blocks
 from tests.schema.strategies import hostile

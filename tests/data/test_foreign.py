@@ -14,12 +14,12 @@ import pytest
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import threadpool_info
 
-from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up, foreign
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.company import Company, isolated
 from discreet.data.foreign import foreign_code
 from discreet.data.state import calm
+from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
 
 SECRET = "73914"

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from discreet import randomness
-from discreet.certificates import Box, certify_cells
 from discreet.mechanisms import count_noise
-from discreet.mechanisms.box import box_noise
-from discreet.mechanisms.ranking import ranking_noise
-from discreet.mechanisms.selection import ExponentialMechanism, NoisyMax
-from discreet.mechanisms.smooth_max import SmoothNoisyMax
+from discreet.mechanisms.additive.linf import box_noise
+from discreet.mechanisms.selection.basic import ExponentialMechanism, NoisyMax
+from discreet.mechanisms.selection.ranking import ranking_noise
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
+from discreet.privacy.certificate import Box, certify_cells
 from discreet.randomness import SystemNoise
-from discreet.select.chooser import Chooser
-from discreet.select.order_statistics import Standing
+from discreet.select.choose.chooser import Chooser
+from discreet.select.quantiles.order_statistics import Standing
 
 LIMITS = Path(__file__).parents[2] / "docs" / "known-limits.md"
 SCORES = np.array([5, 3, 1, 0])

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
-from discreet.explain.shapley.engines import choose_engine
+from discreet.explain.shap.engines import choose_engine
 from discreet.plans import Setting
 
 FEATURES = 8
@@ -96,7 +96,7 @@ def test_shap_dependence_pays_for_the_operator_s_gain() -> None:
 
 @pytest.mark.refutes("shap-dependence")
 def test_a_forgotten_gain_is_caught() -> None:
-    from discreet.parts import sum_stage
+    from discreet.plans.stages import sum_stage
 
     stage, first, second = dependence_stage()
     forgotten = sum_stage(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.accounting import Amount
+from discreet.privacy.accounting import Amount
 from tests.faults import kill_swarm
 
 ROOT = Path(__file__).parents[2]

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.accounting import Event
-from discreet.certificates import certify_cells
 from discreet.mechanisms import InverseSensitivity, JointSmoothMax, LocalDampening, SmoothNoisyMax
-from discreet.mechanisms.smooth_tables import TABLES
+from discreet.mechanisms.smooth.tables import TABLES
 from discreet.plans import Setting
-from discreet.select import most_frequent, percentile
-from discreet.select.order_statistics import PercentileDistances, value_sensitivities
-from discreet.select.percentile import PERCENTILE_CHOICES
-from discreet.select.quantile_cuts import QuantileCuts
+from discreet.privacy.accounting import Event
+from discreet.privacy.certificate import certify_cells
+from discreet.select.choose.most_frequent import most_frequent
+from discreet.select.quantiles.cuts import QuantileCuts
+from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
+from discreet.select.quantiles.percentile import PERCENTILE_CHOICES, percentile
 from tests.select.tables import neighbours, small_tables
 
 FloatArray = np.ndarray

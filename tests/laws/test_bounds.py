@@ -13,10 +13,6 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
-from discreet.certificates import (
-    NORMS,
-    Ball,
-)
 from discreet.data import Summand, VectorContribution, add_up
 from discreet.data.contributions import SubsetsContribution
 from discreet.data.engine import _into_ball, _subset_rows, check_summand
@@ -25,7 +21,11 @@ from discreet.data.state import own_state
 from discreet.errors import ArgumentError, DiscreetError
 from discreet.mechanisms import lattice
 from discreet.plans import Plan
-from discreet.relation import Relation
+from discreet.privacy.certificate import (
+    NORMS,
+    Ball,
+)
+from discreet.privacy.relation import Relation
 
 RELATIONS: tuple[Relation, ...] = ("replace-one", "add-remove")
 LARGEST = 1.7976931348623157e308

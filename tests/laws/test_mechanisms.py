@@ -15,16 +15,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.accounting import (
-    ACCOUNTANTS,
-    AccountantName,
-    ApproximateEvent,
-    Event,
-    event_cost,
-    event_from_json,
-    event_to_json,
-)
-from discreet.certificates import certify_cells
 from discreet.errors import UnsupportedEvent
 from discreet.mechanisms import (
     AboveThreshold,
@@ -35,6 +25,16 @@ from discreet.mechanisms import (
     TopK,
     count_noise,
 )
+from discreet.privacy.accounting import (
+    ACCOUNTANTS,
+    AccountantName,
+    ApproximateEvent,
+    Event,
+    event_cost,
+    event_from_json,
+    event_to_json,
+)
+from discreet.privacy.certificate import certify_cells
 from tests.laws.selection_cases import selection_cases
 from tests.oracles.laws import neighbours, small_vectors
 

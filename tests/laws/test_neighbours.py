@@ -23,15 +23,15 @@ from sklearn.preprocessing import (
 )
 
 import discreet as dc
-from discreet.certificates import (
-    NORMS,
-)
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.calls import RowCalls
 from discreet.errors import ModelError
 from discreet.models import known_parts
 from discreet.plans import Setting
-from discreet.relation import RELATIONS, Relation
+from discreet.privacy.certificate import (
+    NORMS,
+)
+from discreet.privacy.relation import RELATIONS, Relation
 from discreet.schema import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]

@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 
-from discreet.accounting.amounts import Amount
 from discreet.ledger import Ledger, Terms
+from discreet.privacy.accounting.amounts import Amount
 
 
 @dataclass(frozen=True)

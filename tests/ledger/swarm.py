@@ -15,9 +15,9 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import BudgetExhausted
 from discreet.ledger import Ledger, Terms
+from discreet.privacy.accounting.amounts import Amount
 
 PROCESSES = 8
 

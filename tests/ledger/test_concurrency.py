@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import BudgetExhausted, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.ledger.connection import put_away_all
-from discreet.ledger.migrations import NEWEST
+from discreet.ledger.store.connection import put_away_all
+from discreet.ledger.store.migrations import NEWEST
+from discreet.privacy.accounting.amounts import Amount
 from tests.ledger import swarm
 from tests.ledger.backends import Backend, make_terms
 
@@ -111,7 +111,7 @@ def test_another_process_id_means_new_connections(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_away_all()  # as before a fork
-    monkeypatch.setattr("discreet.ledger.connection.os.getpid", lambda: 1)
+    monkeypatch.setattr("discreet.ledger.store.connection.os.getpid", lambda: 1)
     ledger.reserve("adult", Amount(1), plan_key="k", note={})
     assert ledger.balance("adult").spent == Amount(1)
 
@@ -122,7 +122,7 @@ def test_an_in_memory_ledger_stays_in_its_process(monkeypatch: pytest.MonkeyPatc
         fork_and_wait()
         assert ledger.datasets() == ["adult"]
         with monkeypatch.context() as patch:
-            patch.setattr("discreet.ledger.connection.os.getpid", lambda: 1)
+            patch.setattr("discreet.ledger.store.connection.os.getpid", lambda: 1)
             with pytest.raises(LedgerUnavailable, match="belongs to the process that opened it"):
                 ledger.datasets()
         assert ledger.datasets() == ["adult"]

@@ -7,7 +7,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import (
     AccessDenied,
     ArgumentError,
@@ -17,6 +16,7 @@ from discreet.errors import (
     LedgerUnavailable,
 )
 from discreet.ledger import Head, Ledger, Order, Reservation
+from discreet.privacy.accounting.amounts import Amount
 from tests.ledger.backends import Backend, make_terms
 
 TENTH = Amount.charge(0.1)

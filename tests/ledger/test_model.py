@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import AccessDenied, BudgetExhausted, LedgerConflict
 from discreet.ledger import Head, Ledger, Reservation
+from discreet.privacy.accounting.amounts import Amount
 from tests.ledger.backends import make_terms
 
 amounts = st.builds(Amount, st.integers(0, 12), st.integers(0, 4))

@@ -17,12 +17,12 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.accounting.amounts import Amount
 from discreet.cli import main
 from discreet.errors import LedgerUnavailable, ReleaseError, SettlementFailed
 from discreet.ledger import Ledger
+from discreet.privacy.accounting.amounts import Amount
 from tests.ledger.backends import Backend
-from tests.ledger.test_failures import largest_file
+from tests.ledger.store.test_failures import largest_file
 
 SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1)})
 FRAME = pd.DataFrame({"age": [number % 10 for number in range(200)]})
@@ -231,7 +231,7 @@ def after_computing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> 
 
 
 def test_a_file_that_others_hold(sqlite_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.ledger.connection.PATIENCE", 0.05)
+    monkeypatch.setattr("discreet.ledger.store.connection.PATIENCE", 0.05)
     with sqlite_backend.open() as ledger, closing(sqlite_backend.connect()) as holder:
         session = open_session(ledger)
         after_computing(monkeypatch, lambda: holder.execute("BEGIN IMMEDIATE"))

@@ -18,7 +18,7 @@ import pytest
 import discreet as dc
 from discreet.errors import ReleaseFailed, UnderWay
 from discreet.ledger import Ledger
-from discreet.ledger.locks import FileLocks, Locks, find_locks, work_with
+from discreet.ledger.store.locks import FileLocks, Locks, find_locks, work_with
 from tests.ledger.asking_swarm import FRAME, PLAN, SCHEMA
 from tests.ledger.backends import Backend
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.amounts import Amount
 from discreet.errors import LedgerConflict
 from discreet.ledger import Head, Ledger
-from discreet.ledger.tables import analysts, datasets, entries, keys, releases
+from discreet.ledger.store.tables import analysts, datasets, entries, keys, releases
+from discreet.privacy.accounting.amounts import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

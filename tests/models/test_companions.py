@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up, companion_rows
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.data.calls import RowCalls
@@ -18,6 +17,7 @@ from discreet.errors import ModelError
 from discreet.mechanisms import sum_noise
 from discreet.models import BoundModel, Model
 from discreet.plans import Setting
+from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray
 from tests.models.zoo import ESTIMATORS, NUMBERS, SCHEMA, fitted, one_hot_pipeline
 

@@ -21,8 +21,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from discreet.models.trees import LEAF, TreeEnsemble
-from discreet.models.trees_boosters import booster_margin
+from discreet.models.forms.trees import LEAF, TreeEnsemble
+from discreet.models.readers.boosters import booster_margin
 from discreet.schema import FloatArray
 
 WIDTH = 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.value import FunctionGame
+from discreet.value.engines.games import FunctionGame
 
 
 def by_definition(players: int, worth: Callable[[Any], float]) -> Any:

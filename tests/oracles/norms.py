@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from discreet.certificates import Bounds
+from discreet.privacy.certificate import Bounds
 
 Vector = Sequence[float]
 

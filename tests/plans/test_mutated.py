@@ -88,7 +88,7 @@ def mutated(release: dc.Release, choice: random.Random) -> str:
 
 
 def test_every_kind_of_result_reads_back_equal(releases: list[dc.Release]) -> None:
-    from discreet.plans.results import Result
+    from discreet.plans.results.result import Result
 
     def kinds(of: type) -> set[str]:
         return {of.__name__, *(name for sub in of.__subclasses__() for name in kinds(sub))}

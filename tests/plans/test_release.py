@@ -100,7 +100,7 @@ def test_foreign_files_are_refused(change: dict[str, object], sentence: str) -> 
 
 @given(st.floats(1e-9, 1e6), st.lists(st.floats(0.01, 1), min_size=1, max_size=4))
 def test_shares_never_exceed_the_whole(amount: float, weights: list[float]) -> None:
-    from discreet.accounting import Amount
+    from discreet.privacy.accounting import Amount
 
     parts = share_out(amount, tuple(weights))
     billed = sum(Amount.charge(part).loss for part in parts)

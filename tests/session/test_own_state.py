@@ -14,13 +14,13 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import discreet as dc
-from discreet.certificates import Box
 from discreet.data import PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.company import Company, isolated
 from discreet.data.state import own_state, thread_state
 from discreet.errors import DiscreetError
 from discreet.plans import Plan
+from discreet.privacy.certificate import Box
 
 SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1, step=0.25)})
 DRAW = np.random.default_rng(0)

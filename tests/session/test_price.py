@@ -38,7 +38,7 @@ def test_amounts_under_both_accountants(open_session: Open) -> None:
 def test_a_slow_release_shows_a_bar(
     open_session: Open, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("discreet.display.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("discreet.progress._PATIENCE", 0.0)
     for relation in ("replace-one", "add-remove"):
         session = open_session(dataset=relation, relation=relation, progress=True)
         session.release(dc.histogram("home", epsilon=0.1))

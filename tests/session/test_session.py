@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.accounting import Amount
 from discreet.data import PrivateTable
 from discreet.errors import (
     AccessDenied,
@@ -29,6 +28,7 @@ from discreet.errors import (
     SchemaError,
 )
 from discreet.plans import Plan, Program, Setting
+from discreet.privacy.accounting import Amount
 from tests.session.conftest import small_frame
 
 Open = Callable[..., dc.Session]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discreet.certificates import Box, certify_cells
 from discreet.mechanisms import Noise, count_noise, sum_noise
+from discreet.privacy.certificate import Box, certify_cells
 from discreet.randomness import NoiseSource, SimulatedNoise, SystemNoise
 from tests.oracles.goodness import FloatArray, granularity, impossible_share
 

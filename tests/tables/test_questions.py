@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from discreet.cli.questions_tables import ask_entropy, ask_histogram, ask_mutual_information
-from discreet.tables import entropy, histogram, mutual_information
+from discreet.tables.entropy.plan import entropy, mutual_information
+from discreet.tables.histogram.plan import histogram
 
 
 def test_questions_make_the_same_plans() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.models.trees import join_trees
+from discreet.models.forms.trees import join_trees
 from discreet.trees.compiled import raw_tree
 from discreet.trees.growth import walk
 from tests.trees.tables import some_tree

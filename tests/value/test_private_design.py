@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.value.games import FunctionGame
+from discreet.value.engines.games import FunctionGame
+from discreet.value.engines.stability import claimed_stability
 from discreet.value.private_design import (
     Audience,
     Pairs,
@@ -20,7 +21,6 @@ from discreet.value.private_design import (
     choose_design,
     marginal_widths,
 )
-from discreet.value.stability import claimed_stability
 
 N = 5
 Worth = Callable[[tuple[int, ...], tuple[int, ...]], float]

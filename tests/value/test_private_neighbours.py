@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.certificates import certify_cells
 from discreet.data.blocks import BLOCK_ROWS
-from discreet.value.neighbours import threshold_knn_shapley
+from discreet.privacy.certificate import certify_cells
+from discreet.value.engines.neighbours import threshold_knn_shapley
 from discreet.value.private_neighbours import (
     NeighbourCounts,
     certify_counts,

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.accounting import ACCOUNTANTS
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -20,6 +19,7 @@ from discreet.cli.project import (
 from discreet.errors import LedgerTampered
 from discreet.numerics import format_units
 from discreet.plans import copy_of
+from discreet.privacy.accounting import ACCOUNTANTS
 from discreet.session.settling import settle_later
 
 app = typer.Typer(help="Look into the ledger, or store what could not be. Needs no table.")

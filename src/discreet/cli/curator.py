@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.accounting import ACCOUNTANTS
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import DEFAULT_PROJECT, Entry, Project, ProjectOption
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
-from discreet.relation import RELATIONS
+from discreet.privacy.accounting import ACCOUNTANTS
+from discreet.privacy.relation import RELATIONS
 from discreet.schema import Schema
 from discreet.session import protect
 

@@ -11,14 +11,16 @@ import typer
 from discreet.cli.demo_questions import ask_all, train_forest, train_model
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
-from discreet.explain import Background, partial_dependence
+from discreet.explain.pdp.plan import partial_dependence
+from discreet.explain.shap.background import Background
 from discreet.models import as_model
 from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
 from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
-from discreet.tables import Scalar, SyntheticRows
-from discreet.trees import DecisionTree
+from discreet.tables.results import Scalar
+from discreet.tables.synthesis.plan import SyntheticRows
+from discreet.trees.decision_tree.result import DecisionTree
 from discreet.value.private_neighbours import NeighbourCounts
 
 _NOTE = (

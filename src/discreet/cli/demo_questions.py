@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.explain import (
-    accumulated_effects,
-    feature_interaction,
-    partial_dependence,
-    permutation_importance,
-    shap_importance,
-    shap_ranking,
-    shap_values,
-)
-from discreet.explain import background as background_plan
+from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.interaction.plan import feature_interaction
+from discreet.explain.pdp.plan import partial_dependence
+from discreet.explain.permutation.plan import permutation_importance
+from discreet.explain.shap.background import background as background_plan
+from discreet.explain.shap.importance import shap_importance
+from discreet.explain.shap.ranking import shap_ranking
+from discreet.explain.shap.values import shap_values
 from discreet.plans import Release
 from discreet.samples import loans
-from discreet.select import most_frequent, quantiles
+from discreet.select.choose.most_frequent import most_frequent
+from discreet.select.quantiles.plan import quantiles
 from discreet.session import Session
-from discreet.tables import entropy, histogram, synthesize
-from discreet.trees import decision_tree, random_forest
-from discreet.value.data_shapley import data_shapley
+from discreet.tables.entropy.plan import entropy
+from discreet.tables.histogram.plan import histogram
+from discreet.tables.synthesis.plan import synthesize
+from discreet.trees.decision_tree.plan import decision_tree
+from discreet.trees.forest.plan import random_forest
+from discreet.value.plan import data_shapley
 
 NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")
 APPLICANT = {

@@ -24,7 +24,7 @@ import typer
 
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
-from discreet.ledger.place import find_place
+from discreet.ledger.store.place import find_place
 from discreet.session import Session, protect
 
 DatasetOption = Annotated[

@@ -10,12 +10,10 @@ import typer
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
 from discreet.cli.rows import read_rows
-from discreet.explain import (
-    accumulated_effects,
-    feature_interaction,
-    partial_dependence,
-    permutation_importance,
-)
+from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.interaction.plan import feature_interaction
+from discreet.explain.pdp.plan import partial_dependence
+from discreet.explain.permutation.plan import permutation_importance
 from discreet.plans import Plan
 
 

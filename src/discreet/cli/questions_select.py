@@ -8,7 +8,9 @@ import typer
 
 from discreet.cli.options import Delta, Epsilon
 from discreet.plans import Plan
-from discreet.select import most_frequent, percentile, quantiles
+from discreet.select.choose.most_frequent import most_frequent
+from discreet.select.quantiles.percentile import percentile
+from discreet.select.quantiles.plan import quantiles
 
 Column = Annotated[str, typer.Argument(help="A numeric column.")]
 Candidates = Annotated[

@@ -10,13 +10,11 @@ import typer
 from discreet.cli.models import load_model
 from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
 from discreet.cli.rows import read_rows
-from discreet.explain import (
-    background,
-    shap_dependence,
-    shap_importance,
-    shap_ranking,
-    shap_values,
-)
+from discreet.explain.shap.background import background
+from discreet.explain.shap.dependence import shap_dependence
+from discreet.explain.shap.importance import shap_importance
+from discreet.explain.shap.ranking import shap_ranking
+from discreet.explain.shap.values import shap_values
 from discreet.plans import Plan
 
 QueryFile = Annotated[

@@ -8,7 +8,8 @@ import typer
 
 from discreet.cli.options import Delta, Epsilon, Mechanism
 from discreet.plans import Plan
-from discreet.tables import entropy, histogram, mutual_information
+from discreet.tables.entropy.plan import entropy, mutual_information
+from discreet.tables.histogram.plan import histogram
 
 Bins = Annotated[int, typer.Option(help="Cells per numeric column.")]
 Base = Annotated[str, typer.Option(help="bits or nats.")]

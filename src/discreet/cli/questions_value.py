@@ -37,7 +37,7 @@ def ask_data_shapley(
     ] = "auto",
 ) -> Plan:
     """What records are worth to a model: their Shapley values."""
-    from discreet.value.data_shapley import data_shapley  # compiles: slow to import
+    from discreet.value.plan import data_shapley  # compiles: slow to import
 
     return data_shapley(
         None if model is None else load_model(model),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from discreet.certificates import NOT_PROVEN, Certificate, Grade
 from discreet.data.calls import Pulse
-from discreet.relation import Relation
+from discreet.privacy.certificate import NOT_PROVEN, Certificate, Grade
+from discreet.privacy.relation import Relation
 
 
 @dataclass(frozen=True)

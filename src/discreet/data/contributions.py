@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Bounds, Box, Certificate, certify_cells
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
 from discreet.data.company import PROVEN, Company, Standing
 from discreet.numerics import check_whole, up
-from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Ball, Box
 from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
@@ -34,8 +33,9 @@ from discreet.data.state import own_state, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
+from discreet.privacy.certificate import Ball, Box
+from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
-from discreet.relation import Relation
 from discreet.schema import FloatArray
 
 Progress = Callable[[int], None]

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.data.sources import Source, open_source
 from discreet.errors import AccessDenied, ArgumentError, DataRefused, SchemaError
+from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
 from discreet.randomness import IntArray
-from discreet.relation import REPLACE_ONE, Relation, RelationName
 from discreet.schema import Schema
 
 ROWS_CAP = 2**24

@@ -26,10 +26,10 @@ from discreet.errors import ArgumentError
 from discreet.estimators.facts import FROM_DATA, build_schema, schema_from_data
 from discreet.estimators.fits import FitPlan
 from discreet.estimators.frames import column_names, columns_of, is_frame, make_table
-from discreet.guarantees import Guarantee
 from discreet.models import Model
 from discreet.plans import Plan, Release
-from discreet.relation import Relation
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
 from discreet.session import Session, protect
 

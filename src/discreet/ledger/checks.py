@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.accounting import ACCOUNTANTS, Amount
 from discreet.errors import ArgumentError
 from discreet.ledger.records import Terms
 from discreet.numerics import (
@@ -16,7 +15,8 @@ from discreet.numerics import (
     check_probability,
     check_whole,
 )
-from discreet.relation import RELATIONS
+from discreet.privacy.accounting import ACCOUNTANTS, Amount
+from discreet.privacy.relation import RELATIONS
 
 LONGEST_NAME = 200
 """Names are shown in messages and reports; this many characters are enough."""

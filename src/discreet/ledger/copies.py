@@ -17,7 +17,7 @@ from discreet.ledger.books import Row
 from discreet.ledger.chain import is_release_of
 from discreet.ledger.records import Head
 from discreet.ledger.replay import Replay
-from discreet.ledger.tables import releases
+from discreet.ledger.store.tables import releases
 
 Rewrite = Callable[[str], str]
 """Makes of a stored text the one that this version would write."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from discreet.accounting.amounts import Amount
 from discreet.ledger.books import Draft, lock_account
 from discreet.ledger.checks import (
     check_amount,
@@ -21,10 +20,6 @@ from discreet.ledger.checks import (
     note_text,
 )
 from discreet.ledger.copies import Copy
-from discreet.ledger.ids import new_id
-from discreet.ledger.key import KeyMissing
-from discreet.ledger.locks import Work, find_locks, work_with
-from discreet.ledger.opening import Books, open_books
 from discreet.ledger.postings import (
     check_may_store,
     check_same_terms,
@@ -53,9 +48,14 @@ from discreet.ledger.records import (
 )
 from discreet.ledger.refusals import unknown_dataset
 from discreet.ledger.shares import check_share
+from discreet.ledger.store.ids import new_id
+from discreet.ledger.store.key import KeyMissing
+from discreet.ledger.store.locks import Work, find_locks, work_with
+from discreet.ledger.store.opening import Books, open_books
 from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
 from discreet.ledger.verify import verify_books
+from discreet.privacy.accounting.amounts import Amount
 
 
 class Ledger:

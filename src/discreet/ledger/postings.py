@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert
 
-from discreet.accounting.amounts import Amount
 from discreet.ledger.books import (
     Draft,
     Row,
@@ -16,8 +15,6 @@ from discreet.ledger.books import (
     lock_account,
 )
 from discreet.ledger.chain import Chain, body_digest
-from discreet.ledger.connection import lock_creation
-from discreet.ledger.ids import new_id
 from discreet.ledger.queries import account_from, find_entry, read_account
 from discreet.ledger.records import Account, Head, Reservation, Terms
 from discreet.ledger.refusals import (
@@ -28,8 +25,11 @@ from discreet.ledger.refusals import (
     unknown_reservation,
 )
 from discreet.ledger.shares import set_share, spend_share
-from discreet.ledger.tables import releases
+from discreet.ledger.store.connection import lock_creation
+from discreet.ledger.store.ids import new_id
+from discreet.ledger.store.tables import releases
 from discreet.ledger.unsettled import Unsettled
+from discreet.privacy.accounting.amounts import Amount
 
 
 def post_registration(connection: Connection, chain: Chain, terms: Terms) -> Account:

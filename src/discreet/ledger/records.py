@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.accounting.amounts import Amount
-from discreet.accounting.filters import AccountantName
 from discreet.errors import ArgumentError
-from discreet.relation import Relation
+from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import AccountantName
+from discreet.privacy.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)

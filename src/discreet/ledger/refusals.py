@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.accounting import ACCOUNTANTS, Amount
 from discreet.errors import AccessDenied, BudgetExhausted, LedgerConflict, LedgerTampered
 from discreet.numerics import format_units
+from discreet.privacy.accounting import ACCOUNTANTS, Amount
 
 _UNITS = {name: accountant.unit for name, accountant in ACCOUNTANTS.items()}
 

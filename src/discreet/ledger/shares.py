@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, exists, insert, select, update
 
-from discreet.accounting.amounts import Amount
 from discreet.ledger.books import Row, budget_of, spent_of
 from discreet.ledger.chain import Chain
 from discreet.ledger.refusals import (
@@ -17,7 +16,8 @@ from discreet.ledger.refusals import (
     no_allotment,
     tampered,
 )
-from discreet.ledger.tables import analysts
+from discreet.ledger.store.tables import analysts
+from discreet.privacy.accounting.amounts import Amount
 
 
 def find_share(connection: Connection, dataset: str, analyst: str) -> Row | None:

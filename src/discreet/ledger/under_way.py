@@ -9,8 +9,8 @@ from sqlalchemy import Connection, exists, select
 
 from discreet.errors import UnderWay
 from discreet.ledger.books import Draft
-from discreet.ledger.locks import Locks
-from discreet.ledger.tables import entries, releases
+from discreet.ledger.store.locks import Locks
+from discreet.ledger.store.tables import entries, releases
 
 _settled = entries.alias("settled")
 

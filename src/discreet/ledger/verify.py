@@ -16,7 +16,7 @@ from discreet.ledger.chain import Chain, is_release_of
 from discreet.ledger.copies import Copy, check_copies
 from discreet.ledger.records import Head, Verification
 from discreet.ledger.replay import Replay
-from discreet.ledger.tables import analysts, datasets, entries, releases
+from discreet.ledger.store.tables import analysts, datasets, entries, releases
 
 _WRONG_KEY = (
     "The key is not the one this ledger was written with, or the ledger's mark of it was edited."

@@ -1,8 +1,6 @@
 """Noise and selection: a certificate in, a value out, an event for the accountant."""
 
-from discreet.mechanisms.dampening import LocalDampening
-from discreet.mechanisms.inverse_sensitivity import InverseSensitivity
-from discreet.mechanisms.noise import (
+from discreet.mechanisms.additive.noise import (
     GaussianNoise,
     LaplaceNoise,
     Noise,
@@ -10,9 +8,8 @@ from discreet.mechanisms.noise import (
     count_noise,
     sum_noise,
 )
-from discreet.mechanisms.picked import PickedNoise
-from discreet.mechanisms.ranking import RankingName, RankingNoise, ranking_noise
-from discreet.mechanisms.selection import (
+from discreet.mechanisms.additive.select_then_measure import PickedNoise
+from discreet.mechanisms.selection.basic import (
     AboveThreshold,
     ExponentialMechanism,
     GapChoice,
@@ -20,9 +17,12 @@ from discreet.mechanisms.selection import (
     PermuteAndFlip,
     TopK,
 )
-from discreet.mechanisms.smooth_joint import JointSmoothMax
-from discreet.mechanisms.smooth_max import SmoothNoisyMax
-from discreet.mechanisms.support import SupportTest
+from discreet.mechanisms.selection.dampening import LocalDampening
+from discreet.mechanisms.selection.inverse_sensitivity import InverseSensitivity
+from discreet.mechanisms.selection.propose_test_release import SupportTest
+from discreet.mechanisms.selection.ranking import RankingName, RankingNoise, ranking_noise
+from discreet.mechanisms.smooth.joint import JointSmoothMax
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
 
 __all__ = [
     "AboveThreshold",

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from discreet.arguments import shown
-from discreet.certificates import Box
 from discreet.errors import ArgumentError
+from discreet.privacy.certificate import Box
 
 _FINEST = 2.0**-46
 """A step is no finer than this share of the noise, so that noise scales stay below 2^50 steps."""

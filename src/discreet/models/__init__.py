@@ -1,9 +1,9 @@
 """Models seen through one adapter: encoded rows in, one bounded number per row out."""
 
-from discreet.models.linear import LinearForm
+from discreet.models.forms.linear import LinearForm
+from discreet.models.forms.network import NetworkForm, network_form
+from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
 from discreet.models.model import BoundModel, Model, as_model
-from discreet.models.network import NetworkForm, network_form
-from discreet.models.trees import TreeEnsemble, tree_ensemble
 
 __all__ = [
     "BoundModel",

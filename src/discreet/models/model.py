@@ -8,22 +8,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.certificates import Box
 from discreet.data.calls import CallShape, RowCalls
 from discreet.data.company import PROVEN, Company, Standing, isolated, probed
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms.lattice import given_box
+from discreet.models.bounds import Ranges, bound_output
 from discreet.models.fingerprint import Kept
+from discreet.models.forms.linear import LinearForm, linear_form
+from discreet.models.forms.network import NetworkForm, network_form
+from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.known_parts import known_parts
-from discreet.models.linear import LinearForm, linear_form
-from discreet.models.network import NetworkForm, network_form
-from discreet.models.output_bounds import Ranges, bound_output
 from discreet.models.probe import Found, probe, probe_memory
-from discreet.models.trees import TreeEnsemble, tree_ensemble
-from discreet.models.trees_boosters import booster_margin
-from discreet.relation import Relation
+from discreet.models.readers.boosters import booster_margin
+from discreet.privacy.certificate import Box
+from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 Form = LinearForm | TreeEnsemble | NetworkForm

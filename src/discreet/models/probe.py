@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Box
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.data.calls import RowCalls
+from discreet.privacy.certificate import Box
 from discreet.randomness import public_generator
 from discreet.schema import Category, FloatArray, Schema
 

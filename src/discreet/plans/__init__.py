@@ -1,6 +1,5 @@
 """Plans, their results, and releases."""
 
-from discreet.plans.attributions import Attribution, Ranking
 from discreet.plans.diagnosis import Diagnosis
 from discreet.plans.expected import Expected
 from discreet.plans.plan import (
@@ -16,7 +15,8 @@ from discreet.plans.plan import (
     share_out,
 )
 from discreet.plans.release import Release, copy_of
-from discreet.plans.results import Curve, Histogram, Result, Surface
+from discreet.plans.results.attribution import Attribution, Ranking
+from discreet.plans.results.result import Curve, Histogram, Result, Surface
 
 __all__ = [
     "Attribution",

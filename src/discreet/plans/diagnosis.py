@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from discreet.errors import AccessDenied, ArgumentError
-from discreet.plans.results import Result
+from discreet.plans.results.result import Result
 from discreet.randomness import IntArray, SimulatedNoise
 from discreet.schema import FloatArray
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, get_args
 
 from discreet.arguments import as_list, as_names, check_flag, check_text, shown
-from discreet.certificates import Box
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.mechanisms.lattice import given_box
@@ -32,6 +31,7 @@ from discreet.numerics import (
     check_probability,
     check_whole,
 )
+from discreet.privacy.certificate import Box
 
 Check = Callable[[str, Any], Any]
 """A check of a plan's own: the argument's name and what was given, to what the plan works with."""

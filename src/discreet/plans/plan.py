@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from discreet.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
 from discreet.arguments import shown
-from discreet.certificates import Certificate
 from discreet.data import Contribution
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
 from discreet.plans.diagnosis import Diagnosis, rehearse
 from discreet.plans.expected import Expected
-from discreet.plans.results import Result
+from discreet.plans.results.result import Result
+from discreet.privacy.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
-from discreet.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 _LONGEST_ARGUMENT = 60

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from discreet.arguments import shown
 from discreet.errors import ReleaseError
-from discreet.guarantees import Guarantee
 from discreet.ledger import Copy, Head
 from discreet.plain import check_fields, conform
-from discreet.plans.results import Result
+from discreet.plans.results.result import Result
+from discreet.privacy.guarantee import Guarantee
 
 FORMAT = 1
 """Version of the JSON shape. A reader refuses what it does not know."""

@@ -3,15 +3,15 @@
 Families with results of their own are imported here, so that ``Release.load`` knows them.
 """
 
-from discreet.explain import Background as _Background  # noqa: F401
+from discreet.explain.shap.background import Background as _Background  # noqa: F401
 from discreet.plans import Release
-from discreet.select import Choice as _Choice  # noqa: F401
+from discreet.plans.results.choice import Choice as _Choice  # noqa: F401
+from discreet.plans.results.valuation import Valuation as _Valuation  # noqa: F401
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.protect import protect
 from discreet.session.session import Session
-from discreet.tables import MeanCurve as _MeanCurve  # noqa: F401
-from discreet.trees import RandomForest as _RandomForest  # noqa: F401
+from discreet.tables.functional.plan import MeanCurve as _MeanCurve  # noqa: F401
+from discreet.trees.forest.result import RandomForest as _RandomForest  # noqa: F401
 from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
-from discreet.value.valuation import Valuation as _Valuation  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from discreet.accounting import ACCOUNTANTS, AccountantName, Amount
 from discreet.errors import DiscreetError
 from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Way
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount
 
 
 @dataclass(frozen=True)

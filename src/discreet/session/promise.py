@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.certificates import worst_grade
 from discreet.data.engine import is_dead
-from discreet.guarantees import MODEL_DEAD, Guarantee
 from discreet.plans import Perturbation, Plan, Program, Stage
-from discreet.relation import Relation
+from discreet.privacy.certificate import worst_grade
+from discreet.privacy.guarantee import MODEL_DEAD, Guarantee
+from discreet.privacy.relation import Relation
 
 
 def promise_of(

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
 from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
 from discreet.numerics import check_choice, check_whole
+from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
+from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
 from discreet.randomness import noise_source
-from discreet.relation import REPLACE_ONE, Relation, RelationName
 from discreet.schema import Schema
 from discreet.session.roles import check_owner
 from discreet.session.session import Session

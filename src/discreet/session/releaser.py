@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.accounting import AccountantName, Filter, total
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, check_summand
 from discreet.plans import Perturbation, Stage
+from discreet.privacy.accounting import AccountantName, Filter, total
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
 
-from discreet.accounting import Amount, Filter, batch_epsilon, budget_amount, total
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.state import own_state
-from discreet.display.progress import progress_bar
 from discreet.errors import (
     AccessDenied,
     ArgumentError,
@@ -32,8 +30,10 @@ from discreet.plans import (
     Stage,
     copy_of,
 )
+from discreet.privacy.accounting import Amount, Filter, batch_epsilon, budget_amount, total
+from discreet.privacy.relation import Relation
+from discreet.progress import progress_bar
 from discreet.randomness import IntArray, NoiseSource
-from discreet.relation import Relation
 from discreet.schema import Schema
 from discreet.session.checking import as_list, as_planned, check_programs
 from discreet.session.ending import failure

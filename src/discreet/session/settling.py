@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.display.progress import progress_bar
 from discreet.errors import (
     LedgerError,
     LedgerUnavailable,
@@ -19,6 +18,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Head, Ledger, Reservation, Unsettled
 from discreet.plans import Release
+from discreet.progress import progress_bar
 from discreet.session.ending import failure
 
 PATIENCE = 60.0

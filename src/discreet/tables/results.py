@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.plans import Histogram, Result
-from discreet.tables.range_bands import range_half_width
-from discreet.tables.range_tree import RangeTree
+from discreet.tables.histogram.range_bands import range_half_width
+from discreet.tables.histogram.range_tree import RangeTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ class ScalarDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ScalarDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
-        from discreet.display.canvas import BAND, LINE, axes_or_new, tidy, write_title
+        from discreet.plans.results.pictures.canvas import BAND, LINE, axes_or_new, tidy, write_title
 
         number = self.scalar
         self.ax_ = axes_or_new(ax, height=1.8)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError
-from discreet.models.trees import RawTree
+from discreet.models.forms.trees import RawTree
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.files import from_plain, to_plain
 from discreet.trees.compiled import TreeModel

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.data.company import PROVEN, Company
 from discreet.models import Model
+from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.models.model import BoundModel
-from discreet.models.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.schema import FloatArray, Schema
 from discreet.trees.columns import IntArray
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.mechanisms import Noise, NoiseName, count_noise
-from discreet.parts.table_noise import TableNoise
 from discreet.plans import Setting, Stage
 from discreet.plans.expected import Expected, of_mean
+from discreet.plans.stages.table_noise import TableNoise
 from discreet.schema import FloatArray
 from discreet.trees.nodes import LEAF, Nodes
 from discreet.trees.splits import Assign, reached_leaves

@@ -15,20 +15,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import BoundedRangeEvent, PureEvent
-from discreet.certificates import Bounds, Certificate
 from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import LocalDampening, NoisyMax, PermuteAndFlip
-from discreet.mechanisms.ranking import worst_loss
-from discreet.mechanisms.selection import ExponentialMechanism
-from discreet.mechanisms.smooth_max import SmoothNoisyMax, score_stability
-from discreet.mechanisms.smooth_tables import TableName, stability_table
+from discreet.mechanisms.selection.basic import ExponentialMechanism
+from discreet.mechanisms.selection.ranking import worst_loss
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
+from discreet.mechanisms.smooth.tables import TableName, stability_table
 from discreet.numerics import check_choice, check_positive, down, up
 from discreet.plans import Stage
+from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
+from discreet.privacy.certificate import Bounds, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.randomness import IntArray, NoiseSource
-from discreet.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 from discreet.trees.columns import Grid, Splits
 from discreet.trees.nodes import LEAF, Nodes

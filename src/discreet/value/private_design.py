@@ -25,14 +25,14 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from discreet.certificates import Bounds, Certificate
+from discreet.privacy.certificate import Bounds, Certificate
+from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import IntArray, public_generator
-from discreet.relation import REPLACE_ONE
 from discreet.schema import FloatArray
-from discreet.value.designs import LayeredDesign, balanced_design
-from discreet.value.games import Chains
-from discreet.value.layered import layered_value, marginals
-from discreet.value.stability import Stability
+from discreet.value.engines.designs import LayeredDesign, balanced_design
+from discreet.value.engines.games import Chains
+from discreet.value.engines.layered import layered_value, marginals
+from discreet.value.engines.stability import Stability
 
 Audience = Literal["owner", "public"]
 

@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import shown
-from discreet.certificates import NOT_PROVEN, Box, Certificate
 from discreet.data import WholeContribution
 from discreet.data.foreign import foreign_code
 from discreet.errors import ArgumentError, ModelError
 from discreet.models.fingerprint import Kept
 from discreet.plans import Setting
+from discreet.privacy.certificate import NOT_PROVEN, Box, Certificate
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 from discreet.value.coreset import Coreset
-from discreet.value.games import Chains
-from discreet.value.layered import layer_clips
+from discreet.value.engines.games import Chains
+from discreet.value.engines.layered import layer_clips
+from discreet.value.engines.running import run_chains
+from discreet.value.engines.scores import Score
+from discreet.value.engines.stability import Stability
+from discreet.value.engines.utilities import Utility
 from discreet.value.private_design import (
     Audience,
     Rotations,
@@ -35,10 +39,6 @@ from discreet.value.private_design import (
     choose_design,
 )
 from discreet.value.private_rows import TestSet, keep_rows, read_test
-from discreet.value.running import run_chains
-from discreet.value.scores import Score
-from discreet.value.stability import Stability
-from discreet.value.utilities import Utility
 
 MOST_RECORDS = 2_000
 """Values need a refit for every coalition: of more records nobody would wait for the end."""

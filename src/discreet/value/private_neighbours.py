@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certificates import Bounds, Box, Certificate
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, up
-from discreet.parts import sum_stage
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Result, Setting
 from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import RECORDS, of_count
-from discreet.plans.results import is_table
+from discreet.plans.results.result import is_table
+from discreet.plans.results.valuation import Valuation
+from discreet.plans.stages import sum_stage
+from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import public_generator
-from discreet.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import Category, FloatArray
 from discreet.schema.files import from_plain
 from discreet.value.private_rows import TestSet, encode_rows, keep_rows, read_test
-from discreet.value.valuation import Valuation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ class NeighbourCounts(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the noisy counts of all test points."""
-        from discreet.display.valuation import NeighbourDisplay
+        from discreet.plans.results.pictures.valuation import NeighbourDisplay
 
         return NeighbourDisplay(self).plot(ax, title=title)
 
@@ -206,7 +206,7 @@ def owner_values(
     A count says nothing below its noise: fewer near records than that are taken for that many, at the
     share of a guess. Free, since nothing but noisy counts and the own record is read.
     """
-    from discreet.value.neighbours import value_from_counts  # compiles: slow to import
+    from discreet.value.engines.neighbours import value_from_counts  # compiles: slow to import
 
     others = np.maximum(counts.sum(axis=0) - near, 0.0)  # near records count themselves
     same = np.clip(counts[0] - right, 0.0, others)
@@ -221,7 +221,7 @@ def near_and_right(test: TestSet, encoded: FloatArray, radius: float) -> tuple[B
     A distance is made from its own two rows alone: a record's answer is its own, whatever rows stand
     beside it, where a matrix product could round otherwise with other companions.
     """
-    from discreet.value.neighbours import near_and_right as compare  # compiles: slow to import
+    from discreet.value.engines.neighbours import near_and_right as compare  # compiles: slow to import
 
     near, right = compare(*test.split(encoded), test.x, test.y, radius)
     return near, near & right

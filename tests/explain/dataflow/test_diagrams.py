@@ -9,12 +9,6 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.certificates import (
-    Ball,
-    Box,
-    Certificate,
-    Norm,
-)
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow import BUILTINS, builtin
 from discreet.explain.dataflow.diagram_bounds import (
@@ -28,7 +22,13 @@ from discreet.explain.dataflow.diagram_bounds import (
     subset_curves,
 )
 from discreet.plans import Setting
-from discreet.relation import Relation
+from discreet.privacy.certificate import (
+    Ball,
+    Box,
+    Certificate,
+    Norm,
+)
+from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 ORDERS: dict[Norm, float] = {"l1": 1, "l2": 2, "linf": np.inf}

@@ -8,8 +8,8 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
-from discreet.display.canvas import BAND
 from discreet.explain.dataflow import BUILTINS, Dataflow, Step, builtin
+from discreet.plans.results.pictures.canvas import BAND
 
 matplotlib.use("agg")
 

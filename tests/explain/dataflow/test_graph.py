@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from discreet.certificates import Bounds, Box, Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow import Dataflow, Step
 from discreet.mechanisms import count_noise
+from discreet.privacy.certificate import Bounds, Box, Certificate
 from tests.explain.dataflow.flows import (
     copying,
     loss,

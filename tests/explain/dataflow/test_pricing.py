@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from discreet.accounting import gaussian_multiplier
-from discreet.certificates import Ball, Bounds, Box, Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow import Dataflow, Step
 from discreet.numerics import to_units
+from discreet.privacy.accounting import gaussian_multiplier
+from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
 
 BOX = Box(-0.5, 0.5)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from discreet.certificates import Bounds, Box, Certificate
-from discreet.explain.shapley.bounds import bound_exact
+from discreet.explain.shap.bounds.records import bound_exact
 from discreet.numerics import check_whole, up
-from discreet.relation import RELATIONS, REPLACE_ONE, Relation
+from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
 
 _ONE_SUBSET = "a record is in one subset, and coming, going or changing it moves no other record"
 _BLIND_PERMUTATION = "rows are permuted by position, without regard to the records"

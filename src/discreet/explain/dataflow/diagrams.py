@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.certificates import Ball, Box, certify_cells
 from discreet.explain.dataflow.diagram_bounds import (
     any_attributions,
     anywhere,
@@ -23,8 +22,9 @@ from discreet.explain.dataflow.diagram_bounds import (
 )
 from discreet.explain.dataflow.graph import Dataflow
 from discreet.explain.dataflow.steps import Step
-from discreet.explain.shapley.bounds import bound_exact
+from discreet.explain.shap.bounds.records import bound_exact
 from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.privacy.certificate import Ball, Box, certify_cells
 
 _MOST_COALITIONS = 2048
 _LOCAL = "noise on every record"

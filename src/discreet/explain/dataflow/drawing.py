@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from discreet.display.canvas import BAND, INK, LINE, axes_or_new, write_title
+from discreet.plans.results.pictures.canvas import BAND, INK, LINE, axes_or_new, write_title
 
 if TYPE_CHECKING:
     from discreet.explain.dataflow.graph import Dataflow

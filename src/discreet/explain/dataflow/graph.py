@@ -20,7 +20,7 @@ import networkx as nx
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow.separators import minimal_separators
 from discreet.explain.dataflow.steps import Step
-from discreet.relation import REPLACE_ONE, Relation, RelationName
+from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
 
 if TYPE_CHECKING:
     from discreet.explain.dataflow.drawing import DataflowDisplay

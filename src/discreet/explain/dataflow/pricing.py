@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.certificates import Bounds, Certificate
 from discreet.errors import ArgumentError
 from discreet.explain.dataflow.graph import Dataflow
 from discreet.explain.dataflow.steps import Step
 from discreet.mechanisms import Noise, sum_noise
 from discreet.numerics import check_positive, check_probability, check_whole
 from discreet.plans import share_out
-from discreet.relation import ADD_REMOVE, Relation, RelationName
+from discreet.privacy.certificate import Bounds, Certificate
+from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
 
 if TYPE_CHECKING:
     import pandas as pd

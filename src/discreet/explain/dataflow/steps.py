@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from discreet.certificates import Certificate
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.privacy.certificate import Certificate
 
 Kind = Literal["value", "sum", "mean", "records"]
 

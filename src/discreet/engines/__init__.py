@@ -1,0 +1,1 @@
+"""How numbers are computed fast, without a thought of privacy: question by form of model."""

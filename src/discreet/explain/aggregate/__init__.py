@@ -1,0 +1,1 @@
+"""Sample-and-aggregate: any explainer, on disjoint parts of the table."""

@@ -1,0 +1,148 @@
+"""Rankings by ballots: every subset of the rows ranks the items, the sum of points decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.data.calls import Pulse
+from discreet.mechanisms import Noise, RankingNoise
+from discreet.mechanisms.selection.borda import (
+    BALLOT_MECHANISMS,
+    MOST_ITEMS,
+    BallotMechanism,
+    ballot_noise,
+    ballot_region,
+    cast_ballot,
+    certify_ballots,
+    expected_loss,
+)
+from discreet.numerics import check_choice, check_whole
+from discreet.plans import Program, Ranking, Releaser, Setting, Stage
+from discreet.plans.expected import of_choice
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages.aggregate import MOST_SUBSETS, ExplainMany, subsets_contribution
+from discreet.privacy.certificate import Certificate
+from discreet.schema import FloatArray
+
+_LEVEL = 0.95
+
+
+def check_ballots(items: int, k: int | None, subsets: int, mechanism: str) -> None:
+    """Raise unless these make a ranking."""
+    check_whole("number of items", items, 2, MOST_ITEMS, "One item needs no ranking.")
+    if k is not None:
+        check_whole("k", k, 1, items, "There are no more items.")
+    check_whole("subsets", subsets, 1, MOST_SUBSETS)
+    check_choice("mechanism", mechanism, BALLOT_MECHANISMS)
+
+
+def ballot_program(
+    score_many: ExplainMany,
+    setting: Setting,
+    *,
+    columns: tuple[str, ...],
+    items: tuple[str, ...],
+    k: int | None,
+    subsets: int,
+    proven: Certificate | None = None,
+    foreign: bool,
+    epsilon: float,
+    delta: float,
+    mechanism: BallotMechanism,
+    pulse: Pulse | None = None,
+) -> Program:
+    """Return the program that ranks items by the ballots of all subsets.
+
+    Args:
+      score_many: the scores of the items in every subset; NaN where there are none.
+      setting: of the table.
+      columns: what ``score_many`` reads.
+      items: what is ranked.
+      k: how many are wanted; all if None.
+      subsets: how many ballots are cast.
+      proven: a certificate of the ballots that records more than ``certify_ballots`` does.
+      foreign: whether code that is not ours is called.
+      epsilon: the whole budget.
+      delta: zero for a pure guarantee.
+      mechanism: see ``ballot_noise``.
+      pulse: of a model that is called, if there is one.
+
+    Guarantees:
+      - One record moves one ballot. [borda]
+      - A subset without scores ties all items. [borda]
+    """
+    check_ballots(len(items), k, subsets, mechanism)
+
+    def cast_many(parts: list[FloatArray]) -> Iterator[FloatArray]:
+        return (cast_ballot(scores) for scores in score_many(parts))
+
+    contribution = subsets_contribution(
+        cast_many,
+        setting,
+        columns=columns,
+        subsets=subsets,
+        region=ballot_region(len(items)),
+        fill=(len(items) - 1) / 2,
+        proven=certify_ballots(len(items)) if proven is None else proven,
+        foreign=foreign,
+        pulse=pulse,
+    )
+    noise = ballot_noise(
+        contribution.proven,
+        ballots=subsets,
+        k=k or len(items),
+        relation=setting.relation,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+    )
+    release = _BallotRelease(items, k or len(items), subsets, Stage("ballots", contribution, noise))
+    lost = of_choice(release.loss, len(items) - 1.0, "the points of a first place")
+    return Program((release.stage,), release.finish, {"mean points lost by a wrong choice": lost})
+
+
+@dataclass(frozen=True)
+class _BallotRelease:
+    """Builds a ranking from noisy points or from picks."""
+
+    items: tuple[str, ...]
+    k: int
+    subsets: int
+    stage: Stage[Noise | RankingNoise]
+
+    @property
+    def loss(self) -> float:
+        """How many mean points a choice loses on average, near the worst case."""
+        return expected_loss(self.stage.noise, len(self.items)) / self.subsets
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Ask for the ballots; with noise on all points the order is read from them, for free."""
+        (answer,) = releaser.answer(self.stage)
+        noise = self.stage.noise
+        if isinstance(noise, RankingNoise):
+            return self._ranking(answer[0, :, 0].astype(int), None, None)
+        points = answer / self.subsets
+        order = np.argsort(-points, kind="stable")[: self.k]
+        band = noise.half_width(at_once(_LEVEL, len(points))) / self.subsets
+        found = self._ranking(order, (tuple(points[order].tolist()),), band)
+        return replace(found, half_width_each=noise.half_width(_LEVEL) / self.subsets)
+
+    def _ranking(
+        self,
+        order: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+        values: tuple[tuple[float, ...], ...] | None,
+        band: float | None,
+    ) -> Ranking:
+        return Ranking(
+            features=self.items,
+            order=(tuple(self.items[i] for i in order),),
+            gaps=None,
+            values=values,
+            half_width=band,
+            level=_LEVEL,
+            expected_loss=self.loss,
+            mechanism=self.stage.noise.name,
+        )

@@ -1,0 +1,140 @@
+"""Private feature interaction: a ranking of features by Friedman's H-statistic.
+
+A statistic that is a ratio of sums of squares of partial dependences has no useful sensitivity of its
+own; so every subset of the records casts a ballot (see ``ballots``), and one record moves one ballot.
+
+Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
+``h_engines``; others are called once per subset, so that no subset's ballot can hang on another's rows
+through the last bits of a prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
+from discreet.engines.interact_forms import choose_dependences
+from discreet.errors import ArgumentError
+from discreet.explain.aggregate.borda import ballot_program, check_ballots
+from discreet.mechanisms.selection.borda import BallotMechanism
+from discreet.models import Model, as_model
+from discreet.numerics import check_whole
+from discreet.plans import Plan, Program, Setting
+from discreet.schema import FloatArray
+
+
+class FeatureInteractionPlan(Plan):
+    """See ``feature_interaction``."""
+
+    kind = "feature_interaction"
+
+    def __init__(
+        self,
+        model: Model,
+        feature: str | None,
+        k: int | None,
+        subsets: int,
+        points: int,
+        epsilon: float,
+        delta: float,
+        mechanism: BallotMechanism,
+    ) -> None:
+        super().__init__(epsilon, delta)
+        if feature is not None and not isinstance(feature, str):
+            raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
+        check_whole("points", points, 2, 1_000)
+        self.model, self.feature, self.k = model, feature, k
+        self.subsets, self.points, self.mechanism = subsets, points, mechanism
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the question as plain data."""
+        return {
+            "model": self.model.describe(),
+            "feature": self.feature,
+            "k": self.k,
+            "subsets": self.subsets,
+            "points": self.points,
+            "mechanism": self.mechanism,
+        }
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the model on public rows and calibrate the choice."""
+        model = self.model.bind(setting.schema)
+        items = self._items(model.columns)
+        check_ballots(len(items), self.k, self.subsets, self.mechanism)
+        place = None if self.feature is None else model.columns.index(self.feature)
+        dependences = choose_dependences(model)
+        return ballot_program(
+            SubsetInteractions(dependences, place, self.points),
+            setting,
+            columns=model.columns,
+            items=items,
+            k=self.k,
+            subsets=self.subsets,
+            foreign=dependences.foreign,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            pulse=model.calls.pulse,
+        )
+
+    def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if self.feature is not None and self.feature not in columns:
+            raise ArgumentError(
+                f"feature must be one the model uses ({', '.join(columns)}), got {self.feature!r}."
+            )
+        return tuple(name for name in columns if name != self.feature)
+
+
+@dataclass(frozen=True)
+class SubsetInteractions:
+    """The H-statistics of every subset: of all features, or of the pairs with the one at ``place``."""
+
+    dependences: Dependences
+    place: int | None
+    points: int
+
+    def __call__(self, parts: list[FloatArray]) -> Iterator[FloatArray]:
+        """Return the statistics of the subsets, from their first ``points`` rows; NaN below two.
+
+        Guarantees:
+          - A subset's statistics depend on its rows alone. [generic-plots]
+        """
+        few = [rows[: self.points] for rows in parts]
+        if self.place is None:
+            return total_scores(self.dependences, few)
+        return pair_scores(self.dependences, few, pairs_with(self.place, few[0].shape[1]))
+
+
+def feature_interaction(
+    model: Any,
+    feature: str | None = None,
+    *,
+    k: int | None = None,
+    subsets: int = 200,
+    points: int = 50,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: BallotMechanism = "auto",
+) -> FeatureInteractionPlan:
+    """Plan which features interact: with all others, or with one feature.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      feature: rank the others by how much they interact with this one; left out, every feature is
+        ranked by how much it interacts with the rest.
+      k: how many of the first are wanted; all of them if left out.
+      subsets: how many ballots are cast; more mean less noise, and fewer records for each.
+      points: rows of a subset that are used at most; work grows with its square.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: see ``any_ranking``.
+
+    Guarantees:
+      - One record moves one ballot. [borda] [generic-plots]
+    """
+    return FeatureInteractionPlan(
+        as_model(model), feature, k, subsets, points, epsilon, delta, mechanism
+    )

@@ -1,0 +1,61 @@
+"""Where partial dependence is drawn: points from the schema, or private quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.mechanisms.selection.quantiles import QuantileNoise
+from discreet.plans import Setting, Stage
+from discreet.plans.stages.quantiles import quantile_stage
+from discreet.schema import Category, Column, FloatArray
+
+
+def public_grid(column: Column, resolution: int, grid: str) -> FloatArray | None:
+    """Return the points the schema gives, or None if they have to be bought as quantiles.
+
+    A category has all of its values and a short ladder all of its rungs, which nobody has to buy.
+    """
+    if isinstance(column, Category) or grid == "uniform" or resolution < 3:
+        return column.grid(resolution)
+    ladder = column.grid(resolution + 1)
+    return ladder if len(ladder) <= resolution else None
+
+
+def grid_stage(
+    feature: str, setting: Setting, resolution: int, *, epsilon: float, delta: float
+) -> Stage[QuantileNoise]:
+    """Return the stage that buys the inner points of a grid.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private; what is drawn at the points has bounds that hold for
+        any points. [quantiles] [pdp]
+    """
+    return quantile_stage(
+        f"grid of {feature}", feature, setting, parts=resolution - 1, epsilon=epsilon, delta=delta
+    )
+
+
+def quantile_grid(column: Column, cuts: FloatArray, resolution: int) -> FloatArray:
+    """Return the range's ends and the cuts; where cuts are equal, the widest gaps are halved instead.
+
+    >>> from discreet.schema import Number
+    >>> quantile_grid(Number(0, 100), np.array([0.0, 0.0, 20.0]), 5).tolist()
+    [0.0, 20.0, 40.0, 60.0, 100.0]
+    """
+    points = np.unique(np.concatenate([column.grid(2), cuts]))
+    while len(points) < resolution:
+        left = int(np.argmax(np.diff(points)))
+        middle = column.encode(points[left : left + 1] / 2 + points[left + 1 : left + 2] / 2)
+        points = np.insert(points, left + 1, middle)
+    return points
+
+
+def cells_of(grids: Sequence[FloatArray]) -> FloatArray:
+    """Return all combinations of the grids' points, one row each, the last grid fastest.
+
+    >>> cells_of([np.array([0.0, 1.0]), np.array([5.0, 6.0])]).tolist()
+    [[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [1.0, 6.0]]
+    """
+    return np.column_stack([part.ravel() for part in np.meshgrid(*grids, indexing="ij")])

@@ -1,0 +1,218 @@
+"""Private partial dependence: the mean prediction as one or two features are set to grid points.
+
+One record contributes its own curve of predictions, f(record with feature <- g_1), ..., f(... g_m),
+a point of a box as wide as the model's output. The grid comes from the schema or is bought as private
+quantiles, the row ticks other tools draw are replaced by a private histogram.
+
+Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the grid follows the
+feature's step, its quantiles or the bends of public rows' curves instead of equal distances, Gaussian
+noise in L2 where a delta is given, one release for all grid points on an exact lattice, curves as level
+and shape, and smoothing that knows the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+from discreet.errors import ArgumentError
+from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
+from discreet.explain.pdp.grids import grid_stage, public_grid
+from discreet.explain.pdp.knots import bend_grid
+from discreet.explain.pdp.question import CurveForm, Question, Reach
+from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
+from discreet.models import BoundModel, TreeEnsemble
+from discreet.numerics import check_whole
+from discreet.plans import Program, Setting, share_out
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.held import FittedModel
+from discreet.plans.kinds import (
+    Choice,
+    Columns,
+    Delta,
+    Epsilon,
+    Flag,
+    NoiseChoice,
+    Positive,
+    Switch,
+    Values,
+)
+from discreet.plans.stages import count_stage, partition, size_stage
+from discreet.schema import FloatArray, Number, Schema
+
+_MOST_POINTS = 10_000
+_CURVE_POINTS, _SURFACE_POINTS = 20, 10
+_RECORDS_SHOWN = "A curve per record would show the records themselves."
+_SHARES = {"curve": 0.8, "size": 0.1, "rug": 0.1, "grid": 0.1}
+
+
+def _features(name: str, feature: Any) -> str | tuple[str, str]:
+    if isinstance(feature, str):
+        return feature
+    listed = list(feature) if isinstance(feature, tuple | list) else []
+    if len(listed) != 2 or listed[0] == listed[1] or not all(isinstance(n, str) for n in listed):
+        raise ArgumentError(
+            f"feature must be the name of one column or of two different ones, got {feature!r}."
+        )
+    return listed[0], listed[1]
+
+
+def _resolution(name: str, resolution: Any) -> int | tuple[int, ...]:
+    sizes = resolution if isinstance(resolution, tuple | list) else (resolution,)
+    for size in sizes:
+        check_whole("resolution", size, 2, _MOST_POINTS)
+    return tuple(map(int, sizes)) if isinstance(resolution, tuple | list) else int(resolution)
+
+
+class partial_dependence(DeclaredPlan):
+    """Plan how a model's mean prediction moves as features are set to each of their values.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      feature: the column to vary, for a ``Curve``; two columns for a ``Surface``.
+      resolution: number of grid points, 20 by default and 10 along either side of a surface; a
+        feature with a ``step`` gets points on it, a category all of its values.
+      kind: only ``average``; scikit-learn's ``individual`` and ``both`` show records one by one.
+      grid: ``uniform`` takes even points from the schema; ``quantile`` buys points between which there
+        are about as many records, for a tenth of epsilon each: for columns whose values crowd. ``auto``
+        is uniform, and for ensembles of trees puts the points where their curves bend on rows drawn
+        from the schema, which costs nothing.
+      curve: ``whole`` adds records' curves as they are. ``centred`` adds their means, and their shapes
+        around these, clipped: several times less noise where a feature matters little to most
+        records. ``auto`` takes what has less error on public rows, half of what clipping changes being
+        measured on rows that bend as far as any; where n is private it clips none of these.
+      shape_clip: how far a record's curve may be from its own mean, on average over the grid and in
+        the output's unit; ``auto`` decides on rows drawn from the schema. What is clipped off there
+        makes bands wider; records that bend farther than all of these rows lose more.
+      rug: release a private histogram of the feature beside the curve, for a tenth of epsilon; on by
+        default, surfaces have none.
+      clip: keep the values inside the model's bounds (free).
+      smooth: remove bends that noise explains (free; curves of numeric features).
+      epsilon: the whole budget of the plan, rug, grids and number of records included.
+      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
+        noise in the shape of a box, on all points at once.
+
+    Guarantees:
+      - Replacing one record moves every point of the curve by at most range / n, so L1 m range / n
+        and L2 sqrt(m) range / n over m points, whatever the points. [pdp]
+      - Under add-remove the sum and a noisy number of records are released; half the range per
+        point. [pdp]
+      - Levels and clipped shapes have a joint bound of their own. [pdp-centred]
+    """
+
+    model: FittedModel
+    feature: Annotated[str | tuple[str, str], Columns(by=_features)]
+    _: KW_ONLY
+    resolution: Annotated[int | tuple[int, int] | None, Values(by=_resolution, optional=True)] = None
+    kind: Annotated[str, Choice(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
+    grid: Annotated[str, Choice(("auto", "uniform", "quantile"))] = "auto"
+    curve: Annotated[CurveForm, Choice(("whole", "centred", "auto"))] = "whole"
+    shape_clip: Annotated[Reach, Positive(auto=True)] = "auto"
+    rug: Annotated[bool | None, Flag(optional=True)] = None
+    clip: Switch = True
+    smooth: Switch = False
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("curve", "whole"),)
+
+    def settle(self) -> dict[str, Any]:
+        """Give curves their rug and twice as many points as a surface has along either side."""
+        single = len(self.features) == 1
+        if not single and (self.rug or self.smooth):
+            name = "rug" if self.rug else "smooth"
+            raise ArgumentError(
+                f"{name} must be left out for two features, got True. "
+                "Ask for dc.histogram of both, or for one curve each."
+            )
+        sizes = self.sizes
+        return {
+            "resolution": sizes[0] if single else sizes,
+            "rug": single if self.rug is None else self.rug,
+        }
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The columns that are varied."""
+        return (self.feature,) if isinstance(self.feature, str) else self.feature
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of grid points of every feature."""
+        count, points = len(self.features), self.resolution
+        if points is None:
+            points = _CURVE_POINTS if count == 1 else _SURFACE_POINTS
+        sizes = points if isinstance(points, tuple) else (points,) * count
+        if len(sizes) != count:
+            raise ArgumentError(
+                f"resolution must be one number, or one for each of {count} features, got {points!r}."
+            )
+        if math.prod(sizes) > _MOST_POINTS:
+            raise ArgumentError(
+                f"resolution must give at most {_MOST_POINTS} points in all, got {points!r}."
+            )
+        return sizes
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the model on public rows, lay out the grid and calibrate every stage."""
+        model = self.model.bind(setting.schema)
+        for name in self.features:
+            if name not in model.columns:
+                raise ArgumentError(
+                    f"feature must be one the model uses ({', '.join(model.columns)}), got {name!r}."
+                )
+        release = self._release(setting, model)
+        return Program(release.stages, release.finish, release.expected_error)
+
+    def _release(self, setting: Setting, model: BoundModel) -> DependenceRelease:
+        schema, sizes = setting.schema, dict(zip(self.features, self.sizes, strict=True))
+        known = {name: self._points(model, schema, name, size) for name, size in sizes.items()}
+        bought = [name for name, grid in known.items() if grid is None]
+        epsilons, deltas = self._shares(setting, len(bought))
+        grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
+        question = Question(setting, model, self.features, grids, bool(bought))
+        form = question.choose(
+            self.curve,
+            self.shape_clip,
+            epsilon=epsilons["curve"],
+            delta=deltas["curve"],
+            mechanism=self.mechanism,
+        )
+        size, rug = None, None
+        if "size" in epsilons:
+            size = size_stage(self.features[0], setting, epsilon=epsilons["size"])
+        if self.rug:
+            cells = partition(setting, self.features, RUG_BINS)
+            law = {"epsilon": epsilons["rug"], "delta": deltas["rug"]}
+            rug = count_stage("rug", cells, setting, mechanism=self.mechanism, **law)
+        stages = {
+            name: grid_stage(name, setting, sizes[name], epsilon=epsilons["grid"], delta=deltas["grid"])
+            for name in bought
+        }
+        quantity = f"mean {self.model.output}"
+        return DependenceRelease(question, form, size, rug, stages, self.clip, self.smooth, quantity)
+
+    def _points(self, model: BoundModel, schema: Schema, name: str, size: int) -> FloatArray | None:
+        column = schema[name]
+        if self.grid == "auto" and isinstance(model.form, TreeEnsemble) and isinstance(column, Number):
+            return bend_grid(model, schema, name, column, size)
+        return public_grid(column, size, "uniform" if self.grid == "auto" else self.grid)
+
+    def _shares(self, setting: Setting, bought: int) -> tuple[dict[str, float], dict[str, float]]:
+        """Return what every stage gets of epsilon and of delta; grids get the same each."""
+        names = ["curve", *(["size"] if setting.rows is None else []), *(["rug"] if self.rug else [])]
+        names += ["grid"] * bought
+        shares = tuple(_SHARES[name] for name in names)
+        epsilons = dict(zip(names, share_out(self.epsilon, shares), strict=True))
+        # The number of records is always Laplace, so its share of delta goes to the curve.
+        others = [name for name in names if name not in ("curve", "size")]
+        weights = [_SHARES[name] for name in others]
+        split = share_out(self.delta, (1.0 - sum(weights), *weights))
+        deltas = dict(zip(["curve", *others], split, strict=True))
+        if self.mechanism == "laplace":  # a pure question has pure grids
+            deltas["grid"] = 0.0
+        return epsilons, deltas

@@ -1,0 +1,250 @@
+"""One question for partial dependence: the grid, the form curves are summed in, and the noise.
+
+Curves are summed whole, or as level and shape (``pdp_centred``). How far a shape may reach, and which
+form has less error, is decided on rows drawn from the schema, which are public: the reach at which bias
+and noise together are least there. No private row has a say, and records may bend farther than most of
+these rows: half of the bias counted is that of rows that bend as far as any that were found
+(``pdp_bent``), and bands are wider by all of it. Where n is private bias cannot be weighed, and no row
+that was found is clipped. Where points have yet to be bought, a reach is one that suffices for any
+points: half the distance between a curve's extremes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from discreet.data.blocks import Block
+from discreet.data.foreign import foreign_code
+from discreet.errors import ArgumentError
+from discreet.explain.clipping import curve_size, public_rows
+from discreet.explain.pdp.bent import most_bent
+from discreet.explain.pdp.centred import Shape, ShapeNorm
+from discreet.explain.pdp.contribution import curve_contribution, record_curves
+from discreet.mechanisms import Noise, NoiseName
+from discreet.models import BoundModel
+from discreet.plans import Setting, Stage
+from discreet.plans.expected import Expected, of_mean
+from discreet.plans.stages import NoisyMean, noisy_mean, sum_stage
+from discreet.privacy.certificate import Box
+from discreet.schema import FloatArray
+
+CurveForm = Literal["whole", "centred", "auto"]
+Reach = float | Literal["auto"]
+Grids = tuple[FloatArray, ...]
+
+_QUANTILES = (0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
+_BENT_QUANTILES = (0.0, 0.5, 1.0)
+_WHERE_IT_HURTS = 0.5
+"""The part of a clip's bias that is measured on the rows that bend most."""
+
+_FINE = (129, 33)
+"""Points of each grid on which extremes of public curves and surfaces are looked for."""
+
+_LEAST_REACH = 0.005
+"""Of the output's range: a shorter shape lowers the noise no further."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How curves are summed, and with which noise; ``shape`` is None for whole curves."""
+
+    stage: Stage[Noise]
+    shape: Shape | None
+
+    @property
+    def spread(self) -> float:
+        """The noise on a point of the summed curve, in units of that on one released number."""
+        return 1.0 if self.shape is None else self.shape.spread
+
+    @property
+    def point_std(self) -> float:
+        """The noise on a point of the summed curve."""
+        return self.stage.noise.std * self.spread
+
+    def half_width(self, level: float) -> float:
+        """Return half the width of the noise band of a point of the summed curve."""
+        return self.stage.noise.half_width(level) * self.spread
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the model; ``grids`` that must be ``bought`` are stood in for by even ones."""
+
+    setting: Setting
+    model: BoundModel
+    features: tuple[str, ...]
+    grids: Grids
+    bought: bool = False
+
+    @property
+    def half(self) -> float:
+        """Half the output's range."""
+        return (self.model.bounds.high - self.model.bounds.low) / 2
+
+    @property
+    def points(self) -> int:
+        """The number of cells of the grid."""
+        return int(np.prod([len(grid) for grid in self.grids]))
+
+    def choose(
+        self, curve: CurveForm, reach: Reach, *, epsilon: float, delta: float, mechanism: NoiseName
+    ) -> Form:
+        """Return the form with the least expected error among those that are allowed.
+
+        Args:
+          curve: whole curves, level and shape, or whichever is better.
+          reach: of a shape, or ``auto``.
+          epsilon: the promise.
+          delta: zero for a pure promise.
+          mechanism: of the noise.
+        """
+        terms = {"epsilon": epsilon, "delta": delta}
+        forms: list[Form] = []
+        if curve != "centred":
+            contribution = curve_contribution(self.model, self.features, *self.grids)
+            stage = sum_stage(
+                "curve",
+                contribution,
+                self.setting,
+                statement="pdp",
+                mechanism=mechanism,
+                joint=True,
+                **terms,
+            )
+            forms.append(Form(stage, None))
+        if curve != "whole":
+            kinds: tuple[NoiseName, ...] = (mechanism,)
+            if mechanism == "auto":
+                kinds = ("laplace", "gaussian") if delta > 0 else ("laplace",)
+            for kind in kinds:
+                forms += self._centred(kind, reach, forms, **terms)
+        return min(forms, key=self.expected_error)
+
+    def expected_error(self, form: Form) -> float:
+        """Return the noise on a point, with what clipping does to public rows if it can be weighed."""
+        if self.setting.rows is None:
+            return form.point_std
+        typical = math.sqrt(np.mean(self.lost(form) ** 2))
+        return math.hypot(typical, form.point_std / self.setting.rows)
+
+    def expect(self, form: Form) -> Expected:
+        """Return how far a point will be off, beside the curve of public rows."""
+        size, of = curve_size(self._public_curves.mean(axis=0), 2 * self.half)
+        bias = float(self.lost(form).max())
+        return of_mean(form.half_width, self.setting.rows, size, of, bias=bias)
+
+    def mean(
+        self, form: Form, noisy: FloatArray, size: float | None, size_noise: Noise | None, level: float
+    ) -> NoisyMean:
+        """Return the mean curve and its band from noisy sums, wider by what clipping changes."""
+        middle, spread = self.model.fill, 1.0
+        if form.shape is not None:
+            noisy, spread = form.shape.join(noisy), form.shape.spread
+        # In units in which a point has the noise of one released number. Of all weighted sums of noise
+        # with one length, a single term is the farthest out, so that the band is wide enough.
+        mean = noisy_mean(
+            noisy / spread,
+            form.stage.noise,
+            rows=self.setting.rows,
+            noisy_size=size,
+            size_noise=size_noise,
+            region=Box(-self.half / spread, self.half / spread),
+            level=level,
+        )
+        values, low, high = (middle + spread * part for part in (mean.values, mean.low, mean.high))
+        lost = self.lost(form)
+        return NoisyMean(values, low - lost, high + lost, mean.std * spread)
+
+    def contribution_on(self, grids: Grids, form: Form) -> Stage[Noise]:
+        """Return the form's stage over other points; its bounds and its noise do not depend on them."""
+        if form.shape is None:
+            contribution = curve_contribution(self.model, self.features, *grids)
+        else:
+            curves = record_curves(self.model, self.features, grids)
+            contribution = form.shape.contribution(self.model, curves)
+        return Stage(form.stage.name, contribution, form.stage.noise)
+
+    def _centred(
+        self, kind: NoiseName, reach: Reach, found: list[Form], *, epsilon: float, delta: float
+    ) -> list[Form]:
+        norm: ShapeNorm = "l1" if kind == "laplace" else "l2"
+        curves, forms = record_curves(self.model, self.features, self.grids), []
+        for wanted in self._reaches(norm) if reach == "auto" else [reach]:
+            shape = Shape(self.points, self.half, wanted, norm)
+            contribution = shape.contribution(self.model, curves)
+            try:
+                stage = sum_stage(
+                    "curve",
+                    contribution,
+                    self.setting,
+                    statement="pdp-centred",
+                    epsilon=epsilon,
+                    delta=delta,
+                    mechanism=kind,
+                )
+            except ArgumentError:  # a delta too small for Gaussian noise, where the choice is ours
+                if not found:
+                    raise
+                return []
+            forms.append(Form(stage, shape))
+        return forms
+
+    def _reaches(self, norm: ShapeNorm) -> list[float]:
+        """Return reaches worth trying: quantiles of public rows' own, the greatest if n is private."""
+        bent = self._reach(self._bent_curves, norm)
+        found = [float(bent.max())]
+        if self.setting.rows is not None:
+            found += np.quantile(self._reach(self._public_curves, norm), _QUANTILES).tolist()
+            found += np.quantile(bent, _BENT_QUANTILES).tolist()
+        return sorted({max(_LEAST_REACH * 2 * self.half, reach) for reach in found})
+
+    def _reach(self, curves: FloatArray, norm: ShapeNorm) -> FloatArray:
+        """Return how far curves are from their means."""
+        if self.bought:  # no mean of distances from a mean exceeds half the range
+            return np.asarray(np.ptp(curves, axis=1) / 2)
+        apart = np.abs(curves - curves.mean(axis=1, keepdims=True))
+        return np.asarray(apart.mean(axis=1) if norm == "l1" else np.sqrt((apart**2).mean(axis=1)))
+
+    def lost(self, form: Form) -> FloatArray:
+        """Return what clipping changes at every point, half of it where it hurts.
+
+        Absolute values on public rows, as losses need not cancel.
+        """
+        if form.shape is None:
+            return np.zeros(self.points)
+        usual, bent = (self._lost_by(form.shape, c) for c in (self._public_curves, self._bent_curves))
+        return (1 - _WHERE_IT_HURTS) * usual + _WHERE_IT_HURTS * bent
+
+    def _lost_by(self, shape: Shape, curves: FloatArray) -> FloatArray:
+        if self.bought:
+            missing = np.maximum(self._reach(curves, shape.norm) - shape.reach, 0.0)
+            return np.full(self.points, missing.mean())
+        return np.asarray(np.mean(np.abs(shape.join(shape.split(curves)) - curves), axis=0))
+
+    @cached_property
+    def _public_rows(self) -> FloatArray:
+        return public_rows(self.setting.schema, self.model.columns)
+
+    @cached_property
+    def _public_curves(self) -> FloatArray:
+        return self._curves_of(self._public_rows)
+
+    @cached_property
+    def _bent_curves(self) -> FloatArray:
+        return most_bent(self._public_rows, self._curves_of, lambda curves: self._reach(curves, "l1"))
+
+    def _curves_of(self, rows: FloatArray) -> FloatArray:
+        """Return the curves of public rows; over fine grids if points have yet to be bought."""
+        grids = self.grids
+        if self.bought:
+            fine = _FINE[len(self.features) - 1]
+            grids = tuple(self.setting.schema[name].grid(fine) for name in self.features)
+        curves = record_curves(self.model, self.features, grids)
+        with foreign_code(self.model.foreign):
+            answers = curves(Block(0, self.model.columns, np.asfortranarray(rows)))
+        return np.clip(np.nan_to_num(answers, nan=0.0), -self.half, self.half)

@@ -1,0 +1,147 @@
+"""From noisy sums to a curve or a surface: free post-processing of what one plan released."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.explain.pdp.grids import quantile_grid
+from discreet.explain.pdp.question import Form, Grids, Question
+from discreet.explain.smoothing import smooth_curve
+from discreet.mechanisms import Noise
+from discreet.mechanisms.selection.quantiles import QuantileNoise
+from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
+from discreet.plans.expected import Expected
+from discreet.plans.results.bands import at_once
+from discreet.plans.results.result import Surface
+from discreet.plans.stages import NoisyMean, build_histogram, partition
+from discreet.schema import Category, FloatArray
+
+RUG_BINS = 20
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class DependenceRelease:
+    """Builds the result of one prepared plan.
+
+    Args:
+      question: the model, the features and their grids.
+      form: how curves are summed, and the noise.
+      size: counts the records, if their number is private.
+      rug: counts the records of every bin, if a rug is wanted.
+      bought: the stages that choose grids, by feature.
+      clip: whether values are kept inside the model's bounds.
+      smooth: whether bends that noise explains are removed.
+      quantity: what is drawn.
+    """
+
+    question: Question
+    form: Form
+    size: Stage[Noise] | None
+    rug: Stage[Noise] | None
+    bought: dict[str, Stage[QuantileNoise]]
+    clip: bool
+    smooth: bool
+    quantity: str
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages, the curve first."""
+        asked = (self.form.stage, self.size, self.rug)
+        return (*(stage for stage in asked if stage is not None), *self.bought.values())
+
+    @property
+    def expected_error(self) -> dict[str, Expected]:
+        """How far noise and clipping take a value, beside the curve of public rows."""
+        return {"curve": self.question.expect(self.form)}
+
+    def finish(self, releaser: Releaser) -> Curve | Surface:
+        """Ask for all stages in one pass over the rows (grids that are bought in one before it)."""
+        question, grids, stage = self.question, self.question.grids, self.form.stage
+        if self.bought:
+            grids = self._buy(releaser)
+            stage = question.contribution_on(grids, self.form)
+            question = replace(question, grids=grids, bought=False)
+        asked = {"curve": stage, "size": self.size, "rug": self.rug}
+        wanted = {name: one for name, one in asked.items() if one is not None}
+        answers = dict(zip(wanted, releaser.answer(*wanted.values()), strict=True))
+        size, size_noise = None, None
+        if self.size is not None:
+            size, size_noise = float(answers["size"][0]), self.size.noise
+        points = math.prod(map(len, grids))
+        mean, wide = (
+            question.mean(self.form, answers["curve"], size, size_noise, level)
+            for level in (_LEVEL, at_once(_LEVEL, points))
+        )
+        if len(grids) == 2:
+            return self._surface(grids, mean, wide)
+        return self._curve(grids[0], mean, wide, self._histogram(answers.get("rug")))
+
+    def _buy(self, releaser: Releaser) -> Grids:
+        cuts = dict(zip(self.bought, releaser.answer(*self.bought.values()), strict=True))
+        return tuple(
+            quantile_grid(self.question.setting.schema[name], cuts[name], len(grid))
+            if name in cuts
+            else grid
+            for name, grid in zip(self.question.features, self.question.grids, strict=True)
+        )
+
+    def _inside(self, values: FloatArray) -> FloatArray:
+        bounds = self.question.model.bounds
+        return np.clip(values, bounds.low, bounds.high) if self.clip else values
+
+    def _curve(
+        self, grid: FloatArray, mean: NoisyMean, wide: NoisyMean, rug: Histogram | None
+    ) -> Curve:
+        (feature,), values = self.question.features, mean.values
+        labels = self._labels(feature)
+        if self.smooth and labels is None:
+            values = smooth_curve(grid, values, mean.std)
+        return Curve(
+            feature=feature,
+            x=tuple(grid.tolist()),
+            labels=labels,
+            y=tuple(self._inside(values).tolist()),
+            low=tuple(mean.low.tolist()),
+            high=tuple(mean.high.tolist()),
+            rug=rug,
+            ends_all=wide.ends,
+            **self._facts(mean),
+        )
+
+    def _surface(self, grids: Grids, mean: NoisyMean, wide: NoisyMean) -> Surface:
+        first, second = self.question.features
+        x, y = grids
+
+        def matrix(flat: FloatArray) -> tuple[tuple[float, ...], ...]:
+            return tuple(tuple(row) for row in flat.reshape(len(x), len(y)).tolist())
+
+        return Surface(
+            features=(first, second),
+            x=tuple(x.tolist()),
+            y=tuple(y.tolist()),
+            labels=(self._labels(first), self._labels(second)),
+            values=matrix(self._inside(mean.values)),
+            low=matrix(mean.low),
+            high=matrix(mean.high),
+            ends_all=(matrix(wide.low), matrix(wide.high)),
+            **self._facts(mean),
+        )
+
+    def _facts(self, mean: NoisyMean) -> dict[str, Any]:
+        clipped = "" if self.form.shape is None else ", shape clipped"
+        return {"level": _LEVEL, "noise_std": mean.std, "quantity": self.quantity + clipped}
+
+    def _labels(self, feature: str) -> tuple[str, ...] | None:
+        column = self.question.setting.schema[feature]
+        return column.labels if isinstance(column, Category) else None
+
+    def _histogram(self, counts: FloatArray | None) -> Histogram | None:
+        if self.rug is None or counts is None:
+            return None
+        cells = partition(self.question.setting, self.question.features, RUG_BINS)
+        return build_histogram(cells, counts, self.rug.noise, level=_LEVEL, clip=True)

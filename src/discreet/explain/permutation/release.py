@@ -1,0 +1,145 @@
+"""From noisy sums to importances and rankings; values to draw may have to be released first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.explain.permutation.contribution import Exchange, ranking_contribution, value_contribution
+from discreet.explain.permutation.losses import Draws
+from discreet.explain.permutation.noise import Difference, Order
+from discreet.explain.shap.parts import LEVEL
+from discreet.mechanisms import Noise
+from discreet.plans import Attribution, Ranking, Releaser, Setting, Stage
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages import noisy_mean
+from discreet.plans.stages.marginals import PairTables, TreeStages, tree_stages
+from discreet.plans.stages.tree_rows import draw_rows
+from discreet.privacy.certificate import Box
+from discreet.randomness import public_generator
+from discreet.schema import FloatArray
+
+_BINS, _ROWS = 20, 1_000
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """Values to draw from that are themselves released: noisy counts of every feature's cells."""
+
+    stages: TreeStages
+    setting: Setting
+    seed: int
+
+    @classmethod
+    def of(
+        cls, setting: Setting, columns: tuple[str, ...], seed: int, epsilon: float, delta: float
+    ) -> Marginals:
+        """Lay out the cells and calibrate their noise."""
+        cells = tuple(setting.schema[name].bins(_BINS) for name in columns)
+        layout = PairTables(columns, cells, ())
+        return cls(tree_stages(layout, setting, epsilon=epsilon, delta=delta), setting, seed)
+
+    def unknown(self) -> Draws:
+        """Return public values in place of those that are not released yet, to plan with."""
+        schema, names = self.setting.schema, self.stages.layout.names
+        return Draws.of(schema.draw(_ROWS)[:, [schema.position(n) for n in names]], self.seed)
+
+    def ask(self, releaser: Releaser) -> Draws:
+        """Release the counts and draw values from them.
+
+        Guarantees:
+          - Made of released counts and a public seed: what is drawn costs nothing more. [marginals]
+        """
+        tree = self.stages.ask(releaser)
+        columns = [self.setting.schema[name] for name in self.stages.layout.names]
+        rows = draw_rows(tree, columns, _ROWS, public_generator(self.seed))
+        return Draws.of(rows, self.seed)
+
+
+@dataclass(frozen=True)
+class ValueRelease:
+    """Builds importances from the noisy sums of one prepared plan."""
+
+    exchange: Exchange
+    marginals: Marginals | None
+    rows: int | None
+    difference: Difference
+    size: Stage[Noise] | None
+
+    def finish(self, releaser: Releaser) -> Attribution:
+        """Release values to draw, if there are none, then sums in one pass over the rows; divide."""
+        stage = self.difference.stage
+        if self.marginals is not None:
+            known = replace(self.exchange, draws=self.marginals.ask(releaser))
+            contribution = value_contribution(known, self.difference.weight)
+            stage = replace(stage, contribution=contribution)
+        answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
+        used, most = list(self.exchange.measured), self.exchange.scorer.most
+        mean, each = (
+            noisy_mean(
+                self.difference.importances(answers[0]),
+                self.difference,  # type: ignore[arg-type]  # a std and a half width are all it needs
+                rows=self.rows,
+                noisy_size=None if self.size is None else float(answers[1][0]),
+                size_noise=None if self.size is None else self.size.noise,
+                region=Box(-most, most),
+                level=level,
+            )
+            for level in (at_once(LEVEL, len(used)), LEVEL)
+        )
+        values = np.zeros(len(self.exchange.model.columns))  # what the model does not read is exact
+        values[used] = mean.values
+        return Attribution(
+            features=self.exchange.model.columns,
+            values=(tuple(values.tolist()),),
+            base_values=None,
+            predictions=None,
+            data=None,
+            half_width=mean.half_width,
+            level=LEVEL,
+            noise_std=mean.std,
+            quantity=f"permutation importance ({self.exchange.scorer.name})",
+            half_width_each=each.half_width,
+        )
+
+
+@dataclass(frozen=True)
+class RankingRelease:
+    """Builds a ranking from the picks of one prepared plan."""
+
+    exchange: Exchange
+    marginals: Marginals | None
+    rows: int | None
+    stage: Stage[Order]
+    size: Stage[Noise] | None
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Release values to draw, if there are none, then pick."""
+        stage, noise = self.stage, self.stage.noise
+        if self.marginals is not None:
+            known = replace(self.exchange, draws=self.marginals.ask(releaser))
+            stage = replace(stage, contribution=ranking_contribution(known))
+        answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
+        chosen = answers[0][0]
+        rows = self._rows(answers)
+        leads = None
+        if noise.kind == "laplace":
+            assert rows is not None
+            leads = (tuple(None if np.isnan(lead) else float(lead / rows) for lead in chosen[:, 1]),)
+        features = self.exchange.model.columns
+        return Ranking(
+            features=features,
+            order=(tuple(features[int(place)] for place in chosen[:, 0]),),
+            gaps=leads,
+            values=None,
+            half_width=None,
+            level=LEVEL,
+            expected_loss=None if rows is None else noise.std / rows,
+            mechanism=noise.name,
+        )
+
+    def _rows(self, answers: list[FloatArray]) -> float | None:
+        if self.size is None:
+            return None if self.rows is None else float(self.rows)
+        return max(float(answers[1][0]), 1.0)

@@ -1,0 +1,1 @@
+"""Shapley values of predictions: rankings, values, importances, dependence."""

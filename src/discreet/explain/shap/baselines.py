@@ -1,0 +1,286 @@
+"""The published way to private SHAP values, as labelled baselines: f at the background's mean.
+
+The value function is v(S) = f(x on S, mean of the background elsewhere); noise is added to the
+attributions of each query. Two calibrations:
+
+* ``gaussian`` (Mechanism A of Alissaiei 2026): certified by the operator bound. For trees that bound
+  does not shrink with the number of records, because a mean that crosses a split jumps.
+* ``bootstrap`` (Mechanism B, Algorithm 1): noise from resampled private rows. A heuristic: it is
+  stamped ``certified: false`` and refused unless the owner allows heuristics.
+
+``shap_values`` and ``background`` are better in every respect; these exist to be compared with. The
+published third way, Gaussian noise and then the argmax, is ``release.value.ranking(1)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.data import WholeContribution
+from discreet.engines.shapley.bootstrap import bootstrap_sensitivity
+from discreet.engines.shapley.kernel import kernel_values
+from discreet.errors import ArgumentError
+from discreet.explain.shap.bounds.operator import bound_logistic_background, bound_operator_range
+from discreet.explain.shap.engines import KernelEngine, choose_engine
+from discreet.explain.shap.parts import LEVEL
+from discreet.explain.shap.queries import Queries, read_queries
+from discreet.mechanisms import sum_noise
+from discreet.mechanisms.lattice import lattice_step
+from discreet.models import LinearForm, Model, as_model
+from discreet.numerics import check_choice, check_positive, check_whole
+from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage
+from discreet.plans.expected import OUTPUT, Expected
+from discreet.privacy.accounting import ApproximateEvent
+from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
+from discreet.privacy.relation import REPLACE_ONE, Relation
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+
+Method = Literal["gaussian", "bootstrap"]
+_NOTHING_PROVEN = "nothing is proven: the noise was calibrated on the private rows themselves"
+_HAIR = 1 + 1e-9
+"""What clipping and the mean lose in floats."""
+
+
+class ShapBaselinePlan(Plan):
+    """See ``shap_baseline``."""
+
+    kind = "shap_baseline"
+
+    def __init__(
+        self,
+        model: Model,
+        query: Queries,
+        method: Method,
+        clip: float,
+        coalitions: int,
+        resamples: int,
+        seed: int,
+        epsilon: float,
+        delta: float,
+    ) -> None:
+        super().__init__(epsilon, delta)
+        check_choice("method", method, ("gaussian", "bootstrap"))
+        check_positive("delta", delta, "The published mechanisms add Gaussian noise.")
+        check_positive("clip", clip, "Records are shrunk into an L2 ball of this radius.")
+        check_whole("coalitions", coalitions, 1, 2**20)
+        check_whole("resamples", resamples, 2)
+        if len(query) != 1:
+            raise ArgumentError(f"x must be one query for a baseline, got {len(query)}.")
+        self.model, self.query, self.method = model, query, method
+        self.clip, self.coalitions, self.resamples, self.seed = clip, coalitions, resamples, seed
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the question as plain data."""
+        return {
+            "model": self.model.describe(),
+            "x": self.query.to_json(),
+            "method": self.method,
+            "clip": self.clip,
+            "coalitions": self.coalitions,
+            "resamples": self.resamples,
+            "seed": self.seed,
+        }
+
+    def prepare(self, setting: Setting) -> Program:
+        """Certify the attributions at the mean, or refrain from it, and calibrate."""
+        if setting.rows is None:
+            raise ArgumentError(
+                "A baseline must know the number of records, which add-remove keeps private. "
+                "Use dc.shap_values, or a data set with relation='replace-one'."
+            )
+        model = self.model.bind(setting.schema)
+        engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
+        assert isinstance(engine, KernelEngine)
+        query = self.query.encode(setting.schema, model.columns)
+        stage = (
+            self._gaussian(engine, query, setting.rows)
+            if self.method == "gaussian"
+            else self._bootstrap(engine, query)
+        )
+        prediction = float(engine.predict(query)[0])
+
+        def finish(releaser: Releaser) -> Attribution:
+            noisy = releaser.answer(stage)[0]
+            return Attribution(
+                features=model.columns,
+                values=(tuple(noisy.tolist()),),
+                base_values=(prediction - float(noisy.sum()),),
+                predictions=(prediction,),
+                data=self.query.shown(model.columns),
+                half_width=width,
+                level=LEVEL,
+                noise_std=stage.noise.std,
+                quantity=f"SHAP value at the mean (baseline: {self.method})",
+                half_width_each=stage.noise.std * math.sqrt(2 * math.log(2 / (1 - LEVEL))),
+            )
+
+        width = stage.noise.std * math.sqrt(2 * math.log(2 * engine.features / (1 - LEVEL)))
+        error = Expected(width, engine.model.bounds.width, OUTPUT, joint=True)
+        return Program((stage,), finish, {"attribution": error})
+
+    def _gaussian(self, engine: KernelEngine, query: FloatArray, rows: int) -> Stage[Perturbation]:
+        def attributions(records: FloatArray) -> FloatArray:
+            return self._at_mean(engine, query, records)
+
+        certificate = self._certify(engine, rows)
+        reach = _reach(engine)
+        contribution = WholeContribution(
+            engine.model.columns,
+            engine.features,
+            Box(-reach, reach),
+            0.0,
+            attributions,
+            certificate,
+            engine.foreign,
+        )
+        noise = sum_noise(
+            certificate,
+            relation=REPLACE_ONE,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism="gaussian",
+            largest_sum=reach,
+        )
+        return Stage("values", contribution, noise)
+
+    def _certify(self, engine: KernelEngine, rows: int) -> Certificate:
+        form = engine.model.form
+        if isinstance(form, LinearForm):
+            slope = 0.25 if form.logistic else 1.0
+            found = bound_logistic_background(
+                form.weights, engine.masks, clip=self.clip * _HAIR, rows=rows, slope=slope
+            )
+        else:
+            found = bound_operator_range(engine.masks, engine.box)
+        return found.widen(2 * engine.rounding, "shap-rounding")
+
+    def _bootstrap(self, engine: KernelEngine, query: FloatArray) -> Stage[Perturbation]:
+        reach = bound_operator_range(engine.masks, engine.box)
+        greatest = reach.sensitivity("l2", REPLACE_ONE)
+
+        def attributions_and_scale(records: FloatArray) -> FloatArray:
+            seen = bootstrap_sensitivity(
+                engine.predictor,
+                query[0],
+                Ball(self.clip, "l2").clip(records),
+                engine.masks,
+                greatest=greatest,
+                resamples=self.resamples,
+                seed=self.seed,
+            )
+            scale = seen.noise_scale(self.epsilon, self.delta)
+            return np.append(self._at_mean(engine, query, records), scale)
+
+        unproven = Certificate(
+            (),
+            engine.features + 1,
+            {REPLACE_ONE: Bounds(greatest, greatest, greatest)},
+            (_NOTHING_PROVEN,),
+            certified=False,
+        )
+        coarse = _BootstrapNoise(unproven, self.epsilon, self.delta, 1.0)
+        most = max(_reach(engine), 100 * coarse.std)  # the last coordinate is the noise's own scale
+        contribution = WholeContribution(
+            engine.model.columns,
+            engine.features + 1,
+            Box(-most, most),
+            0.0,
+            attributions_and_scale,
+            unproven,
+            engine.foreign,
+        )
+        return Stage("values", contribution, replace(coarse, step=lattice_step(most, most)))
+
+    def _at_mean(self, engine: KernelEngine, query: FloatArray, records: FloatArray) -> FloatArray:
+        clipped = Ball(self.clip, "l2").clip(records)
+        found = kernel_values(
+            engine.predictor, query, clipped, engine.masks, value="mean", bounds=engine.box
+        )
+        return np.asarray(found[0])
+
+
+@dataclass(frozen=True)
+class _BootstrapNoise:
+    """Gaussian noise whose scale is the last coordinate of the sum: private, and so proves nothing."""
+
+    certificate: Certificate
+    epsilon: float
+    delta: float
+    step: float
+    relation: Relation = REPLACE_ONE
+
+    name = "gaussian, bootstrap-calibrated (heuristic)"
+
+    @property
+    def events(self) -> tuple[ApproximateEvent]:
+        """What the accountant is told: what the publication hopes for."""
+        return (ApproximateEvent(self.epsilon, self.delta, self.name),)
+
+    @property
+    def std(self) -> float:
+        """An upper bound: the real scale is private."""
+        return (
+            self.certificate.sensitivity("l2", self.relation)
+            * math.sqrt(2 * math.log(1.25 / self.delta))
+            / self.epsilon
+        )
+
+    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the attributions with noise of the private scale."""
+        scale = max(1.0, float(raw_steps[-1]))
+        noisy = np.asarray(raw_steps[:-1]) + source.gaussian(scale, len(raw_steps) - 1)
+        return noisy.astype(np.float64) * self.step
+
+
+def _reach(engine: KernelEngine) -> float:
+    """Return a bound on every attribution."""
+    return float(np.abs(engine.masks.operator).sum(axis=1).max()) * engine.box.magnitude * 1.01
+
+
+def shap_baseline(
+    model: Any,
+    x: Any,
+    *,
+    method: Method = "gaussian",
+    clip: float,
+    coalitions: int = 400,
+    resamples: int = 400,
+    seed: int = 0,
+    epsilon: float,
+    delta: float,
+) -> ShapBaselinePlan:
+    """Plan SHAP values the published way, to be compared with ``shap_values``.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      x: one query.
+      method: ``gaussian`` (certified) or ``bootstrap`` (heuristic: refused unless the owner protects
+        the table with ``heuristics=True``, and stamped ``certified: false``).
+      clip: radius of the L2 ball records are shrunk into, in encoded units.
+      coalitions: number of masks.
+      resamples: of the bootstrap.
+      seed: of the masks and the bootstrap.
+      epsilon: the whole budget of the plan.
+      delta: must be positive.
+
+    Guarantees:
+      - ``gaussian``: the operator bound, for logistic models with the change of the mean, for all
+        others with the whole range. [shap-operator] [shap-logistic-background]
+      - ``bootstrap``: none.
+    """
+    return ShapBaselinePlan(
+        as_model(model),
+        read_queries(x),
+        method,
+        clip,
+        coalitions,
+        resamples,
+        seed,
+        epsilon,
+        delta,
+    )

@@ -1,0 +1,1 @@
+"""How far one record moves Shapley values and their sums."""

@@ -1,0 +1,217 @@
+"""From private choices to a ``Ranking``: what happens after the rows were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.explain.shap.parts import LEVEL, Explained
+from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
+from discreet.mechanisms.selection.ranking import mean_greatest
+from discreet.plans import Perturbation, Ranking, Releaser, Stage
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages import NoisyMean, noisy_mean
+from discreet.privacy.certificate import Box
+from discreet.schema import FloatArray
+
+
+@dataclass(frozen=True)
+class RankingRelease:
+    """Builds a ranking from the picks of one prepared plan."""
+
+    explained: Explained
+    ranking: Stage[RankingNoise]
+    values: Stage[PickedNoise] | None
+    size: Stage[Noise] | None
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages that will happen."""
+        return tuple(s for s in (self.ranking, self.values, self.size) if s is not None)
+
+    @property
+    def lost(self) -> float:
+        """How far below the best a pick is on average, in the worst case."""
+        return self.ranking.noise.std
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Pick in one pass over the rows, then measure what was picked."""
+        first = (self.ranking,) if self.size is None else (self.ranking, self.size)
+        answers = releaser.answer(*first)
+        rows = self._rows(answers)
+        picks = answers[0][:, :, 0].astype(int)
+        values, each = self._values(releaser, picks, answers)
+        return Ranking(
+            features=self.explained.features,
+            order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
+            gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.kind == "laplace" else None,
+            values=None if values is None else _nested(values.values, picks.shape),
+            half_width=None if values is None else values.half_width,
+            level=LEVEL,
+            expected_loss=None if self._unknown_size else self.ranking.noise.std / rows,
+            mechanism=self.ranking.noise.name,
+            half_width_each=None if each is None else each.half_width,
+        )
+
+    @property
+    def _unknown_size(self) -> bool:
+        return self.explained.rows is None and self.size is None
+
+    def _rows(self, answers: list[FloatArray]) -> float:
+        if self.explained.rows is not None:
+            return float(self.explained.rows)
+        return 1.0 if self.size is None else max(float(answers[1][0]), 1.0)
+
+    def _values(
+        self, releaser: Releaser, picks: Any, answers: list[FloatArray]
+    ) -> tuple[NoisyMean | None, NoisyMean | None]:
+        """Return the values of what was picked, with bands of all at once and of each."""
+        if self.values is None:
+            return None, None
+        places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
+        noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
+        (noisy,) = releaser.answer(replace(self.values, noise=noise))
+        reach = self.explained.contribution.region.magnitude
+        together, each = (
+            noisy_mean(
+                noisy,
+                noise.noise,
+                rows=self.explained.rows,
+                noisy_size=None if self.size is None else float(answers[1][0]),
+                size_noise=None if self.size is None else self.size.noise,
+                region=Box(-reach, reach),
+                level=level,
+            ).within(-reach, reach)
+            for level in (at_once(LEVEL, len(noisy)), LEVEL)
+        )
+        return together, each
+
+
+@dataclass(frozen=True)
+class SortedRelease:
+    """Builds a ranking by sorting noisy attributions; what they are comes along for free."""
+
+    explained: Explained
+    sums: Stage[Noise]
+    size: Stage[Noise] | None
+    k: int
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages that will happen."""
+        return (self.sums,) if self.size is None else (self.sums, self.size)
+
+    @property
+    def lost(self) -> float:
+        """How far below the best a first place is on average, at most: the mean of the greatest noise.
+
+        The chosen one's noise lifts it by at most its width above what it is, while the best one's
+        lowers its own score as often as it lifts it.
+        """
+        return mean_greatest(self.sums.noise, len(self.explained.features))
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Ask for all sums in one pass over the rows, and sort them by their absolute value."""
+        explained, answers = self.explained, releaser.answer(*self.stages)
+        if explained.rows is None and self.size is None:
+            # In units of the private number of records, which moves nothing past anything else.
+            return self._ranking(answers[0], None)
+        mean, each = (
+            explained.mean(answers, self.sums, self.size, level)
+            for level in (at_once(LEVEL, len(answers[0])), LEVEL)
+        )
+        found = self._ranking(mean.values, mean.within(*explained.limits))
+        return replace(found, half_width_each=each.within(*explained.limits).half_width)
+
+    def _ranking(self, noisy: FloatArray, mean: NoisyMean | None) -> Ranking:
+        features, shape = self.explained.features, self.explained.centres.shape
+        order = np.argsort(-np.abs(noisy.reshape(shape)), axis=1, kind="stable")[:, : self.k]
+        values = None if mean is None else np.take_along_axis(mean.values.reshape(shape), order, axis=1)
+        return Ranking(
+            features=features,
+            order=tuple(tuple(features[i] for i in chosen) for chosen in order),
+            gaps=None,
+            values=None if values is None else _nested(values, order.shape),
+            half_width=None if mean is None else mean.half_width,
+            level=LEVEL,
+            expected_loss=None if mean is None else self.lost * mean.std / self.sums.noise.std,
+            mechanism=f"sorted {self.sums.noise.name}",
+        )
+
+
+@dataclass(frozen=True)
+class SupportRelease:
+    """Builds a ranking of all features above a threshold, if their set is stable."""
+
+    explained: Explained
+    support: Stage[SupportTest]
+    values: Stage[PickedNoise]
+
+    def finish(self, releaser: Releaser) -> Ranking:
+        """Test and release the support, then measure it."""
+        (above,) = releaser.answer(self.support)
+        places = tuple(int(i) for i in np.flatnonzero(above == 1))
+        rows = self.explained.setting_rows
+        if np.isnan(above).any() or not places:
+            return self._ranking(None if np.isnan(above).any() else (), (), None)
+        noise = PickedNoise.of(
+            self.support.noise.certificate,
+            places,
+            relation=self.support.noise.relation,
+            epsilon=self.values.noise.epsilon,
+            step=self.support.noise.step,
+        )
+        (noisy,) = releaser.answer(replace(self.values, noise=noise))
+        order = np.argsort(-np.abs(noisy), kind="stable")
+        names = tuple(self.explained.features[places[i]] for i in order)
+        reach = self.explained.contribution.region.magnitude
+        values = np.clip(noisy[order] / rows, -reach, reach)  # [feasible]
+        found = self._ranking(
+            names, tuple(values.tolist()), _band(noise, rows, at_once(LEVEL, len(places)))
+        )
+        return replace(found, half_width_each=_band(noise, rows, LEVEL))
+
+    def _ranking(
+        self, names: tuple[str, ...] | None, values: tuple[float, ...], band: float | None
+    ) -> Ranking:
+        return Ranking(
+            features=self.explained.features,
+            order=(names,),
+            gaps=None,
+            values=(values,),
+            half_width=band,
+            level=LEVEL,
+            expected_loss=None,
+            mechanism=self.support.noise.name,
+        )
+
+
+def picked_stage(
+    explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
+) -> Stage[PickedNoise] | None:
+    """Return the stage that measures ``count`` places, to be named when they are known."""
+    if epsilon is None:
+        return None
+    noise = PickedNoise.of(
+        chosen_by.certificate,
+        tuple(range(count)),
+        relation=chosen_by.relation,
+        epsilon=epsilon,
+        step=chosen_by.step,
+    )
+    return Stage("values", explained.contribution, noise)
+
+
+def _band(noise: PickedNoise, rows: float, level: float) -> float:
+    """Return what noise on a picked value stays within."""
+    return noise.noise.half_width(level) / rows
+
+
+def _nested(values: FloatArray, shape: tuple[int, ...]) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, values.reshape(shape).tolist()))
+
+
+def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in leads)

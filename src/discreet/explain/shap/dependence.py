@@ -1,0 +1,313 @@
+"""Private SHAP dependence: the mean SHAP value of one feature over the records, by its value.
+
+Every record adds its own SHAP value to the cell of its own feature value, and one to the count of
+that cell; the curve is the ratio of two noisy sums. The counts are the rug as well. As with SHAP
+importance the background must be public or released, so that a record enters once.
+
+Deviations from "Tailoring Differential Privacy to Any Explainer" (2024), which explains 200 subsets
+and averages: there a record moves every point of a curve, by the range over 200; here it moves two
+points at most, by twice the reach of one value, over the records of a cell. With 20 cells and 20,000
+records that is more than fifty times less noise, and nothing is interpolated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.data import VectorContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.explain.clipping import moved_by_clip
+from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.engines import Engine, LinearEngine, choose_engine
+from discreet.explain.shap.parts import LEVEL, read_background
+from discreet.explain.shap.queries import Queries
+from discreet.mechanisms import Noise, NoiseName
+from discreet.models import Model, as_model
+from discreet.numerics import check_choice, check_positive, check_whole, up
+from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.expected import OUTPUT, Expected, of_mean
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
+from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
+from discreet.schema import Bins, Category, FloatArray
+
+_SUMS_SHARE, _COUNTS_SHARE = 0.75, 0.25
+
+
+class ShapDependencePlan(Plan):
+    """See ``shap_dependence``."""
+
+    kind = "shap_dependence"
+    clips = (("clip", None),)
+
+    def __init__(
+        self,
+        model: Model,
+        feature: str,
+        background: Any,
+        bins: int,
+        clip: float | None,
+        coalitions: int | None,
+        seed: int,
+        epsilon: float,
+        delta: float,
+        mechanism: NoiseName,
+    ) -> None:
+        super().__init__(epsilon, delta)
+        check_whole("bins", bins, 1, 10_000)
+        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        if clip is not None:
+            check_positive("clip", clip, "It bounds the SHAP value of one record.")
+        if coalitions is not None:
+            check_whole("coalitions", coalitions, 1, 2**20)
+        check_whole("seed", seed, 0)
+        if not isinstance(feature, str):
+            raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
+        if background is None:
+            raise ArgumentError(
+                "background must be public rows or a released dc.background(...), got none. "
+                "Release a background first: it serves all later explanations."
+            )
+        self.model, self.feature, self.bins, self.clip = model, feature, bins, clip
+        self.background: Queries = read_background(background)
+        self.coalitions, self.seed, self.mechanism = coalitions, seed, mechanism
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the question as plain data."""
+        return {
+            "model": self.model.describe(),
+            "feature": self.feature,
+            "background": self.background.digest,
+            "bins": self.bins,
+            "clip": self.clip,
+            "coalitions": self.coalitions,
+            "seed": self.seed,
+            "mechanism": self.mechanism,
+        }
+
+    def prepare(self, setting: Setting) -> Program:
+        """Choose an engine, lay out the cells and calibrate sums and counts."""
+        model = self.model.bind(setting.schema)
+        if self.feature not in model.columns:
+            raise ArgumentError(
+                f"feature must be one the model uses ({', '.join(model.columns)}), "
+                f"got {self.feature!r}."
+            )
+        engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
+        background = self.background.encode(setting.schema, model.columns, check=False)
+        cells = partition(setting, (self.feature,), self.bins)
+        epsilons = share_out(self.epsilon, (_SUMS_SHARE, _COUNTS_SHARE))
+        deltas = share_out(self.delta, (_SUMS_SHARE, _COUNTS_SHARE))
+        sums = sum_stage(
+            "sums",
+            dependence_contribution(
+                engine, background, self.feature, cells[self.feature], clip=self.clip
+            ),
+            setting,
+            statement="shap-dependence",
+            epsilon=epsilons[0],
+            delta=deltas[0],
+            mechanism=self.mechanism,
+        )
+        counts = count_stage(
+            "counts",
+            cells,
+            setting,
+            epsilon=epsilons[1],
+            delta=deltas[1],
+            mechanism=self.mechanism,
+        )
+        release = _DependenceRelease(self.feature, setting, engine.name, cells, sums, counts)
+        error = self._expect(engine, background, cells, sums, setting)
+        return Program((sums, counts), release.finish, {"SHAP value, records spread evenly": error})
+
+    def _expect(
+        self,
+        engine: Engine,
+        background: FloatArray,
+        cells: dict[str, Bins],
+        sums: Stage[Noise],
+        setting: Setting,
+    ) -> Expected:
+        """Return how far a cell with an even share of the records is off."""
+        bins, bias = cells[self.feature], 0.0
+        if self.clip is not None:
+            whole = dependence_contribution(engine, background, self.feature, bins)
+            assert isinstance(sums.contribution, VectorContribution)
+            bias = len(bins) * moved_by_clip(whole, sums.contribution, setting.schema)
+
+        def band(level: float) -> float:
+            return len(bins) * sums.noise.half_width(0.5 + level / 2)  # counts take the other half
+
+        return of_mean(band, setting.rows, engine.model.bounds.width, OUTPUT, bias=bias)
+
+
+@dataclass(frozen=True)
+class _DependenceRelease:
+    """Builds the curve from the noisy sums and counts of one prepared plan."""
+
+    feature: str
+    setting: Setting
+    engine: str
+    cells: dict[str, Bins]
+    sums: Stage[Noise]
+    counts: Stage[Noise]
+
+    def finish(self, releaser: Releaser) -> Curve:
+        """Ask for sums and counts in one pass over the rows, then divide."""
+        noisy_sums, noisy_counts = releaser.answer(self.sums, self.counts)
+        reach = self.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
+        each, together = (
+            self._bands(noisy_sums, noisy_counts, reach, level)
+            for level in (LEVEL, at_once(LEVEL, len(noisy_sums)))
+        )
+        # Divided by no less than what noise alone makes of an empty cell, which shrinks such cells
+        # towards zero; their bands say how little is known.
+        sizes = np.maximum(noisy_counts, max(1.0, self.counts.noise.half_width(LEVEL)))
+        column, bins = self.setting.schema[self.feature], self.cells[self.feature]
+        return Curve(
+            feature=self.feature,
+            x=_middles(bins),
+            labels=bins.labels if isinstance(column, Category) else None,
+            y=tuple(np.clip(noisy_sums / sizes, -reach, reach).tolist()),
+            low=each[0],
+            high=each[1],
+            level=LEVEL,
+            noise_std=float(np.median(self.sums.noise.std / sizes)),
+            quantity=f"mean SHAP value of {self.feature} ({self.engine} engine)",
+            rug=build_histogram(self.cells, noisy_counts, self.counts.noise, level=LEVEL, clip=True),
+            ends_all=together,
+        )
+
+    def _bands(
+        self, noisy_sums: FloatArray, noisy_counts: FloatArray, reach: float, level: float
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return the ends of every cell's band, inside what is possible."""
+        means = [
+            noisy_mean(
+                np.array([total]),
+                self.sums.noise,
+                rows=None,
+                noisy_size=float(count),
+                size_noise=self.counts.noise,
+                region=Box(-reach, reach),
+                level=level,
+            ).within(-reach, reach)
+            for total, count in zip(noisy_sums, noisy_counts, strict=True)
+        ]
+        return tuple(float(m.low[0]) for m in means), tuple(float(m.high[0]) for m in means)
+
+
+def dependence_contribution(
+    engine: Engine, background: FloatArray, feature: str, bins: Bins, *, clip: float | None = None
+) -> VectorContribution:
+    """Return what one record adds: its SHAP value of the feature, at the cell of its own value.
+
+    Guarantees:
+      - One cell per record, and a value within ``reach`` of zero there. [shap-dependence]
+    """
+    place = engine.model.columns.index(feature)
+    reach = _reach(engine, background, place)
+    reach = reach if clip is None else min(clip, reach)
+    explain = engine.against(background)
+
+    def compute(block: Block) -> FloatArray:
+        values = explain(np.ascontiguousarray(block.values))[:, place]
+        vectors = np.zeros((len(block), len(bins)), order="F")
+        cells = np.clip(bins.index(block[feature]), 0, len(bins) - 1)
+        vectors[np.arange(len(block)), cells] = values
+        return vectors
+
+    return VectorContribution(
+        columns=engine.model.columns,
+        size=len(bins),
+        region=Box(-reach, reach),
+        fill=0.0,
+        compute=compute,
+        company=engine.company,
+        gain=engine.gain,
+        proven=certify_one_cell(len(bins), reach).assume(PUBLIC_BACKGROUND),
+    )
+
+
+def certify_one_cell(size: int, reach: float) -> Certificate:
+    """Certify sums in cells to one of which every record adds a number within ``reach`` of zero.
+
+    Guarantees:
+      - Replacing a record moves one cell by 2 reach or two cells by reach each: 2 reach in every norm;
+        adding or removing one moves one cell by reach. [shap-dependence]
+    """
+    twice = 2.0 * reach  # exact
+    return Certificate(
+        ("shap-dependence",),
+        size,
+        {
+            REPLACE_ONE: Bounds(twice, twice, twice),
+            ADD_REMOVE: Bounds(reach, reach, reach),
+        },
+    )
+
+
+def _reach(engine: Engine, background: FloatArray, place: int) -> float:
+    """Return how far a record's SHAP value of one feature can be from zero; never zero itself."""
+    if isinstance(engine, LinearEngine):  # its features differ in what they can reach
+        mean, ranges = background.mean(axis=0)[place], engine.ranges
+        ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
+        found = abs(engine.form.weights[place]) * max(ends) + 2 * engine.rounding
+    else:
+        found = engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
+    return up(max(float(found), 1e-300))
+
+
+def _middles(bins: Bins) -> tuple[float, ...]:
+    """Return the middle of every cell; a category's codes."""
+    if bins.edges is None:
+        return tuple(float(code) for code in range(len(bins)))
+    edges = np.asarray(bins.edges)
+    return tuple((edges[:-1] / 2 + edges[1:] / 2).tolist())
+
+
+def shap_dependence(
+    model: Any,
+    feature: str,
+    *,
+    background: Any,
+    bins: int = 20,
+    clip: float | None = None,
+    coalitions: int | None = None,
+    seed: int = 0,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: NoiseName = "auto",
+) -> ShapDependencePlan:
+    """Plan how the SHAP value of a feature depends on the feature's value.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      feature: the column on the horizontal axis, whose SHAP values are averaged.
+      background: public rows, or a released ``dc.background(...)``, which records are explained
+        against. The table itself cannot be its own background: a record would enter twice.
+      bins: cells of a numeric feature; a category has one per value.
+      clip: bound on one record's SHAP value; smaller means less noise and a bias where records exceed
+        it. Left out, the proven reach is used.
+      coalitions: see ``shap_values``.
+      seed: of the public coalitions.
+      epsilon: the whole budget of the plan, counts included.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP
+        value, however many cells there are. [shap-dependence]
+
+    Assumes: the background is public or was released before; a release from a simulation leaves its
+    stamp on the answer.
+    """
+    return ShapDependencePlan(
+        as_model(model), feature, background, bins, clip, coalitions, seed, epsilon, delta, mechanism
+    )

@@ -1,0 +1,393 @@
+"""What SHAP plans share: who is explained, against whom, and what one record adds.
+
+Two sides can be protected. *The background* (the table): queries are public, every record adds its
+own attributions phi(x; z). *The query*: a public background explains a sealed query, one value of
+which may move by a radius; no row of the table is read, its budget pays.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.data import SealedContribution, VectorContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.explain.clipping import (
+    Clip,
+    ClipNorm,
+    NoiseOf,
+    choose_clip,
+    clip_vectors,
+    clipped,
+    clipped_gain,
+    common_clip,
+    mixed_rows,
+    moved_by_clip,
+    public_rows,
+)
+from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.engines import (
+    MOST_BACKGROUND,
+    Engine,
+    choose_engine,
+)
+from discreet.explain.shap.queries import Queries, SealedQueries, read_queries
+from discreet.explain.shap.sealed import certify_sealed, plain_radius, sealed_reach
+from discreet.mechanisms import Noise
+from discreet.models import Model
+from discreet.models.fingerprint import Kept
+from discreet.numerics import check_choice, check_whole
+from discreet.plans import Release, Result, Setting, Stage
+from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
+from discreet.plans.stages import NoisyMean, noisy_mean
+from discreet.privacy.certificate import Box, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from discreet.schema import FloatArray, Schema
+
+Protects = Literal["background", "query"]
+
+LEVEL = 0.95
+_TRIED = 16
+"""So many queries of a batch decide where it is clipped."""
+
+MOST_NUMBERS = 2**16
+"""Queries times features of one plan."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments that SHAP plans have in common, checked as far as they can be without a schema."""
+
+    model: Model
+    queries: Queries | SealedQueries
+    background: Queries | None
+    radius: Any
+    coalitions: int | None
+    seed: int
+    token: str
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        x: Any,
+        *,
+        protects: Protects,
+        background: Any,
+        radius: float | Mapping[str, float] | None,
+        coalitions: int | None,
+        seed: int,
+    ) -> Question:
+        """Check the arguments and seal the query if it is the one to protect."""
+        check_choice("protects", protects, ("background", "query"))
+        if coalitions is not None:
+            check_whole("coalitions", coalitions, 1, 2**20)
+        check_whole("seed", seed, 0)
+        queries = read_queries(x)
+        if protects == "query":
+            if background is None:
+                raise ArgumentError(
+                    "background must be a public frame when protects='query', got none. "
+                    "Give public rows, or the rows of a released dc.background(...)."
+                )
+            # A sealed query has no description, so that two of them are never the same question.
+            token = f"sealed {secrets.token_hex(8)}"
+            public = read_background(background)
+            return cls(model, SealedQueries(queries), public, radius, coalitions, seed, token)
+        if background is not None or radius is not None:
+            raise ArgumentError(
+                "background and radius must be left out unless protects='query': "
+                "the background is the protected table."
+            )
+        return cls(model, queries, None, None, coalitions, seed, "")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the background was released in a simulation."""
+        return self.background is not None and self.background.simulated
+
+    @property
+    def protects(self) -> Protects:
+        """Which side is protected."""
+        return "query" if isinstance(self.queries, SealedQueries) else "background"
+
+    def held(self) -> Iterable[Kept]:
+        """Return what a caller could change."""
+        return self.model.held()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the arguments as plain data; a sealed query leaves a token that says nothing."""
+        plain: dict[str, Any] = {"model": self.model.describe(), "protects": self.protects}
+        if isinstance(self.queries, SealedQueries):
+            assert self.background is not None
+            plain |= {"x": self.token, "radius": plain_radius(self.radius)}
+            plain["background"] = f"rows {self.background.digest}"
+        else:
+            plain["x"] = self.queries.to_json()
+        return plain | {"coalitions": self.coalitions, "seed": self.seed}
+
+    def engine(self, setting: Setting) -> Engine:
+        """Bind the model to the schema and choose its engine."""
+        model = self.model.bind(setting.schema)
+        return choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
+
+    def prepare(
+        self,
+        setting: Setting,
+        *,
+        centred: bool,
+        clip: Clip = None,
+        norm: ClipNorm = "l2",
+        noise_of: NoiseOf | None = None,
+    ) -> Explained:
+        """Bind the model, choose an engine, decide where to clip and certify what is added up."""
+        engine = self.engine(setting)
+        if len(self.queries) * engine.features > MOST_NUMBERS:
+            raise ArgumentError(
+                f"x must have at most {MOST_NUMBERS // engine.features} rows for "
+                f"{engine.features} features, got {len(self.queries)}. Ask for several plans."
+            )
+        if isinstance(self.queries, SealedQueries):
+            return self._of_sealed(engine, setting.schema)
+        rows = self.queries.encode(setting.schema, engine.model.columns)
+        clips = _clips(engine, rows, setting, clip, norm, centred, noise_of)
+        contribution = query_contribution(engine, rows, centred=centred, clips=clips, norm=norm)
+        centres = np.stack(
+            [
+                engine.centre(query) if centred and own is None else np.zeros(engine.features)
+                for query, own in zip(rows, clips, strict=True)
+            ]
+        )
+        return Explained(
+            engine,
+            contribution,
+            centres=centres,
+            predictions=engine.predict(rows),
+            data=self.queries.shown(engine.model.columns),
+            base_values=None,
+            rows=setting.rows,
+            protects="one record of the table",
+            bias=_bias(engine, rows, clip, contribution, setting.schema),
+        )
+
+    def _of_sealed(self, engine: Engine, schema: Schema) -> Explained:
+        assert isinstance(self.queries, SealedQueries) and self.background is not None
+        sealed, columns, count = self.queries, engine.model.columns, len(self.queries)
+        sealed.reveal().check_names(schema, columns)
+        background = self.background.encode(schema, columns, check=False)
+        proven, radius = certify_sealed(engine, schema, self.radius)
+        explain = engine.against(background)
+        base = float(np.mean(engine.predict(background)))
+        reach = sealed_reach(engine, background)
+
+        def compute() -> FloatArray:
+            return explain(sealed.reveal().encode(schema, columns, check=False)).ravel()
+
+        return Explained(
+            engine,
+            # Only one of several queries has the value that moves.
+            SealedContribution(
+                count * engine.features,
+                Box(-reach, reach),
+                0.0,
+                compute,
+                replace(proven, size=count * engine.features).assume(PUBLIC_BACKGROUND),
+            ),
+            centres=np.zeros((count, engine.features)),
+            predictions=None,
+            data=None,
+            base_values=np.full(count, base),
+            rows=1,
+            protects=f"one value of the query, moved by at most {radius}",
+            relation=REPLACE_ONE,
+        )
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A question made ready: what is added up, and what is public around it.
+
+    ``rows`` is what a sum is divided by, None if that is private; ``bias`` what a clip that is not
+    made for these queries moves attributions of public rows by.
+    """
+
+    engine: Engine
+    contribution: VectorContribution | SealedContribution
+    centres: FloatArray
+    predictions: FloatArray | None
+    data: tuple[tuple[Any, ...], ...] | None
+    base_values: FloatArray | None
+    rows: int | None
+    protects: str
+    relation: Relation | None = None
+    bias: float = 0.0
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the query is what is protected."""
+        return isinstance(self.contribution, SealedContribution)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features, in order."""
+        return self.engine.model.columns
+
+    @property
+    def groups(self) -> int:
+        """The number of queries."""
+        return len(self.centres)
+
+    def expect(self, band: Band) -> Expected:
+        """Return how far noise and clip take all attributions together."""
+        size = self.engine.model.bounds.width
+        return of_mean(band, self.rows, size, OUTPUT, bias=self.bias, together=self.contribution.size)
+
+    @property
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """Between what every attribution lies, one after the other.
+
+        Guarantees:
+          - Every record's vector is inside the contribution's region around the centre, and so is
+            their mean. [feasible]
+        """
+        region, centres = self.contribution.region, self.centres.ravel()
+        assert isinstance(region, Box)
+        return centres + region.low, centres + region.high
+
+    def mean(
+        self, answers: Sequence[FloatArray], sums: Stage[Noise], size: Stage[Noise] | None, level: float
+    ) -> NoisyMean:
+        """Return the noisy attributions, one after the other, not yet inside their limits.
+
+        Args:
+          answers: the noisy sums and, if it is private, the noisy number of records.
+          sums: the stage of the sums.
+          size: the stage of the number of records.
+          level: intervals hold with this probability, each of them.
+        """
+        region = self.contribution.region
+        assert isinstance(region, Box)
+        return noisy_mean(
+            answers[0],
+            sums.noise,
+            rows=self.rows,
+            noisy_size=None if size is None else float(answers[1][0]),
+            size_noise=None if size is None else size.noise,
+            region=region,
+            level=level,
+        ).moved(self.centres.ravel())
+
+    @property
+    def setting_rows(self) -> float:
+        """What an error in a sum is divided by to be one of an attribution; one if private."""
+        return float(self.rows or 1)
+
+
+def query_contribution(
+    engine: Engine,
+    queries: FloatArray,
+    *,
+    centred: bool,
+    clips: Sequence[float | None],
+    norm: ClipNorm = "l2",
+) -> VectorContribution:
+    """Return what one background record adds: phi(x; z) of every query, one after the other.
+
+    Args:
+      engine: computes and certifies the vectors.
+      queries: encoded public queries.
+      centred: measure unclipped vectors from the middle of what is possible.
+      clips: per query, shrink its vector to this length; None leaves it whole.
+      norm: of ``clips``.
+
+    Guarantees:
+      - The certificates of the queries, stacked. [shap-contribution]
+      - With a clip, those of the ball or the box as well. [mean-replace] [sum-addremove]
+    """
+    proven = [
+        clipped(engine.certify(query, centred=centred and clip is None), clip, norm)
+        for query, clip in zip(queries, clips, strict=True)
+    ]
+    reach = max(c.sensitivity("linf", ADD_REMOVE) for c in proven)
+    explain, size = engine.of_queries(queries), queries.size
+    centres = [engine.centre(query) for query in queries]
+
+    def compute(block: Block) -> FloatArray:
+        vectors = explain(np.ascontiguousarray(block.values))
+        for place, clip in enumerate(clips):
+            if clip is not None:
+                vectors[:, place] = clip_vectors(vectors[:, place], clip, norm)
+            elif centred:
+                vectors[:, place] -= centres[place]
+        return vectors.reshape(len(block), size)
+
+    return VectorContribution(
+        columns=engine.model.columns,
+        size=size,
+        region=Box(-reach, reach),
+        fill=0.0,
+        compute=compute,
+        company=engine.company,
+        gain=max(clipped_gain(engine.gain, clip, norm, engine.features) for clip in clips),
+        proven=reduce(Certificate.stack, proven),
+    )
+
+
+def _clips(
+    engine: Engine,
+    queries: FloatArray,
+    setting: Setting,
+    clip: Clip,
+    norm: ClipNorm,
+    centred: bool,
+    noise_of: NoiseOf | None,
+) -> list[float | None]:
+    """Return every query's clip: the given one, or the best on public rows."""
+    if clip != "auto":
+        return [clip] * len(queries)
+    assert noise_of is not None
+    tried = queries[:: -(-len(queries) // _TRIED)]
+    public = public_rows(setting.schema, engine.model.columns)
+    vectors = engine.of_queries(tried)(public)
+    found = [
+        choose_clip(
+            np.concatenate([vectors[:, place], _near(engine, query, public)]),
+            engine.certify(query, centred=centred),
+            norm,
+            noise_of=noise_of,
+        )
+        for place, query in enumerate(tried)
+    ]
+    return found if len(tried) == len(queries) else [common_clip(found)] * len(queries)
+
+
+def _bias(
+    engine: Engine, queries: FloatArray, clip: Clip, clipped: VectorContribution, schema: Schema
+) -> float:
+    if clip is None or clip == "auto":  # one that is chosen leaves public rows whole
+        return 0.0
+    whole = query_contribution(engine, queries, centred=False, clips=[None] * len(queries))
+    return moved_by_clip(whole, clipped, schema)
+
+
+def _near(engine: Engine, query: FloatArray, public: FloatArray) -> FloatArray:
+    """Return the vectors of rows that share values with the query."""
+    mixed = mixed_rows(public, query[None, :])
+    return np.asarray(engine.of_queries(query[None, :])(mixed)[:, 0])
+
+
+def read_background(rows: Any) -> Queries:
+    """Return public rows to explain against: a frame, an array, or a released background.
+
+    Guarantees:
+      - A release from a simulation keeps its stamp. [background-separator]
+    """
+    value = rows.value if isinstance(rows, Release) else rows
+    read = read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
+    return read.stamped(isinstance(rows, Release) and rows.guarantee.simulation)

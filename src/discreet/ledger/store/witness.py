@@ -1,0 +1,93 @@
+"""What an open ledger remembers of itself, to notice that it was deleted, replaced or put back.
+
+A session that goes on with a file nobody else sees would spend a budget twice. In every transaction
+three things are compared with what was there before: which file it is (``same_file``), the ledger's
+random id (inodes are used again, and ``cp`` over a file keeps them), and the newest entry of the data
+set (an older copy of the ledger has the id, but not the entry).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import Connection, bindparam, select
+
+from discreet.errors import LedgerTampered
+from discreet.ledger.records import Head
+from discreet.ledger.store.tables import datasets, entries, identity
+
+_READ_IDENTITY = select(identity.c.id)
+_READ_NEWEST = (
+    select(entries.c.dataset, entries.c.sequence, entries.c.digest)
+    .join_from(
+        datasets,
+        entries,
+        (entries.c.dataset == datasets.c.dataset) & (entries.c.sequence == datasets.c.sequence),
+    )
+    .where(datasets.c.dataset == bindparam("own"))
+)
+_READ_DIGEST = select(entries.c.digest).where(
+    entries.c.dataset == bindparam("dataset"), entries.c.sequence == bindparam("sequence")
+)
+
+
+class Witness:
+    """The id of a ledger and the newest entries that were seen in it.
+
+    Guarantees:
+        - A ledger with another id, or without an entry that was seen before, is an error.
+    """
+
+    def __init__(self, ledger: str, identity: list[str]) -> None:
+        self._ledger = ledger
+        self._identity = identity
+        self._heads: dict[str, Head] = {}
+        self._turn = threading.Lock()
+
+    def heads(self, dataset: str | None = None) -> list[Head]:
+        """Return the newest entry seen so far of a data set, or of all."""
+        return [head for head in list(self._heads.values()) if dataset in (None, head.dataset)]
+
+    def check(self, connection: Connection, known: Iterable[Head]) -> None:
+        """Raise unless this is the ledger that was opened, with the entries that were seen."""
+        for problem in self.problems(connection, known):
+            raise LedgerTampered(problem)
+
+    def problems(self, connection: Connection, known: Iterable[Head]) -> Iterator[str]:
+        """Tell what is not as it was."""
+        if read_identity(connection) != self._identity:
+            yield (
+                f"The ledger {self._ledger} was replaced by another ledger while it was open."
+                " Put back the one that was there, or begin a new session with this one."
+            )
+        for head in known:
+            if not _has(connection, head):
+                yield (
+                    f"The ledger {self._ledger} no longer has entry {head.sequence} of dataset"
+                    f" {head.dataset!r} as it was: an older copy was put in its place, or it was"
+                    " rewritten. Put the newest copy back."
+                )
+
+    def look(self, connection: Connection, datasets: Iterable[str]) -> list[Head]:
+        """Return the newest entries of data sets."""
+        found = [connection.execute(_READ_NEWEST, {"own": dataset}).first() for dataset in datasets]
+        return [Head(*row) for row in found if row is not None]
+
+    def remember(self, heads: Iterable[Head]) -> None:
+        """Keep entries that are committed, unless later ones are known."""
+        with self._turn:
+            for head in heads:
+                known = self._heads.get(head.dataset)
+                if known is None or known.sequence < head.sequence:
+                    self._heads[head.dataset] = head
+
+
+def read_identity(connection: Connection) -> list[str]:
+    """Return the ledger's random id: one, unless somebody wrote there."""
+    return sorted(map(str, connection.execute(_READ_IDENTITY).scalars()))
+
+
+def _has(connection: Connection, head: Head) -> bool:
+    place = {"dataset": head.dataset, "sequence": head.sequence}
+    return connection.execute(_READ_DIGEST, place).scalar() == head.digest

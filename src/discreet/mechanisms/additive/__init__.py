@@ -1,0 +1,1 @@
+"""Noise that is added to sums and counts on a lattice."""

@@ -1,0 +1,40 @@
+"""What a perturbation that hands its work to another kind of noise says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.mechanisms.additive.noise import Noise
+from discreet.privacy.accounting import Event
+from discreet.privacy.certificate import Certificate
+
+
+class WrappedNoise:
+    """Everything the accountant asks for is that of ``noise``."""
+
+    noise: Noise
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.noise.name
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proven of the query."""
+        return self.noise.certificate
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What the accountant is told."""
+        return self.noise.events
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
+        return self.noise.epsilon
+
+    @property
+    def delta(self) -> float:
+        """See ``epsilon``."""
+        return self.noise.delta

@@ -1,0 +1,1 @@
+"""Selection by local or smooth sensitivity."""

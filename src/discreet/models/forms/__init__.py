@@ -1,0 +1,1 @@
+"""What kind of model it is: linear, trees, a network, or opaque."""

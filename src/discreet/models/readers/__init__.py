@@ -1,0 +1,1 @@
+"""Reading the trees of other people's libraries."""

@@ -1,0 +1,189 @@
+"""Read XGBoost's and LightGBM's boosted trees into flat arrays.
+
+Neither library is imported here: a fitted estimator brings its own. XGBoost goes left if the float32
+value is *below* the threshold and adds in float32, so its own answers differ from exact sums in the
+seventh digit. LightGBM compares float64 with ``<=`` and adds in float64. Categorical splits, linear
+leaves, dropout, averaged boosters and links other than identity and logistic are not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.models.forms.trees import Link, RawTree, TreeEnsemble, join_trees
+from discreet.models.readers.sklearn import boosted_output
+from discreet.models.readers.thresholds import lift_single
+from discreet.schema import FloatArray
+
+_XGBOOST_TOLERANCE = 1e-5
+_TINY, _HUGE = float(np.float32(1e-35)), 1e300
+_XGBOOST = {
+    "binary:logistic": ("margin", "probability"),
+    "multi:softprob": ("margin",),
+    "multi:softmax": ("margin",),
+    "reg:squarederror": ("value",),
+    "reg:absoluteerror": ("value",),
+    "reg:pseudohubererror": ("value",),
+}
+_LIGHTGBM = {
+    "binary": ("margin", "probability"),
+    "multiclass": ("margin",),
+    "regression": ("value",),
+    "regression_l1": ("value",),
+    "huber": ("value",),
+    "fair": ("value",),
+    "quantile": ("value",),
+    "mape": ("value",),
+}
+
+
+def booster_margin(estimator: Any) -> Callable[[Any], Any] | None:
+    """Return the function of rows that gives a booster's margins, or None for other estimators."""
+    library = type(estimator).__module__.split(".")[0]
+    option = {"xgboost": "output_margin", "lightgbm": "raw_score"}.get(library)
+    if option is None or not hasattr(estimator, "classes_"):
+        return None
+    return partial(estimator.predict, **{option: True})
+
+
+def read_xgboost(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
+    """Return the ensemble of an XGBoost estimator's output, or None if it has no such form."""
+    learner = json.loads(bytes(estimator.get_booster().save_raw("json")))["learner"]
+    booster, facts = learner["gradient_booster"], learner["learner_model_param"]
+    objective = learner["objective"]["name"]
+    if output not in _XGBOOST.get(objective, ()) or booster["name"] != "gbtree":
+        return None
+    if not np.isnan(estimator.missing) or int(facts.get("num_target", 1)) != 1:
+        return None
+    kind = _output(estimator, objective, output, class_index)
+    if kind is None:
+        return None
+    link, column, sign = kind
+    model = booster["model"]
+    end = _last_tree(learner, model)
+    chosen = [
+        tree
+        for tree, group in zip(model["trees"][:end], model["tree_info"][:end], strict=True)
+        if group == column
+    ]
+    if not all(_is_plain(tree) for tree in chosen):
+        return None
+    return join_trees(
+        [_xgboost_tree(tree, sign) for tree in chosen],
+        base=sign * _xgboost_base(facts["base_score"], column, objective),
+        link=link,
+        width=int(facts["num_feature"]),
+        tolerance=_XGBOOST_TOLERANCE,
+    )
+
+
+def read_lightgbm(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
+    """Return the ensemble of a LightGBM estimator's output, or None if it has no such form."""
+    dump = estimator.booster_.dump_model()
+    objective, *options = dump["objective"].split(" ")
+    kind = _output(estimator, objective, output, class_index)
+    if output not in _LIGHTGBM.get(objective, ()) or kind is None or dump["average_output"]:
+        return None
+    odd = [o for o in options if o == "sqrt" or (o.startswith("sigmoid:") and float(o[8:]) != 1.0)]
+    if odd and output != "margin":
+        return None
+    link, column, sign = kind
+    trees = [
+        _lightgbm_tree(info["tree_structure"], sign)
+        for info in dump["tree_info"]
+        if info["tree_index"] % dump["num_tree_per_iteration"] == column
+    ]
+    read = [tree for tree in trees if tree is not None]
+    if len(read) < len(trees):
+        return None
+    return join_trees(read, base=0.0, link=link, width=dump["max_feature_idx"] + 1)
+
+
+def _last_tree(learner: dict[str, Any], model: dict[str, Any]) -> int:
+    """Return how many trees predictions use: all, or up to the best round of early stopping."""
+    best = learner["attributes"].get("best_iteration")
+    if best is None or "iteration_indptr" not in model:
+        return len(model["trees"])
+    return int(model["iteration_indptr"][int(best) + 1])
+
+
+def _is_plain(tree: dict[str, Any]) -> bool:
+    return not any(tree["split_type"]) and int(tree["tree_param"]["size_leaf_vector"]) <= 1
+
+
+def _xgboost_tree(tree: dict[str, Any], sign: float) -> RawTree:
+    # Splits and leaves share a field; its numbers are float32 in decimal.
+    conditions = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)
+    return RawTree(
+        feature=np.array(tree["split_indices"], dtype=np.int64),
+        threshold=lift_single(conditions, strict=True),
+        missing_left=np.array(tree["default_left"], dtype=bool),
+        left=np.array(tree["left_children"], dtype=np.int64),
+        right=np.array(tree["right_children"], dtype=np.int64),
+        value=sign * conditions,
+    )
+
+
+def _xgboost_base(text: str, column: int, objective: str) -> float:
+    """Return the score before any tree; newer versions write one base per class, in brackets."""
+    bases = [float(number) for number in text.strip("[]").split(",")]
+    base = bases[column] if len(bases) > 1 else bases[0]
+    return float(np.log(base / (1.0 - base))) if objective == "binary:logistic" else base
+
+
+def _lightgbm_tree(root: dict[str, Any], sign: float) -> RawTree | None:
+    """Flatten a nested tree; None if a split is not on a number or its leaves are not constants."""
+    nodes, left, right = [root], [-1], [-1]
+    for at, node in enumerate(nodes):  # grows while we go
+        if "split_index" in node:
+            left[at], right[at] = len(nodes), len(nodes) + 1
+            nodes += [node["left_child"], node["right_child"]]
+            left += [-1, -1]
+            right += [-1, -1]
+    splits = [node for node in nodes if "split_index" in node]
+    if any("leaf_coeff" in node for node in nodes) or not all(map(_is_number_split, splits)):
+        return None
+    return RawTree(
+        feature=np.array([node.get("split_feature", 0) for node in nodes], dtype=np.int64),
+        threshold=_lightgbm_thresholds(np.array([node.get("threshold", np.inf) for node in nodes])),
+        missing_left=np.array([_missing_left(node) for node in nodes], dtype=bool),
+        left=np.array(left, dtype=np.int64),
+        right=np.array(right, dtype=np.int64),
+        value=sign * np.array([node.get("leaf_value", 0.0) for node in nodes], dtype=np.float64),
+    )
+
+
+def _lightgbm_thresholds(written: FloatArray) -> FloatArray:
+    """Return the thresholds of float64 comparisons behind those of a dump.
+
+    LightGBM takes values within ``_TINY`` of zero for zero, and writes infinity as ``_HUGE``.
+    """
+    below = (written >= -_TINY) & (written < 0.0)
+    above = (written >= 0.0) & (written < _TINY)
+    exact = np.where(below, np.nextafter(-_TINY, -np.inf), np.where(above, _TINY, written))
+    return np.where(np.abs(exact) >= _HUGE, np.copysign(np.inf, exact), exact)
+
+
+def _is_number_split(node: dict[str, Any]) -> bool:
+    return node["decision_type"] == "<=" and node["missing_type"] in ("None", "NaN")
+
+
+def _missing_left(node: dict[str, Any]) -> bool:
+    """Where NaN goes: as learnt, or where a zero goes if none was seen in training."""
+    if node.get("missing_type") == "NaN":
+        return bool(node["default_left"])
+    return float(node.get("threshold", np.inf)) >= 0.0
+
+
+def _output(
+    estimator: Any, objective: str, output: str, class_index: int
+) -> tuple[Link, int, float] | None:
+    classes = len(estimator.classes_) if hasattr(estimator, "classes_") else None
+    if objective.startswith("multi") and classes == 2:  # one column of trees each, unlike elsewhere
+        return "identity", class_index, 1.0
+    return boosted_output(classes, output, class_index)

@@ -1,0 +1,1 @@
+"""Results of every kind, with their pictures beside them."""

@@ -1,0 +1,130 @@
+"""Attributions as bars with noise bands, and as a waterfall from base value to prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.numerics import check_whole
+from discreet.plans.results.pictures.canvas import (
+    INK,
+    LINE,
+    LOSS,
+    axes_or_new,
+    name_band,
+    tidy,
+    write_title,
+)
+
+if TYPE_CHECKING:
+    from discreet.plans.results.attribution import Attribution
+    from discreet.plans.results.bands import BandName
+
+_WATERFALL_BARS = 9
+
+
+class AttributionDisplay:
+    """Draws one query of an ``Attribution``; after ``plot`` it has ``ax_`` and ``figure_``."""
+
+    def __init__(
+        self, attribution: Attribution, *, query: int = 0, top: int = 15, band: BandName = "all"
+    ) -> None:
+        _check_query(query, len(attribution.values))
+        check_whole("top", top, 1)
+        self.attribution, self.query, self.top, self.band = attribution, query, top, band
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> AttributionDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        found = self.attribution
+        values = found.to_array()[self.query]
+        order = np.argsort(-np.abs(values), kind="stable")[: self.top]
+        places = np.arange(len(order))
+        self.ax_ = axes_or_new(ax, height=1.2 + 0.32 * len(order))
+        self.figure_ = self.ax_.figure
+        colours = [LINE if value >= 0 else LOSS for value in values[order]]
+        self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
+        if found.half_width is not None:
+            high = found.band(self.band)[1][self.query]
+            self._draw_bands(values[order], places, float((high - values)[0]))
+        self.ax_.set_yticks(places, [name_with_value(found, i, self.query) for i in order])
+        self.ax_.invert_yaxis()
+        self.ax_.axvline(0.0, color=INK, lw=0.8)
+        self.ax_.set_xlabel(found.quantity)
+        write_title(self.ax_, title)
+        tidy(self.ax_)
+        return self
+
+    def _draw_bands(self, values: Any, places: Any, width: float) -> None:
+        label = name_band(self.band, self.attribution.level)
+        self.ax_.errorbar(
+            values, places, xerr=width, fmt="none", ecolor=INK, lw=1, capsize=2, label=label
+        )
+        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+
+
+class WaterfallDisplay:
+    """Draws the way from the base value to the prediction of one query."""
+
+    def __init__(self, attribution: Attribution, *, query: int = 0) -> None:
+        if attribution.base_values is None or attribution.predictions is None:
+            raise ArgumentError(
+                "A waterfall must have a prediction to lead to, got importances or a sealed query. "
+                "Use plot()."
+            )
+        _check_query(query, len(attribution.values))
+        self.attribution, self.query = attribution, query
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> WaterfallDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        found = self.attribution
+        assert found.base_values is not None and found.predictions is not None
+        names, steps = self._steps()
+        ends = found.base_values[self.query] + np.cumsum(steps)
+        starts = ends - steps
+        places = np.arange(len(steps))
+        self.ax_ = axes_or_new(ax, height=1.4 + 0.36 * len(steps))
+        self.figure_ = self.ax_.figure
+        colours = [LINE if step >= 0 else LOSS for step in steps]
+        self.ax_.barh(places, steps, left=starts, color=colours, alpha=0.8, height=0.7)
+        if found.half_width is not None:
+            self.ax_.errorbar(
+                ends, places, xerr=found.half_width, fmt="none", ecolor=INK, lw=0.8, capsize=2
+            )  # of all values at once
+        self.ax_.plot(np.repeat(ends, 2)[:-1], np.repeat(places, 2)[1:], color=INK, lw=0.6, ls=":")
+        self.ax_.axvline(found.base_values[self.query], color=INK, lw=0.8, ls="--")
+        self.ax_.axvline(found.predictions[self.query], color=INK, lw=0.8)
+        self.ax_.set_yticks(places, names)
+        self.ax_.set_xlabel(f"base value (dashed) to prediction; bars: {found.quantity}")
+        write_title(self.ax_, title)
+        tidy(self.ax_)
+        return self
+
+    def _steps(self) -> tuple[list[str], Any]:
+        """Return the largest steps, the smallest of them first, the rest joined into one."""
+        values = self.attribution.to_array()[self.query]
+        order = np.argsort(-np.abs(values), kind="stable")
+        shown = order[:_WATERFALL_BARS][::-1]
+        names = [name_with_value(self.attribution, i, self.query) for i in shown]
+        rest = order[_WATERFALL_BARS:]
+        if len(rest) == 0:
+            return names, values[shown]
+        return [f"{len(rest)} others", *names], np.append(values[rest].sum(), values[shown])
+
+
+def name_with_value(attribution: Attribution, feature: int, query: int) -> str:
+    """Return a feature's name, with the query's value where it is public."""
+    name = attribution.features[feature]
+    if attribution.data is None:
+        return name
+    value = attribution.data[query][feature]
+    return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+
+
+def _check_query(query: int, queries: int) -> None:
+    check_whole("query", query, 0, queries - 1, "Queries are counted from 0.")

@@ -1,0 +1,87 @@
+"""A curve with its noise band, and a private histogram where others draw the rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from discreet.plans.results.pictures.canvas import (
+    BAND,
+    INK,
+    LINE,
+    RUG,
+    axes_or_new,
+    name_band,
+    slant_long_labels,
+    tidy,
+    write_title,
+)
+
+if TYPE_CHECKING:
+    from discreet.plans.results.bands import BandName
+    from discreet.plans.results.result import Curve
+
+
+class CurveDisplay:
+    """Draws a ``Curve``; after ``plot`` it has ``ax_``, ``figure_`` and, with a rug, ``rug_ax_``."""
+
+    def __init__(self, curve: Curve, band: BandName = "each") -> None:
+        self.curve, self.band = curve, band
+        self._low, self._high = curve.band(band)
+        self.ax_: Any = None
+        self.figure_: Any = None
+        self.rug_ax_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> CurveDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure
+        if self.curve.rug is not None:
+            self._draw_rug()
+        if self.curve.labels is None:
+            self._draw_line()
+        else:
+            self._draw_points()
+        self.ax_.set_xlabel(self.curve.feature)
+        self.ax_.set_ylabel(self.curve.quantity)
+        write_title(self.ax_, title)
+        tidy(self.ax_)
+        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        return self
+
+    def _draw_line(self) -> None:
+        curve, ax = self.curve, self.ax_
+        ax.fill_between(curve.x, self._low, self._high, color=BAND, alpha=0.6, lw=0, label=self._band)
+        ax.plot(curve.x, curve.y, color=LINE, lw=1.8, marker="o", ms=3, label="released")
+
+    def _draw_points(self) -> None:
+        curve, ax = self.curve, self.ax_
+        assert curve.labels is not None
+        places = range(len(curve.labels))
+        heights = self._high - self._low
+        ax.bar(places, heights, bottom=self._low, width=0.5, color=BAND, alpha=0.6, label=self._band)
+        ax.plot(places, curve.y, "o", color=LINE, ms=5, label="released")
+        ax.set_xticks(list(places), curve.labels)
+        slant_long_labels(ax, curve.labels)
+
+    @property
+    def _band(self) -> str:
+        return name_band(self.band, self.curve.level)
+
+    def _draw_rug(self) -> None:
+        """Draw the histogram along the bottom fifth, on an axis of its own."""
+        rug = self.curve.rug
+        assert rug is not None
+        self.rug_ax_ = self.ax_.twinx()
+        edges = rug.edges[0]
+        if edges is None:
+            self.rug_ax_.bar(range(len(rug.counts)), rug.counts, width=0.8, color=RUG, alpha=0.7)
+        else:
+            widths = [b - a for a, b in pairwise(edges)]
+            self.rug_ax_.bar(edges[:-1], rug.counts, widths, align="edge", color=RUG, alpha=0.7)
+        top = max(max(rug.counts), 1.0)
+        self.rug_ax_.set_ylim(0, 5 * top)
+        self.rug_ax_.set_yticks([0, top], ["0", f"{top:,.0f}"], fontsize=7, color=INK)
+        self.rug_ax_.set_zorder(self.ax_.get_zorder() - 1)
+        self.ax_.patch.set_visible(False)
+        tidy(self.rug_ax_)

@@ -1,0 +1,269 @@
+"""What releases hold: noisy numbers with their bands, as frames, JSON and pictures.
+
+Nothing here has seen a raw row. Every result says how wide its noise is.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.arguments import shown
+from discreet.errors import ReleaseError
+from discreet.plain import read_fields
+from discreet.plans.results.bands import BandName, chosen_band
+from discreet.schema import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS: dict[str, type[Result]] = {}
+
+
+class Result(ABC):
+    """A released value that can be drawn, tabled and saved."""
+
+    type_name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.type_name = cls.__name__
+        _KINDS[cls.__name__] = cls
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """Return the numbers as a data frame."""
+
+    @abstractmethod
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the numbers with their noise; returns a display with ``ax_`` and ``figure_``."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain data, without loss."""
+        return {"type": self.type_name, **_plain(asdict(self))}  # type: ignore[call-overload]
+
+    @classmethod
+    def read(cls, plain: dict[str, Any]) -> Result:
+        """Build a result from plain data."""
+        stored = dict(plain)
+        name = stored.pop("type", None)
+        if not isinstance(name, str) or name not in _KINDS:
+            raise ReleaseError(f"value must be one of {', '.join(sorted(_KINDS))}, got {shown(name)}.")
+        built = read_fields(_KINDS[name], stored)
+        if not built.fits_together():
+            raise ReleaseError(
+                f"The parts of a saved {name} must fit together. Use it as it was saved."
+            )
+        return built
+
+    def fits_together(self) -> bool:
+        """Return whether parts that belong to each other have the same length; asked after reading."""
+        return True
+
+
+@dataclass(frozen=True)
+class Histogram(Result):
+    """Noisy counts of cells; for several columns one axis each.
+
+    Attributes:
+      columns: the columns counted.
+      labels: the cells' names along every column.
+      edges: bin edges of numeric columns, None for categories.
+      counts: noisy counts, flat, in row-major order.
+      noise_std: standard deviation of the noise on a count.
+      half_width: a count is within this of the true one with probability ``level``, each by itself.
+      level: see ``half_width``.
+      half_width_all: the same for all counts at once.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    edges: tuple[tuple[float, ...] | None, ...]
+    counts: tuple[float, ...]
+    noise_std: float
+    half_width: float
+    level: float
+    half_width_all: float | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each count by itself or of all of them at once."""
+        width = chosen_band(of, self.half_width, self.half_width_all)
+        return np.maximum(self.to_array() - width, 0.0), self.to_array() + width
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of cells along every column."""
+        return tuple(len(names) for names in self.labels)
+
+    def fits_together(self) -> bool:
+        """Return whether every column has its cells and every cell a count."""
+        axes = zip(self.labels, self.edges, strict=True)
+        return (
+            len(self.columns) == len(self.labels) > 0
+            and len(self.counts) == math.prod(self.shape)
+            and all(edges is None or len(edges) == len(names) + 1 for names, edges in axes)
+        )
+
+    def to_array(self) -> FloatArray:
+        """Return the counts with one axis per column."""
+        return np.asarray(self.counts, dtype=np.float64).reshape(self.shape)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell: its labels, the noisy count and its own band."""
+        import pandas as pd
+
+        index = pd.MultiIndex.from_product(self.labels, names=self.columns)
+        frame = index.to_frame(index=False)
+        counts = np.asarray(self.counts)
+        frame["count"] = counts
+        frame["low"] = np.maximum(counts - self.half_width, 0.0)
+        frame["high"] = counts + self.half_width
+        return frame
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw bars with noise bands, or a map for two columns."""
+        from discreet.plans.results.pictures.histogram import HistogramDisplay
+
+        return HistogramDisplay(self).plot(ax, title=title)
+
+
+@dataclass(frozen=True)
+class Curve(Result):
+    """A noisy curve over the values of a feature.
+
+    Attributes:
+      feature: the column on the horizontal axis.
+      x: grid points; for a category its codes.
+      labels: names of the grid points if the feature is a category, else None.
+      y: noisy values, after free post-processing.
+      low: lower end of the noise band of each value by itself; ``band("all")`` holds all at once.
+      high: upper end of the noise band.
+      level: every exact value is inside its band with this probability, each by itself.
+      noise_std: standard deviation of the noise on a value.
+      quantity: what ``y`` measures.
+      rug: a private histogram of the feature, where other tools draw the rows themselves.
+      ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
+    """
+
+    feature: str
+    x: tuple[float, ...]
+    labels: tuple[str, ...] | None
+    y: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    level: float
+    noise_std: float
+    quantity: str
+    rug: Histogram | None
+    ends_all: tuple[tuple[float, ...], tuple[float, ...]] | None = field(default=None, kw_only=True)
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each value by itself or of all of them at once."""
+        low, high = chosen_band(of, (self.low, self.high), self.ends_all)
+        return np.array(low), np.array(high)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per grid point: its value, the noisy curve and its own band."""
+        import pandas as pd
+
+        points = self.x if self.labels is None else self.labels
+        return pd.DataFrame({self.feature: points, "value": self.y, "low": self.low, "high": self.high})
+
+    def plot(self, ax: Any = None, *, title: str | None = None, band: BandName = "each") -> Any:
+        """Draw the curve with a noise band, of each value or of all, the private histogram below it."""
+        from discreet.plans.results.pictures.curve import CurveDisplay
+
+        return CurveDisplay(self, band).plot(ax, title=title)
+
+    def fits_together(self) -> bool:
+        """Return whether every point has a value and a band."""
+        named = self.labels is None or len(self.labels) == len(self.x)
+        counted = self.rug is None or self.rug.fits_together()
+        ends = (self.low, self.high, *(self.ends_all or ()))
+        return named and counted and all(len(part) == len(self.x) for part in (self.y, *ends))
+
+
+@dataclass(frozen=True)
+class Surface(Result):
+    """A noisy surface over the values of two features.
+
+    Attributes:
+      features: the columns on the horizontal and on the vertical axis.
+      x: grid points of the first feature; for a category its codes.
+      y: grid points of the second feature.
+      labels: names of the grid points of either feature if it is a category, else None.
+      values: noisy values after free post-processing, one row per point of ``x``.
+      low: lower end of the noise band of each value by itself; ``band("all")`` holds all at once.
+      high: upper end of the noise band.
+      level: every exact value is inside its band with this probability, each by itself.
+      noise_std: standard deviation of the noise on a value.
+      quantity: what ``values`` measure.
+      ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
+    """
+
+    features: tuple[str, str]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    labels: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
+    values: tuple[tuple[float, ...], ...]
+    low: tuple[tuple[float, ...], ...]
+    high: tuple[tuple[float, ...], ...]
+    level: float
+    noise_std: float
+    quantity: str
+    ends_all: tuple[tuple[tuple[float, ...], ...], tuple[tuple[float, ...], ...]] | None = field(
+        default=None, kw_only=True
+    )
+
+    def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the noise band, of each value by itself or of all of them at once."""
+        low, high = chosen_band(of, (self.low, self.high), self.ends_all)
+        return np.array(low), np.array(high)
+
+    def fits_together(self) -> bool:
+        """Return whether every pair of points has a value and a band."""
+        axes = zip((self.x, self.y), self.labels, strict=True)
+        named = all(names is None or len(names) == len(points) for points, names in axes)
+        matrices = (self.values, self.low, self.high)
+        return named and all(is_table(matrix, len(self.x), len(self.y)) for matrix in matrices)
+
+    def to_array(self) -> FloatArray:
+        """Return the values, one row per point of ``x`` and one column per point of ``y``."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell: its point on both axes, the noisy value and the band."""
+        import pandas as pd
+
+        points = [
+            own if names is None else names
+            for own, names in zip((self.x, self.y), self.labels, strict=True)
+        ]
+        frame = pd.MultiIndex.from_product(points, names=self.features).to_frame(index=False)
+        for name, matrix in (("value", self.values), ("low", self.low), ("high", self.high)):
+            frame[name] = np.ravel(matrix)
+        return frame
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw a heat map; the colour bar states the noise."""
+        from discreet.plans.results.pictures.surface import SurfaceDisplay
+
+        return SurfaceDisplay(self).plot(ax, title=title)
+
+
+def is_table(rows: Sequence[Sequence[Any]], height: int, width: int) -> bool:
+    """Return whether there are so many rows, each so wide."""
+    return len(rows) == height and all(len(row) == width for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value

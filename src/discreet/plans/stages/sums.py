@@ -1,0 +1,88 @@
+"""Noisy sums of vectors that records contribute, with everything a model call adds to the bound."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from discreet.data import (
+    ROWS_CAP,
+    SealedContribution,
+    VectorContribution,
+    WholeContribution,
+    companion_rows,
+)
+from discreet.errors import ModelError
+from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.plans import Setting, Stage
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import REPLACE_ONE, Relation
+
+ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
+
+
+class SumTerms(TypedDict):
+    """What every mechanism on a sum has to know of it besides the certificate."""
+
+    relation: Relation
+    largest_sum: float
+    companions: int
+
+
+def sum_terms(
+    contribution: VectorContribution | SealedContribution | WholeContribution,
+    setting: Setting,
+    *,
+    statement: str,
+) -> tuple[Certificate, SumTerms]:
+    """Return the certificate of a sum of contributions, and the terms of noise on it.
+
+    Guarantees:
+      - Pays for what a model's answers move with the rows beside them: for each of those rows one step
+        and its drift times the gain; nothing where answers are known not to move. [lattice]
+    """
+    if not isinstance(contribution, VectorContribution):
+        reach = contribution.region.magnitude
+        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=reach, companions=0)
+    companions = companion_rows(contribution, setting.relation)
+    paid = companions * contribution.drift(setting.relation)
+    exact = contribution.certificate
+    if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
+        raise ModelError(
+            "model must answer in double precision under add-remove, got answers that may move so far "
+            "with the rows beside them that noise would have to hide that alone. Use replace-one, "
+            "convert it, or ask for one record at a time: dc.Model(..., isolated=True)."
+        )
+    certificate = _certify(contribution, setting, paid, statement)
+    largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
+    return certificate, SumTerms(relation=setting.relation, largest_sum=largest, companions=companions)
+
+
+def sum_stage(
+    name: str,
+    contribution: VectorContribution | SealedContribution | WholeContribution,
+    setting: Setting,
+    *,
+    statement: str,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: NoiseName = "auto",
+    joint: bool = False,
+) -> Stage[Noise]:
+    """Return the stage that adds up a contribution of every record; ``joint`` as in ``sum_noise``.
+
+    Guarantees:
+      - Pays for rounding, and for everything ``sum_terms`` names. [lattice]
+    """
+    certificate, terms = sum_terms(contribution, setting, statement=statement)
+    promise = {"epsilon": epsilon, "delta": delta}
+    noise = sum_noise(certificate, mechanism=mechanism, joint=joint, **promise, **terms)
+    return Stage(name, contribution, noise)
+
+
+def _certify(
+    contribution: VectorContribution, setting: Setting, paid: float, statement: str
+) -> Certificate:
+    certificate = contribution.standing(setting.relation).mark(
+        contribution.certificate.widen(paid, statement)
+    )
+    return certificate.assume(ROWS_ASSUMED) if setting.rows is None else certificate

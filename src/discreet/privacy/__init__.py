@@ -1,0 +1,1 @@
+"""What is promised: neighbouring relations, certificates of sensitivity, guarantees, accounting."""

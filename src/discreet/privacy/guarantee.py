@@ -1,0 +1,73 @@
+"""What a release promises, with what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.privacy.certificate import GRADES, NOT_PROVEN, Grade
+from discreet.privacy.relation import Relation
+
+MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release promises: (epsilon, delta)-differential privacy of one record.
+
+    ``grade`` says how much is known of a model or a function that was asked: ``proven`` (our own code,
+    or parts of scikit-learn that are known to answer every row by itself), ``isolated`` (asked for one
+    record at a time; it must keep nothing between calls), ``probed`` (tried on public rows). [grades]
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    statements: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    certified: bool = True
+    simulation: bool = False
+    protects: str = "one record of the table"
+    grade: Grade = "proven"
+
+    def __post_init__(self) -> None:
+        if self.grade not in GRADES:
+            raise ValueError(f"grade must be one of {', '.join(GRADES)}, got {self.grade!r}.")
+
+    def __str__(self) -> str:
+        if self.simulation:
+            return "simulation with seeded noise: no privacy"
+        kind = f"epsilon={self.epsilon:.12g}"
+        kind += f", delta={self.delta:.12g}" if self.delta else " (pure)"
+        proof = "certified" if self.certified else "NOT certified"
+        if self.certified and self.grade != "proven":
+            told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
+            proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
+        dead = f"; {MODEL_DEAD}" if MODEL_DEAD in self.assumptions else ""
+        return f"{kind} for {self.protects}, {self.relation}, {proof}{dead}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the promise as plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "statements": list(self.statements),
+            "assumptions": list(self.assumptions),
+            "certified": self.certified,
+            "simulation": self.simulation,
+            "protects": self.protects,
+            "grade": self.grade,
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Guarantee:
+        """Read a promise back; one from before there were grades has what its assumptions tell."""
+        fields = dict(plain)
+        for name in ("statements", "assumptions"):
+            fields[name] = tuple(fields[name])
+        if "grade" not in fields:
+            probed = any("rows beside it" in text for text in fields["assumptions"])
+            fields["grade"] = "probed" if probed else "proven"
+        return cls(**fields)

@@ -1,0 +1,196 @@
+"""One interface over all selection mechanisms: what a table's standing is, in; an index, out.
+
+Mechanisms on scores pick near the best whatever the table; mechanisms on stability pick the winner or
+*any* other candidate. So only the first have an error bound that holds for every table, and ``auto``
+takes the least of those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.mechanisms.selection.basic import (
+    ExponentialMechanism,
+    NoisyMax,
+    PermuteAndFlip,
+)
+from discreet.mechanisms.selection.flips import permute_and_flip
+from discreet.mechanisms.selection.ranking import worst_loss
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
+from discreet.mechanisms.smooth.tables import TableName, stability_table
+from discreet.numerics import check_choice
+from discreet.privacy.accounting import Event
+from discreet.privacy.certificate import Certificate
+from discreet.randomness import NoiseSource
+from discreet.schema import FloatArray
+from discreet.select.quantiles.order_statistics import Standing
+
+ChoiceName = Literal[
+    "auto",
+    "exponential",
+    "permute-and-flip",
+    "laplace",
+    "stability",
+    "smooth-student-t",
+    "smooth-laplace",
+    "smooth-laplace-log-normal",
+]
+ON_SCORES: dict[str, type[ExponentialMechanism] | type[PermuteAndFlip] | type[NoisyMax]] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": ExponentialMechanism,
+    "laplace": NoisyMax,
+}
+ON_STABILITY: dict[str, TableName] = {
+    "stability": "stability",
+    "smooth-student-t": "student-t",
+    "smooth-laplace": "laplace",
+    "smooth-laplace-log-normal": "laplace-log-normal",
+}
+CHOICES = ("auto", *ON_SCORES, *ON_STABILITY)
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A mechanism by its name, for ``candidates`` whose scores move by ``sensitivity`` steps per edit.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private; delta is used by mechanisms on stability alone.
+        [exponential] [permute-and-flip] [free-gap] [snm-exact]
+    """
+
+    kind: str
+    candidates: int
+    epsilon: float
+    delta: float
+    sensitivity: int
+
+    @property
+    def on_scores(self) -> ExponentialMechanism | PermuteAndFlip | NoisyMax:
+        """The mechanism, if it chooses by scores."""
+        return ON_SCORES[self.kind](self.sensitivity, self.epsilon)
+
+    @property
+    def on_stability(self) -> SmoothNoisyMax:
+        """The mechanism, if it chooses by stability."""
+        return SmoothNoisyMax(self.candidates, self.epsilon, self.delta, ON_STABILITY[self.kind])
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the accountant is told."""
+        return ((self.on_scores if self.kind in ON_SCORES else self.on_stability).event,)
+
+    @property
+    def spent_delta(self) -> float:
+        """The delta that is used."""
+        return self.delta if self.kind in ON_STABILITY else 0.0
+
+    def law(self, standing: Standing) -> FloatArray:
+        """Return the exact law of the chosen index."""
+        if self.kind in ON_STABILITY:
+            return self.on_stability.probabilities(standing.winner, standing.stability)
+        return self.on_scores.probabilities(standing.scores)
+
+    def draw(self, raw: Standing, source: NoiseSource) -> FloatArray:
+        """Return the chosen index and, where the mechanism gives it, its noisy lead in steps."""
+        if self.kind in ON_STABILITY:
+            chosen = self.on_stability.release(raw.winner, raw.stability, source)
+            return np.array([chosen, np.nan])
+        mechanism = self.on_scores
+        if isinstance(mechanism, NoisyMax):
+            choice = mechanism.release(raw.scores, source)
+            return np.array([choice.index, choice.gap], dtype=np.float64)
+        if isinstance(mechanism, PermuteAndFlip):
+            return np.array([permute_and_flip(raw.scores, mechanism.scale, source), np.nan])
+        return np.array([mechanism.release(raw.scores, source), np.nan])
+
+    def worst_error(self, most: float) -> float:
+        """Return how far below the best score a choice is on average, in the worst case, in steps.
+
+        Exact for the exponential mechanism and permute-and-flip; for Laplace noise the expected
+        greatest of all noises; a mechanism on stability may miss by all there is, ``most``, and where
+        the winner is not safe does so with the probability that epsilon demands.
+        """
+        if self.kind in ON_STABILITY:
+            others = self.candidates - 1
+            return most * (1 - self.delta) * others / (others + math.exp(min(self.epsilon, 700.0)))
+        if self.kind == "laplace":
+            harmonic = math.fsum(1 / np.arange(1, min(self.candidates, 10**6) + 1))
+            return self.on_scores.scale * (harmonic + math.log(max(1.0, self.candidates / 10**6)))
+        return self.on_scores.scale * worst_loss(self.kind, self.candidates)
+
+
+@dataclass(frozen=True)
+class ChoiceNoise:
+    """What every stage that chooses has: a certificate, a mechanism, the errors it was chosen by.
+
+    ``errors`` are worst expected errors in the unit of a sum, which is ``step`` times that of scores.
+    """
+
+    certificate: Certificate
+    chooser: Chooser
+    step: float
+    errors: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.chooser.kind
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
+        return self.chooser.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta that is used."""
+        return self.chooser.spent_delta
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the accountant is told."""
+        return self.chooser.events
+
+    @property
+    def std(self) -> float:
+        """How far from the best a choice is on average, in the worst case."""
+        return self.errors[self.name]
+
+
+def decide(
+    asked: str, candidates: int, epsilon: float, delta: float, sensitivity: int, most: float
+) -> tuple[Chooser, dict[str, float]]:
+    """Return the mechanism to use, and the worst expected error of all that were compared, in steps.
+
+    ``auto`` compares by public quantities alone: the number of candidates, epsilon, and how far a
+    score moves.
+    """
+    check_choice("mechanism", asked, CHOICES)
+    names = tuple(ON_SCORES) if asked == "auto" else (asked,)
+    compared = {
+        name: Chooser(name, candidates, epsilon, delta, sensitivity)
+        for name in dict.fromkeys((*names, *ON_SCORES, "stability"))
+    }
+    errors = {name: min(most, chooser.worst_error(most)) for name, chooser in compared.items()}
+    taken = compared[min(names, key=lambda name: errors[name])]
+    if taken.kind in ON_STABILITY:
+        stability_table(ON_STABILITY[taken.kind], candidates, epsilon, delta)  # before a row is read
+    return taken, errors
+
+
+def reason(asked: str, taken: str, errors: Mapping[str, float], unit: str) -> str:
+    """Return why a mechanism was taken, in a sentence with numbers."""
+    if asked != "auto":
+        return (
+            f"{taken} was asked for; whatever the table, it errs by at most {errors[taken]:.3g} {unit}"
+        )
+    others = ", ".join(f"{name} {error:.3g}" for name, error in errors.items() if name != taken)
+    return (
+        f"{taken} errs least in the worst case: {errors[taken]:.3g} {unit} on average, "
+        f"whatever the table ({others})"
+    )

@@ -1,0 +1,97 @@
+"""The most frequent value of a column: a vote of every record, counted without rounding."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import ROWS_CAP, CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.plans import Program, Releaser, Setting, Stage, kinds
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Column, Delta, Epsilon
+from discreet.plans.results.choice import Choice
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import Category, FloatArray
+from discreet.select.choose.choices import ScoreChoice, build_choice
+from discreet.select.choose.chooser import CHOICES, ChoiceName, decide
+
+_UNIT = "records fewer than the most frequent"
+
+
+@dataclass(frozen=True)
+class CountChoice(ScoreChoice):
+    """A choice by counts, measured in half records: one record moves a difference by two halves.
+
+    Guarantees:
+      - Measured from half of all records, a doubled count moves by one when a record comes or goes and
+        by two when one is replaced; taking that half off changes no difference. [choose]
+    """
+
+    def standing(self, raw_counts: IntArray) -> Any:
+        """Return what the choice looks at."""
+        return super().standing(2 * np.asarray(raw_counts, dtype=np.int64))
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the index, and the lead in records."""
+        index, lead = self.chooser.draw(self.standing(raw_counts), source)
+        return np.array([index, lead / 2])
+
+
+class most_frequent(DeclaredPlan):
+    """Plan the most frequent value of a category; the candidates are those of the schema.
+
+    Args:
+      column: a category of at least two values.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
+      mechanism: as in ``choose``.
+
+    Guarantees:
+      - The choice of ``choose`` with one vote per record. [choose]
+
+    >>> most_frequent("education", epsilon=0.5)
+    most_frequent(column='education', mechanism='auto', epsilon=0.5)
+    """
+
+    column: Annotated[str, Column()]
+    _: KW_ONLY
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[ChoiceName, kinds.Choice(CHOICES)] = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Take the candidates from the schema and pick a mechanism."""
+        column = setting.schema[self.column]
+        if not isinstance(column, Category) or len(column) < 2:
+            raise ArgumentError(
+                f"column must be a category of at least two values, got {self.column!r}. "
+                "Of a number, ask for percentile or quantiles."
+            )
+        contribution = CellContribution((self.column,), len(column), _codes(self.column))
+        moved, most = setting.relation.edits, 2.0 * (setting.rows or ROWS_CAP)
+        chooser, errors = decide(self.mechanism, len(column), self.epsilon, self.delta, moved, most)
+        halves = {name: error / 2 for name, error in errors.items()}
+        counted = contribution.certificate
+        proven = replace(counted, statements=(*counted.statements, "choose"))
+        noise = CountChoice(proven, chooser, 1.0, halves)
+        stage = Stage("choice", contribution, noise)
+
+        def finish(releaser: Releaser) -> Choice:
+            (drawn,) = releaser.answer(stage)
+            return build_choice(column.values, drawn, halves, self.mechanism, noise.name, _UNIT)
+
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
+
+
+def _codes(name: str) -> Any:
+    def index(block: Block) -> NDArray[np.int64]:
+        return block[name].astype(np.int64)
+
+    return index

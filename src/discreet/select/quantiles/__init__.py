@@ -1,0 +1,1 @@
+"""Percentiles and quantiles."""

@@ -1,0 +1,285 @@
+"""Several quantiles in one release: that nearest to the middle first, then both sides alike.
+
+The recursion of Kaplan, Schnapp and Stemmer (2022), for any levels. The sides of a cut hold different
+records, so all choices of one round cost what one of them costs.
+
+Deviations: values are those of a public grid, so ties are the rule. Instead of moving records by random
+jitter, the count of a value is dealt out over ``slots`` places inside it, one record after the other:
+one record more is one more in one place. So a value that many records share can take several cuts, and
+none of them leaves a side with records it should not have. Nothing is random but the choices. Cuts
+between two records that follow each other have one score, so a long grid takes no longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from discreet.errors import ArgumentError, CertificateError
+from discreet.mechanisms.selection.alike import draw_run
+from discreet.mechanisms.selection.ranking import pick_share
+from discreet.numerics import check_choice, check_whole
+from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import Relation
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+from discreet.select.choose.chooser import Chooser
+from discreet.select.quantiles.order_statistics import Standing
+
+SLOTS = 64
+"""Places inside a value. A cut inside one divides its records to a 64th of them."""
+
+_MOST_SLOTS = 2**21
+"""So many places are visited one by one for permute-and-flip; the exponential mechanism needs not."""
+
+CUT_CHOICES = ("auto", "permute-and-flip", "exponential")
+
+Split = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class QuantileCuts:
+    """Choose one value for every level, in order; ``release`` takes counts and returns their places.
+
+    ``marks`` are the levels between 0 and the last mark, which stands for all records; ``share`` is
+    the epsilon of one round; a value of weight w has w cuts in every slot instead of one.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private over all levels, and never crossing. [several-quantiles]
+    """
+
+    certificate: Certificate
+    relation: Relation
+    epsilon: float
+    delta: float
+    share: float
+    kind: str
+    marks: tuple[int, ...]
+    slots: int = SLOTS
+    weights: IntArray | None = field(default=None, repr=False, compare=False)
+
+    step = 1.0
+
+    def __post_init__(self) -> None:
+        if len(self.marks) < 3 or any(a >= b for a, b in pairwise(self.marks)) or self.marks[0] != 0:
+            raise ArgumentError(f"marks must rise from 0, got {self.marks!r}.")
+        check_whole("slots", self.slots, 1, 2**12)
+
+    @property
+    def name(self) -> str:
+        """The law of a choice."""
+        return self.kind
+
+    @property
+    def moves(self) -> int:
+        """By how many records two neighbours differ: one came or went, or one went and one came."""
+        moved = math.floor(self.certificate.sensitivity("l1", self.relation))
+        if not 1 <= moved <= 2:
+            raise CertificateError(f"Quantiles need counts of which one or two move, got {moved}.")
+        return moved
+
+    @property
+    def rounds(self) -> int:
+        """How often the records are divided."""
+        return (len(self.marks) - 2).bit_length()
+
+    @property
+    def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
+        """What the accountant is told: one event per round."""
+        if self.kind == "exponential":
+            return (BoundedRangeEvent(self.share),) * self.rounds
+        return (PureEvent(self.share, self.kind),) * self.rounds
+
+    @property
+    def std(self) -> float:
+        """How many records a value is off on average, where records lie densely around it.
+
+        A choice then follows Laplace's law in records, with the mechanism's rate, and a wanted rank is
+        off by a mean of what its two ends are off.
+        """
+        spread = [0.0] * len(self.marks)
+        for split in (split for level in self.splits for split in level):
+            first, middle, last = split
+            left, parts = self._parts(split)
+            ends = (spread[first] * (parts - left) ** 2 + spread[last] * left**2) / parts**2
+            spread[middle] = ends + 2 * (self._pick(split, 2).on_scores.scale / parts) ** 2
+        return math.sqrt(2 / math.pi * max(spread))
+
+    @property
+    def worst(self) -> float:
+        """How many records a value is off on average, in the worst case, beyond what ties force.
+
+        A wanted rank is off by a mean of what its two ends are off, and its choice adds its own error.
+        """
+        size = int(self.starts[-1]) + 1
+        return math.fsum(
+            max(
+                self._pick(split, size).worst_error(math.inf) / self._parts(split)[1] for split in level
+            )
+            for level in self.splits
+        )
+
+    @property
+    def splits(self) -> list[list[Split]]:
+        """The marks (first, chosen, last) of every round."""
+        waiting, found = [(0, len(self.marks) - 1)], []
+        for left in reversed(range(self.rounds)):
+            level = [(a, self._middle(a, b, left), b) for a, b in waiting if b - a > 1]
+            waiting = [side for a, middle, b in level for side in ((a, middle), (middle, b))]
+            found.append(level)
+        return found
+
+    def _middle(self, first: int, last: int, rounds: int) -> int:
+        """Return the mark that halves the records best, if the rounds left suffice for both sides.
+
+        A score moves least, against the records it counts, where both sides are alike.
+        """
+        most = 2**rounds
+        marks = range(max(first + 1, last - most), min(last - 1, first + most) + 1)
+        return min(marks, key=lambda m: abs(2 * self.marks[m] - self.marks[first] - self.marks[last]))
+
+    def probability(self, counts: IntArray, cuts: Sequence[int]) -> float:
+        """Return the exact probability of one answer, as cuts among all slots."""
+        share, given = 1.0, iter(self._by_split(cuts))
+
+        def pick(chooser: Chooser, scores: IntArray, sizes: IntArray) -> int:
+            nonlocal share
+            place = next(given)
+            if not 0 <= place < sizes.sum():
+                share = 0.0
+                return 0
+            share *= float(chooser.law(Standing(np.repeat(scores, sizes), 0, 0))[place])
+            return place
+
+        self._walk(counts, pick)
+        return share
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the place of the chosen value of every level."""
+
+        def pick(chooser: Chooser, raw_scores: IntArray, sizes: IntArray) -> int:
+            if self.kind == "exponential":
+                run = draw_run(raw_scores, sizes, chooser.on_scores.scale, source)
+                return int(sizes[:run].sum()) + source.below(int(sizes[run]))
+            places = np.repeat(raw_scores, sizes)
+            return 0 if len(places) == 1 else int(chooser.draw(Standing(places, 0, 0), source)[0])
+
+        return self.places(self._walk(raw_counts, pick)).astype(np.float64)
+
+    def places(self, cuts: IntArray) -> IntArray:
+        """Return the values that hold the last slot below every cut."""
+        return np.maximum(np.searchsorted(self.starts, np.asarray(cuts) - 1, side="right") - 1, 0)
+
+    @property
+    def starts(self) -> IntArray:
+        """The first cut of every value, and the last of all."""
+        weights = (
+            np.ones(self.certificate.size, dtype=np.int64) if self.weights is None else self.weights
+        )
+        return np.concatenate([[0], self.slots * np.cumsum(weights)])
+
+    def _walk(self, counts: IntArray, pick: Callable[[Chooser, IntArray, IntArray], int]) -> IntArray:
+        """Choose all cuts, round by round; ``pick`` is told scores of runs of cuts, and their sizes."""
+        starts = self.starts
+        values, slots, records = deal(counts, self.slots)
+        slots = starts[values] + slots * (np.diff(starts)[values] // self.slots)
+        upto = np.concatenate([[0], np.cumsum(records)])
+        cuts = np.zeros(len(self.marks), dtype=np.int64)
+        cuts[-1] = starts[-1]
+        for split in (split for level in self.splits for split in level):
+            first, middle, last = split
+            start, stop = np.searchsorted(slots, cuts[[first, last]])
+            ends = np.concatenate([[cuts[first] - 1], slots[start:stop], [cuts[last]]])
+            ranks = upto[start : stop + 1] - upto[start]
+            left, parts = self._parts(split)
+            sizes = np.diff(ends)
+            scores = -np.abs(parts * ranks - left * ranks[-1])
+            cuts[middle] = cuts[first] + pick(self._pick(split, int(sizes.sum())), scores, sizes)
+        return cuts[1:-1]
+
+    def _by_split(self, cuts: Sequence[int]) -> list[int]:
+        """Return cuts in the order of the splits, counted from the cut to the left."""
+        known = [0, *cuts, 0]
+        return [known[b] - known[a] for level in self.splits for a, b, _ in level]
+
+    def _parts(self, split: Split) -> tuple[int, int]:
+        """Return which share of the records belongs to the left, in lowest terms."""
+        first, middle, last = (self.marks[i] for i in split)
+        shared = math.gcd(middle - first, last - first)
+        return (middle - first) // shared, (last - first) // shared
+
+    def _pick(self, split: Split, candidates: int) -> Chooser:
+        """Return the mechanism of one choice.
+
+        Guarantees:
+          - One record more or less on this side moves a score by at most max(left, parts - left); one
+            replaced, on the only side there is at first, by at most parts. [several-quantiles]
+        """
+        left, parts = self._parts(split)
+        if self.moves == 2 and split[0] == 0 and split[2] == len(self.marks) - 1:
+            return Chooser(self.kind, candidates, self.share, 0.0, parts)
+        return Chooser(self.kind, candidates, self.share / self.moves, 0.0, max(left, parts - left))
+
+
+def quantile_cuts(
+    certificate: Certificate,
+    marks: Sequence[int],
+    *,
+    relation: Relation,
+    epsilon: float,
+    delta: float = 0.0,
+    mechanism: str = "auto",
+    weights: IntArray | None = None,
+) -> tuple[QuantileCuts, dict[str, float]]:
+    """Return the mechanism, and the worst expected error of those compared, in records.
+
+    ``auto`` takes permute-and-flip or the exponential mechanism, whichever errs less: the first unless
+    there are so many values that they differ by little, or a delta makes many rounds of the second
+    cheaper together. ``weights`` of the values are for the second: the first visits cuts one by one.
+    """
+    check_choice("mechanism", mechanism, CUT_CHOICES)
+    proven = replace(certificate, statements=(*certificate.statements, "several-quantiles"))
+    fewer = min(SLOTS, max(1, _MOST_SLOTS // certificate.size))
+    found: dict[str, QuantileCuts] = {}
+    for kind, slots in (("permute-and-flip", fewer), ("exponential", SLOTS)):
+        share, spent = pick_share(kind, epsilon, delta, (len(marks) - 2).bit_length())
+        heavier = weights if kind == "exponential" else None
+        terms = (proven, relation, epsilon, spent, share, kind, tuple(marks), slots, heavier)
+        found[kind] = QuantileCuts(*terms)
+    errors = {kind: cuts.worst for kind, cuts in found.items()}
+    taken = "exponential" if fewer < SLOTS else min(errors, key=lambda kind: errors[kind])
+    return found[taken if mechanism == "auto" else mechanism], errors
+
+
+def deal(raw_counts: IntArray, slots: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Deal the records of every value out over its slots, one after the other, far apart.
+
+    Returns, in order, the values and slots that hold records, and how many they hold.
+
+    Guarantees:
+      - One record more of a value is one more in one of its slots. [several-quantiles]
+    """
+    filled = np.flatnonzero(raw_counts)
+    counts = np.asarray(raw_counts, dtype=np.int64)[filled]
+    used = np.minimum(counts, slots)
+    turn = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
+    values, places = np.repeat(filled, used), _order(slots)[turn]
+    records = (np.repeat(counts, used) + slots - 1 - turn) // slots
+    in_order = np.argsort(values * slots + places, kind="stable")
+    return values[in_order], places[in_order], records[in_order]
+
+
+@lru_cache(maxsize=8)
+def _order(slots: int) -> IntArray:
+    """Return the slots as they get records: halves first, then quarters, and so on."""
+    bits = max(1, (slots - 1).bit_length())
+    place = np.arange(1 << bits)
+    reversed_bits = sum((place >> b & 1) << (bits - 1 - b) for b in range(bits))
+    order = (np.asarray(reversed_bits) + (1 << bits >> 1)) % (1 << bits)
+    return np.asarray(order[order < slots])

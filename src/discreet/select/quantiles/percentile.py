@@ -1,0 +1,213 @@
+"""Private percentiles: a value of a public grid, chosen by how many edits it is away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import as_list
+from discreet.data import ROWS_CAP, CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
+from discreet.numerics import check_finite, up
+from discreet.plans import Program, Releaser, Setting, Stage, kinds
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Column, Delta, Epsilon, Values
+from discreet.plans.results.choice import Choice
+from discreet.privacy.certificate import Bounds, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray, Number
+from discreet.schema.fine_grid import FineGrid, fine_grid
+from discreet.select.choose.choices import INVERSE, build_choice
+from discreet.select.choose.chooser import CHOICES, ChoiceName, ChoiceNoise, Chooser, decide
+from discreet.select.quantiles.order_statistics import (
+    PercentileDistances,
+    Standing,
+    nearest,
+    read_percentile,
+    value_sensitivities,
+)
+
+GRID = 1_024
+"""How many candidates a column's range has if none are given, where steps have to be even."""
+
+_MOST_CANDIDATES = 2**20
+_UNIT = "records from the percentile"
+_BY_OTHER_SCORES = (INVERSE, "local-dampening")
+
+PercentileName = ChoiceName | Literal["inverse-sensitivity", "local-dampening"]
+PERCENTILE_CHOICES = (*CHOICES, *_BY_OTHER_SCORES)
+
+
+@dataclass(frozen=True)
+class PercentileChoice(ChoiceNoise):
+    """A choice by counts on the grid; ``release`` returns the index and the noisy lead, if any.
+
+    Guarantees:
+      - One edit moves every score by at most one, of any kind. [percentile-distance]
+        [signed-distance] [inverse-sensitivity] [dampening] [value-sensitivity]
+    """
+
+    measure: PercentileDistances
+    asked: str
+
+    @property
+    def name(self) -> str:
+        """The mechanism."""
+        return self.asked if self.asked in _BY_OTHER_SCORES else self.chooser.kind
+
+    def standing(self, raw_counts: IntArray) -> Standing:
+        """Return what the choice looks at."""
+        standing = self.measure.standing(raw_counts)
+        if self.asked == INVERSE:
+            return replace(standing, scores=-self.measure.distances(raw_counts))
+        if self.asked == "local-dampening":
+            size = len(raw_counts)
+            off = np.abs(np.arange(size) - standing.winner)
+            dampening = LocalDampening(self.epsilon, size - 1)
+            admissible = value_sensitivities(raw_counts, self.measure, size)
+            return replace(standing, scores=dampening.scores(-off, admissible))
+        return standing
+
+    def law(self, counts: IntArray) -> FloatArray:
+        """Return the exact law of the chosen candidate."""
+        return self.chooser.law(self.standing(counts))
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the index and the lead."""
+        return self.chooser.draw(self.standing(raw_counts), source)
+
+
+def decide_percentile(
+    asked: str, size: int, epsilon: float, delta: float, rows: float
+) -> tuple[Chooser, dict[str, float]]:
+    """Return the mechanism and the worst expected errors, in records from the percentile."""
+    if asked not in _BY_OTHER_SCORES:
+        return decide(asked, size, epsilon, delta, 1, rows)
+    chooser, errors = decide("exponential", size, epsilon, delta, 1, rows)
+    if asked == INVERSE:
+        return chooser, {asked: errors["exponential"], **errors}
+    # Dampened values say nothing of the number of records in between.
+    return replace(chooser, sensitivity=PARTS), {asked: rows, **errors}
+
+
+def certify_distances(candidates: int) -> Certificate:
+    """Return the certificate of the signed distances of all candidates."""
+    bound = Bounds(float(candidates), up(math.sqrt(candidates), 1), 1.0)
+    return Certificate(
+        ("percentile-distance", "signed-distance"),
+        candidates,
+        {REPLACE_ONE: bound, ADD_REMOVE: bound},
+    )
+
+
+def list_values(name: str, candidates: Any) -> tuple[float, ...]:
+    """Return given candidates in order."""
+    given = as_list("candidates", candidates)
+    for entry in given:
+        check_finite("A candidate", entry)
+    listed = tuple(sorted({float(entry) for entry in given}))
+    if not 2 <= len(listed) <= _MOST_CANDIDATES:
+        raise ArgumentError(
+            f"candidates must be 2 to {_MOST_CANDIDATES} different numbers, got {len(listed)}."
+        )
+    return listed
+
+
+def _percent(name: str, p: Any) -> float:
+    return float(read_percentile(p))
+
+
+NumericColumn = Annotated[str, Column()]
+Candidates = Annotated[Sequence[float] | None, Values(by=list_values, optional=True)]
+
+
+class percentile(DeclaredPlan):
+    """Plan the value below or at which ``p`` percent of the records lie.
+
+    Args:
+      column: a numeric column.
+      p: above 0 and at most 100; the rank is ceil(p n / 100).
+      candidates: public values to choose from; every record counts at the nearest. Left out: the
+        column's ladder, or the round numbers of its range, to four or five digits.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; of use for mechanisms on stability alone.
+      mechanism: ``exponential`` (on these scores: shifted local dampening), ``permute-and-flip``,
+        ``laplace``, ``stability``, ``smooth-...``, or ``auto``; see ``choose``. Besides,
+        ``inverse-sensitivity``, which leaves out how safe the answer is, and ``local-dampening`` of the
+        distance in value, on 1,024 even steps.
+
+    Guarantees:
+      - Scores are exact distances in edits; they move by at most one per edit. [percentile-distance]
+        [signed-distance]
+      - Every mechanism keeps (epsilon, delta). [exponential] [permute-and-flip] [free-gap] [snm-exact]
+
+    >>> percentile("age", 50, epsilon=0.5)
+    percentile(column='age', p=50.0, candidates=None, mechanism='auto', epsilon=0.5)
+    """
+
+    column: NumericColumn
+    p: Annotated[float, kinds.Number(by=_percent)]
+    _: KW_ONLY
+    candidates: Candidates = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[PercentileName, kinds.Choice(PERCENTILE_CHOICES)] = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the candidates and pick a mechanism."""
+        # Local dampening measures distances in steps of the grid, so these have to be even.
+        even = self.mechanism == "local-dampening"
+        grid = value_grid(self.column, self.candidates, setting, even=even).values
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return nearest(grid, block[self.column])
+
+        contribution = CellContribution((self.column,), len(grid), index)
+        most = float(setting.rows or ROWS_CAP)
+        chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
+        noise = PercentileChoice(
+            certify_distances(len(grid)),
+            chooser,
+            1.0,
+            errors,
+            PercentileDistances(read_percentile(self.p), setting.relation),
+            self.mechanism,
+        )
+        stage = Stage("percentile", contribution, noise)
+
+        def finish(releaser: Releaser) -> Choice:
+            (drawn,) = releaser.answer(stage)
+            return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
+
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
+
+
+def value_grid(
+    name: str, candidates: Sequence[float] | None, setting: Setting, *, even: bool = False
+) -> FineGrid:
+    """Return the public values a column's records count at: those given, or its ladder or range."""
+    column = setting.schema[name]
+    if not isinstance(column, Number):
+        raise ArgumentError(f"column must be numeric, got {name!r}. Use choose.")
+    if candidates is None:
+        return _evenly_weighted(column.grid(GRID)) if even else fine_grid(column)
+    if candidates[0] < column.low or candidates[-1] > column.high:
+        raise ArgumentError(
+            f"candidates must lie between {column.low:g} and {column.high:g}, the bounds of "
+            f"{name!r}, got {candidates[0]:g} to {candidates[-1]:g}."
+        )
+    return _evenly_weighted(np.array(candidates))
+
+
+def _evenly_weighted(values: FloatArray) -> FineGrid:
+    return FineGrid(values, np.ones(len(values), dtype=np.int64))

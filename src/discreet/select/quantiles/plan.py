@@ -1,0 +1,128 @@
+"""Several quantiles of a column in one release, in order and within its public bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Choice, Delta, Epsilon, Values
+from discreet.plans.results.choice import Quantiles
+from discreet.select.choose.chooser import reason
+from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
+from discreet.select.quantiles.order_statistics import nearest, read_percentile
+from discreet.select.quantiles.percentile import Candidates, NumericColumn, value_grid
+
+CutName = Literal["auto", "permute-and-flip", "exponential"]
+
+_MOST_LEVELS = 1_000
+_UNIT = "records from its percentile"
+
+
+def _rounded(p: Any) -> Any:
+    """Return a float to six digits: evenly spaced ones have more, and nobody means them."""
+    return round(p, 6) if isinstance(p, float) else p
+
+
+def _percents(name: str, ps: Any) -> tuple[float, ...]:
+    if not isinstance(ps, list | tuple | np.ndarray):
+        raise ArgumentError(f"ps must be several percents, got {ps!r}. For one, use percentile.")
+    listed = tuple(sorted({float(read_percentile(_rounded(p))) for p in ps}))
+    if not 1 <= len(listed) == len(ps) <= _MOST_LEVELS or listed[-1] >= 100:
+        raise ArgumentError(
+            f"ps must be 1 to {_MOST_LEVELS} different percents below 100, got {len(ps)} up to "
+            f"{max(listed, default=0):g}. For the maximum use percentile(column, 100)."
+        )
+    return listed
+
+
+class quantiles(DeclaredPlan):
+    """Plan several quantiles of a column; they never cross and never leave its bounds.
+
+    Args:
+      column: a numeric column.
+      ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
+        many choices as log2(k + 1), rounded up.
+      candidates: public values to choose from; every record counts at the nearest. Left out: the
+        column's ladder, or the round numbers of its range, to four or five digits.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
+      mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst
+        case, the second where there are more than 32,768 values.
+
+    Guarantees:
+      - (epsilon, delta)-differentially private over all of them, under both relations.
+        [several-quantiles]
+
+    >>> quantiles("age", [25, 50, 75], epsilon=0.5)
+    quantiles(column='age', ps=[25.0, 50.0, 75.0], candidates=None, mechanism='auto', epsilon=0.5)
+    """
+
+    column: NumericColumn
+    ps: Annotated[Sequence[float], Values(by=_percents)]
+    _: KW_ONLY
+    candidates: Candidates = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[CutName, Choice(CUT_CHOICES)] = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the grid and divide the budget over the rounds."""
+        grid = value_grid(self.column, self.candidates, setting)
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return nearest(grid.values, block[self.column])
+
+        contribution = CellContribution((self.column,), len(grid.values), index)
+        noise, errors = quantile_cuts(
+            contribution.certificate,
+            _marks(self.ps),
+            relation=setting.relation,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            weights=grid.weights,
+        )
+        stage = Stage("quantiles", contribution, noise)
+
+        def finish(releaser: Releaser) -> Quantiles:
+            (places,) = releaser.answer(stage)
+            return Quantiles(
+                column=self.column,
+                ps=tuple(self.ps),
+                values=tuple(grid.values[places.astype(np.int64)].tolist()),
+                mechanism=noise.name,
+                why=self._why(noise.name, errors, len(grid.values)),
+                expected_error=noise.std,
+                unit=_UNIT,
+                worst_error=noise.worst,
+            )
+
+        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        return Program((stage,), finish, {_UNIT: error})
+
+    def _why(self, taken: str, errors: Mapping[str, float], values: int) -> str:
+        if self.mechanism != "auto" or errors[taken] == min(errors.values()):
+            return reason(self.mechanism, taken, errors, _UNIT)
+        return (
+            f"{taken} was taken because there are {values:,} values, too many to visit one by one; "
+            f"whatever the table, it errs by at most {errors[taken]:.3g} {_UNIT} on average"
+        )
+
+
+def _marks(ps: Sequence[float]) -> tuple[int, ...]:
+    """Return levels as whole numbers from 0 to what stands for all records."""
+    shares = [Fraction(0), *(read_percentile(p) / 100 for p in ps), Fraction(1)]
+    unit = math.lcm(*(share.denominator for share in shares))
+    return tuple(int(share * unit) for share in shares)

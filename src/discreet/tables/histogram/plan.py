@@ -1,0 +1,110 @@
+"""Private histograms: how many records are in every cell of a public partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.plans import Histogram, Program, Releaser, Setting
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import EVEN, of_count
+from discreet.plans.kinds import Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
+from discreet.plans.stages import build_histogram, count_stage, partition
+from discreet.plans.stages.counts import BinCounts
+from discreet.tables.histogram.consistency import onto_total, whole_counts
+from discreet.tables.histogram.range_counts import range_program
+
+_LEVEL = 0.95
+
+
+class histogram(DeclaredPlan):
+    """Plan noisy counts of one column, or of all combinations of several.
+
+    Args:
+      columns: one column or several.
+      bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
+        column with a ``step`` gets cells that hold whole steps; a category one cell per value.
+      clip: whether negative noisy counts are mended, which is free; ``clip=False`` leaves all counts as
+        they were drawn.
+      consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
+        the number of records, or to the noisy sum where that number is private. False: negative ones
+        are raised to zero by themselves, which adds up to far too much where many cells are empty.
+        The band of mended counts is wider than the price says, by as far as they were moved.
+      ranges: make sums over ranges of one column good, by counting wide blocks too where that is
+        better; the value then has ``range(low, high)``, and its counts are not clipped.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
+      - Noise is discrete and exact on the whole counts. [laplace] [gauss-counts]
+      - Of blocks of several widths, one record is in one of each width. [marginals]
+
+    >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
+    True
+    """
+
+    columns: Annotated[str | Sequence[str], Columns()]
+    _: KW_ONLY
+    bins: BinCounts = 20
+    clip: Switch = True
+    consistent: Annotated[bool | None, Flag(optional=True)] = None
+    ranges: Switch = False
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Mend counts unless told not to; sums over ranges need them as they were drawn."""
+        consistent = self.clip and not self.ranges if self.consistent is None else self.consistent
+        if self.ranges and (consistent or len(self.columns) > 1):
+            raise ArgumentError(
+                "ranges must be of one column and without consistent=True, "
+                f"got {len(self.columns)} columns and consistent={consistent}."
+            )
+        return {"consistent": consistent}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out the cells and calibrate the noise on their counts."""
+        cells = partition(setting, self.columns, self.bins)
+        terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        if self.ranges:
+            return range_program(cells, setting, level=_LEVEL, **terms)
+        stage = count_stage("counts", cells, setting, **terms)
+
+        def finish(releaser: Releaser) -> Histogram:
+            (noisy_counts,) = releaser.answer(stage)
+            clip = self.clip and not self.consistent
+            noisy = build_histogram(cells, noisy_counts, stage.noise, level=_LEVEL, clip=clip)
+            return make_consistent(noisy, setting.rows) if self.consistent else noisy
+
+        share = of_count(stage.noise.half_width, setting.rows, EVEN, cells=stage.contribution.size)
+        return Program((stage,), finish, {"count": share})
+
+
+def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
+    """Return whole counts, none negative, that add up to the number of records.
+
+    Where that number is private, the sum of the noisy counts takes its place, so that sums over many
+    cells stay as good as those of the noisy counts. The band grows by as much as a count that stayed
+    positive was moved.
+
+    Guarantees:
+      - Nearer to the true counts in the sum of squares, but for the rounding to whole ones, if the
+        number of records is public. [histogram-total]
+    """
+    raw = np.asarray(noisy.counts)
+    total = max(0, round(float(raw.sum()))) if rows is None else rows
+    counts = whole_counts(onto_total(raw, total), total)
+    moved = float(np.abs(counts - np.maximum(raw, 0.0)).max())
+    return replace(
+        noisy,
+        counts=tuple(counts.astype(float).tolist()),
+        half_width=noisy.half_width + moved,
+        half_width_all=None if noisy.half_width_all is None else noisy.half_width_all + moved,
+    )

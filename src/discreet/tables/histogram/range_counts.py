@@ -1,0 +1,126 @@
+"""A histogram for ranges: which widths of blocks to count, and the counts that follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import TablesContribution
+from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise, NoiseName
+from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.plans.expected import of_count
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages import count_stage
+from discreet.plans.stages.table_noise import TableNoise, table_noise
+from discreet.schema import Bins
+from discreet.tables.histogram.range_bands import range_half_width
+from discreet.tables.histogram.range_tree import RangeTree, candidate_trees
+from discreet.tables.results import RangeHistogram
+
+MOST_CELLS = 2**16
+"""The most cells a histogram for ranges may have."""
+
+RangeStage = Stage[Noise] | Stage[TableNoise]
+
+
+def range_program(
+    cells: dict[str, Bins],
+    setting: Setting,
+    *,
+    level: float,
+    epsilon: float,
+    delta: float,
+    mechanism: NoiseName,
+) -> Program:
+    """Return the program that counts the blocks whose ranges have the least variance on average.
+
+    Guarantees:
+      - Which blocks are counted follows from public facts alone. [range-tree]
+    """
+    ((column, bins),) = cells.items()
+    if len(bins) > MOST_CELLS:
+        raise ArgumentError(f"bins must be at most {MOST_CELLS} with ranges=True, got {len(bins)}.")
+
+    def stage_of(tree: RangeTree) -> RangeStage:
+        if len(tree.widths) == 1:
+            return count_stage(
+                "counts", cells, setting, epsilon=epsilon, delta=delta, mechanism=mechanism
+            )
+        size = sum(tree.sizes)
+        noise = table_noise(
+            len(tree.widths), size, setting, epsilon=epsilon, delta=delta, mechanism=mechanism
+        )
+        contribution = TablesContribution((column,), tree.sizes, _index(column, bins, tree.widths))
+        return Stage("blocks", contribution, replace(noise, places=tuple(range(size))))
+
+    trees = candidate_trees(len(bins), setting.rows is not None)
+    built = [(tree, stage_of(tree)) for tree in trees]
+    tree, stage = min(built, key=lambda pair: pair[0].mean_variance() * pair[1].noise.std ** 2)
+
+    def finish(releaser: Releaser) -> RangeHistogram:
+        (noisy_blocks,) = releaser.answer(stage)
+        total = None if setting.rows is None else float(setting.rows)
+        return _build(column, bins, tree, stage, tree.estimate(noisy_blocks, total), level)
+
+    def band(level: float) -> float:
+        # Of all ranges of cells the mean one holds a third of them.
+        first, last = len(bins) // 3, max(1, 2 * len(bins) // 3)
+        normal, std = stage.noise.name == "gaussian", stage.noise.std
+        typical = math.sqrt(tree.mean_variance() / (_variance(tree, first, last) or 1.0))
+        half = range_half_width(tree, first, last, block_std=std, normal=normal, level=level)
+        return typical * half
+
+    share = of_count(band, setting.rows, "an even range's share of the records", cells=3)
+    return Program((stage,), finish, {"count of a range": share})
+
+
+def _variance(tree: RangeTree, first: int, last: int) -> float:
+    return float(tree.variance(np.array([first]), np.array([last]))[0])
+
+
+def _index(
+    column: str, bins: Bins, widths: tuple[int, ...]
+) -> Callable[[Block], Iterable[NDArray[np.int64]]]:
+    """Return the function that finds the blocks of records, one array per width."""
+
+    def index(block: Block) -> list[NDArray[np.int64]]:
+        cells = bins.index(block[column])
+        return [cells // width for width in widths]
+
+    return index
+
+
+def _build(
+    column: str,
+    bins: Bins,
+    tree: RangeTree,
+    stage: RangeStage,
+    counts: NDArray[np.float64],
+    level: float,
+) -> RangeHistogram:
+    normal = stage.noise.name == "gaussian"
+    cell = _variance(tree, 0, 1)
+    half_width, together = (
+        range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=own)
+        for own in (level, at_once(level, len(counts)))
+    )
+    return RangeHistogram(
+        columns=(column,),
+        labels=(bins.labels,),
+        edges=(bins.edges,),
+        counts=tuple(counts.tolist()),
+        noise_std=stage.noise.std * math.sqrt(cell),
+        half_width=half_width,
+        half_width_all=together,
+        level=level,
+        widths=tree.widths,
+        block_std=stage.noise.std,
+        known_total=tree.known_total,
+        normal=normal,
+    )

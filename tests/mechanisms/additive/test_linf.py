@@ -1,0 +1,115 @@
+"""Noise in the shape of a box: its exact law, its promise, and faults that are caught."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from discreet.errors import ArgumentError, CertificateError
+from discreet.mechanisms import sum_noise
+from discreet.mechanisms.additive.linf import BoxNoise, box_noise, draw_half_width
+from discreet.privacy.certificate import Bounds, Certificate
+from discreet.randomness import SimulatedNoise, SystemNoise
+
+REACH = 40
+
+
+def certificate(size: int, linf: float) -> Certificate:
+    bounds = Bounds(size * linf, math.sqrt(size) * linf, linf)
+    return Certificate(("pfi-ranking",), size, {"replace-one": bounds})
+
+
+def box(size: int = 2, *, moves: int = 2, epsilon: float = 1.0) -> BoxNoise:
+    return BoxNoise(certificate(size, moves), "replace-one", epsilon, 1.0, moves)
+
+
+def mixed_law(noise: BoxNoise, size: int, power: int | None = None) -> dict[tuple[int, ...], float]:
+    """Return the law as it is drawn: cubes of every half width, each point of a cube as likely."""
+    ratio, power = math.exp(-1 / noise.scale), size if power is None else power
+    widths = [(2 * r + 1) ** power * ratio**r for r in range(REACH)]
+    total = sum(widths)
+    law: dict[tuple[int, ...], float] = {}
+    for r, weight in enumerate(widths):
+        for point in itertools.product(range(-r, r + 1), repeat=size):
+            law[point] = law.get(point, 0.0) + weight / total / (2 * r + 1) ** size
+    return law
+
+
+def worst_loss(law: dict[tuple[int, ...], float], moves: int, inside: int = 12) -> float:
+    """Return the greatest log-ratio between tables whose sums differ by at most ``moves`` each."""
+    near = [p for p in law if max(map(abs, p)) <= inside]
+    shifts = itertools.product(range(-moves, moves + 1), repeat=len(near[0]))
+    return max(
+        math.log(law[p] / law[tuple(a + b for a, b in zip(p, s, strict=True))])
+        for s in shifts
+        for p in near
+    )
+
+
+@pytest.mark.proves("box")
+@pytest.mark.parametrize(("size", "moves", "epsilon"), [(1, 1, 1.0), (2, 1, 0.8), (2, 2, 1.5)])
+def test_the_mixture_of_cubes_keeps_the_promise(size: int, moves: int, epsilon: float) -> None:
+    noise = box(size, moves=moves, epsilon=epsilon)
+    law = mixed_law(noise, size)
+    flat = {p: math.log(w) + max(map(abs, p)) / noise.scale for p, w in law.items()}
+    near = [v for p, v in flat.items() if max(map(abs, p)) <= 12]
+    assert max(near) - min(near) < 1e-6  # proportional to exp(-greatest coordinate / scale)
+    assert worst_loss(law, moves) == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.refutes("box")
+def test_a_wrong_width_and_a_small_bound_are_caught() -> None:
+    """Cubes drawn with one power less, and a bound of one loss where two may move."""
+    noise = box(2, moves=1, epsilon=1.0)
+    assert worst_loss(mixed_law(noise, 2, power=0), 1) > 1.05
+    assert worst_loss(mixed_law(noise, 2), 2) == pytest.approx(2.0, abs=1e-6)
+    with pytest.raises(CertificateError, match="Linf"):
+        BoxNoise(certificate(2, 2.0), "replace-one", 1.0, 1.0, 1)
+
+
+@pytest.mark.proves("box")
+@pytest.mark.parametrize("exact", [False, True])
+def test_half_widths_have_their_law(exact: bool) -> None:
+    """Both sources, against the law by a chi-squared distance at which a true sampler fails never."""
+    size, scale, times = 3, 1.5, 2_000 if exact else 20_000
+    source = SystemNoise() if exact else SimulatedNoise(1)
+    drawn = np.array([draw_half_width(size, scale, source) for _ in range(times)])
+    weights = np.array([(2 * r + 1) ** size * math.exp(-r / scale) for r in range(60)])
+    wanted = times * weights / weights.sum()
+    cells = np.minimum(drawn, 15)
+    wanted = np.append(wanted[:15], wanted[15:].sum())
+    distance = np.sum((np.bincount(cells, minlength=16) - wanted) ** 2 / wanted)
+    assert distance < 80  # 15 degrees of freedom: beyond 80 once in 10^10
+    shifted = np.sum((np.bincount(np.minimum(drawn + 1, 15), minlength=16) - wanted) ** 2 / wanted)
+    assert shifted > 80
+
+
+@pytest.mark.proves("box")
+def test_released_points_have_the_stated_width() -> None:
+    noise = box_noise(
+        certificate(5, 2.0), relation="replace-one", epsilon=0.5, largest_sum=1e4, companions=3
+    )
+    assert noise.certificate.sensitivity("linf", "replace-one") == pytest.approx(2.0, rel=1e-6)
+    assert noise.sensitivity * noise.step >= 2.0 + 4 * noise.step
+    source, raw = SimulatedNoise(3), np.arange(5) * 1000
+    found = np.array([noise.release(raw, source) for _ in range(20_000)]) - raw * noise.step
+    assert found.std(axis=0) == pytest.approx(noise.std, rel=0.05)
+    assert found.max(axis=1).mean() == pytest.approx(noise.mean_greatest, rel=0.05)
+    assert noise.std == pytest.approx(4 * math.sqrt(6 * 7 / 3), rel=1e-3)
+    for level in (0.5, 0.95):
+        inside = np.mean(np.abs(found) <= noise.half_width(level))
+        assert inside == pytest.approx(level, abs=0.01)
+    with pytest.raises(ArgumentError, match="whole lattice steps"):
+        noise.release(raw[:4], source)
+
+
+@pytest.mark.parametrize("size", [1, 2, 13, 100])
+def test_many_coordinates_gain(size: int) -> None:
+    terms = {"relation": "replace-one", "epsilon": 1.0, "largest_sum": 1e6}
+    proven = certificate(size, 2.0)
+    ratio = box_noise(proven, **terms).std / sum_noise(proven, **terms).std
+    assert ratio == pytest.approx(math.sqrt((size + 1) * (size + 2) / 6) / size, rel=1e-3)
+    assert (ratio < 0.5) == (size == 13 or size == 100)
