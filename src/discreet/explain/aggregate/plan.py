@@ -6,7 +6,7 @@ has a plan of its own (``partial_dependence``, ``shap_values``), that one is far
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): grid and bounds are public
 and never read from rows; Gaussian noise in L2 where a delta is given; rankings through ballots with
-the exact sensitivity, or by selection (see ``mechanisms.selection.borda``); both neighbouring relations.
+the exact sensitivity, or by selection (``mechanisms.selection.borda``); both neighbouring relations.
 """
 
 from __future__ import annotations
