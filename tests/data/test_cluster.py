@@ -29,6 +29,7 @@ from sklearn.neural_network import MLPClassifier
 import discreet as dc
 from discreet.data import (
     CellContribution,
+    ModelCalls,
     PrivateTable,
     SealedContribution,
     Summand,
@@ -40,7 +41,7 @@ from discreet.data import (
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.cluster import Cluster
-from discreet.data.company import Company, isolated
+from discreet.data.evidence import ThirdParty, isolated
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting
@@ -230,12 +231,12 @@ def halves(block: Block) -> Any:
     return np.asarray(block["age"] > 50, dtype=np.int64)
 
 
-VECTORS = VectorContribution(("age", "income"), 2, Box(-1, 7), 0.25, bent)
+VECTORS = VectorContribution(("age", "income"), 2, Box(-1, 7), 0.25, bent, calls=None)
 CELLS = CellContribution(("age",), 2, halves)
 KINDS: dict[str, Any] = {
     "box": VECTORS,
     "ball": replace(VECTORS, region=Ball(0.8, "l2")),
-    "foreign": replace(VECTORS, company=Company.of(isolated())),
+    "called": replace(VECTORS, calls=ModelCalls(ThirdParty.of(isolated()), lipschitz=1.0)),
     "cells": CELLS,
     "tables": TablesContribution(("age",), (2, 3), lambda block: [halves(block), 2 * halves(block)]),
     "no columns": CellContribution((), 1, lambda block: np.zeros(len(block), dtype=np.int64)),
@@ -348,7 +349,7 @@ def touchy(block: Block) -> FloatArray:
 @pytest.mark.proves("own-state")
 def test_what_is_set_on_a_worker_decides_nothing(client: Client) -> None:
     table = PrivateTable(people(ROWS), PEOPLE)
-    summands = [Summand(VectorContribution(("income",), 1, Box(0, 1), 0.0, touchy), STEP)]
+    summands = [Summand(VectorContribution(("income",), 1, Box(0, 1), 0.0, touchy, calls=None), STEP)]
     expected = add_up(table, summands)[0].tolist()
     names = list(client.scheduler_info()["workers"])
 
@@ -386,7 +387,7 @@ def test_what_is_made_at_once_is_not_sent(client: Client) -> None:
     summands = [
         Summand(SealedContribution(1, Box(0, 9), 0.0, sealed, proven), 1.0),
         Summand(CELLS, 1.0),
-        Summand(WholeContribution(("age",), 1, Box(0, 90), 0.0, whole, proven), 1.0),
+        Summand(WholeContribution(("age",), 1, Box(0, 90), 0.0, whole, proven, pulse=None), 1.0),
     ]
     table = PrivateTable(people(500), PEOPLE)
     there = add_up(table, summands, cluster=Cluster.of(client))

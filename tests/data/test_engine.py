@@ -22,17 +22,17 @@ from discreet.data import (
     ROWS_CAP,
     CellContribution,
     Contribution,
+    ModelCalls,
     PrivateTable,
     Summand,
     VectorContribution,
     add_up,
-    companion_rows,
     engine,
     kernels,
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.company import Company, isolated, probed
 from discreet.data.engine import _into_ball, sum_block
+from discreet.data.evidence import ThirdParty, isolated, probed
 from discreet.errors import ArgumentError
 from discreet.mechanisms import sum_noise
 from discreet.privacy.certificate import (
@@ -57,7 +57,7 @@ def wild_vectors(block: Block) -> FloatArray:
 
 
 def vectors(region: Box | Ball, **changes: Any) -> VectorContribution:
-    plain = VectorContribution(("age", "income"), 2, region, 0.25, wild_vectors)
+    plain = VectorContribution(("age", "income"), 2, region, 0.25, wild_vectors, calls=None)
     return replace(plain, **changes)
 
 
@@ -220,7 +220,7 @@ TINY_REGIONS = [
 def test_certificate_with_rounding_holds_for_all_neighbours(
     region: Box | Ball, relation: Relation
 ) -> None:
-    contribution = VectorContribution(("a",), 3, region, 0.1, corners)
+    contribution = VectorContribution(("a",), 3, region, 0.1, corners, calls=None)
     noise = sum_noise(contribution.certificate, relation=relation, epsilon=1.0, largest_sum=3.0)
     assert broken_bounds(contribution, noise.certificate, noise.step, relation, 3) == set()
     coarse = 2.0**-4  # on a coarse lattice rounding is most of the movement
@@ -232,7 +232,7 @@ def test_certificate_with_rounding_holds_for_all_neighbours(
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("region", TINY_REGIONS[:2])
 def test_forgotten_rounding_is_caught(region: Box, relation: Relation) -> None:
-    contribution = VectorContribution(("a",), 3, region, 0.1, corners)
+    contribution = VectorContribution(("a",), 3, region, 0.1, corners, calls=None)
     exact = contribution.certificate
     assert broken_bounds(contribution, exact, 2.0**-4, relation, 2) != set()
 
@@ -244,40 +244,42 @@ def swayed(block: Block) -> FloatArray:
 
 
 COARSE = 2.0**-8
-FOREIGN = VectorContribution(
-    ("a",), 1, Box(0.0, 0.75), 0.1, swayed, Company.of(probed(0.75 * COARSE, 9))
+SWAYED = ThirdParty.of(probed(0.75 * COARSE, 9))
+SHARED = VectorContribution(
+    ("a",), 1, Box(0.0, 0.75), 0.1, swayed, calls=ModelCalls(SWAYED, lipschitz=1.0)
 )
 
 
 @pytest.mark.proves("lattice")
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_certificate_with_companions_holds_for_all_neighbours(relation: Relation) -> None:
-    companions, drift = companion_rows(FOREIGN, relation), FOREIGN.drift(relation)
-    paid = FOREIGN.certificate.widen(companions * drift)
-    noise = sum_noise(paid, relation=relation, epsilon=1.0, largest_sum=9.0, companions=companions)
-    scaled = paid.widen(COARSE * (1 + companions))
-    assert broken_bounds(FOREIGN, scaled, COARSE, relation, 2) == set()
-    assert noise.certificate.sensitivity("l1", relation) >= companions * (noise.step + drift)
+def test_certificate_with_batch_rows_holds_for_all_neighbours(relation: Relation) -> None:
+    batch_rows, batch_error = SHARED.batch_rows(relation), SHARED.batch_error(relation)
+    paid = SHARED.certificate.widen(batch_rows * batch_error)
+    noise = sum_noise(paid, relation=relation, epsilon=1.0, largest_sum=9.0, batch_rows=batch_rows)
+    scaled = paid.widen(COARSE * (1 + batch_rows))
+    assert broken_bounds(SHARED, scaled, COARSE, relation, 2) == set()
+    assert noise.certificate.sensitivity("l1", relation) >= batch_rows * (noise.step + batch_error)
     # Two others in a table of three: what they move and what their rounding adds.
-    tight = FOREIGN.certificate.widen(2 * drift + COARSE * (1 + 2))
-    assert broken_bounds(FOREIGN, tight, COARSE, relation, 3) == set()
+    tight = SHARED.certificate.widen(2 * batch_error + COARSE * (1 + 2))
+    assert broken_bounds(SHARED, tight, COARSE, relation, 3) == set()
 
 
 @pytest.mark.refutes("lattice")
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_forgotten_companions_are_caught(relation: Relation) -> None:
-    narrow = replace(FOREIGN, region=Box(0.0, COARSE))
+def test_forgotten_batch_rows_are_caught(relation: Relation) -> None:
+    narrow = replace(SHARED, region=Box(0.0, COARSE))
     alone = narrow.certificate.widen(COARSE)
     assert broken_bounds(narrow, alone, COARSE, relation, 3) != set()
 
 
-def test_companions_are_counted_for_foreign_code_alone() -> None:
-    ours, alone = replace(FOREIGN, company=None), replace(FOREIGN, company=Company.of(isolated()))
-    assert not ours.foreign and alone.foreign and FOREIGN.foreign
+def test_batch_rows_are_counted_for_third_party_code_alone() -> None:
+    ours = replace(SHARED, calls=None)
+    alone = replace(SHARED, calls=ModelCalls(ThirdParty.of(isolated()), lipschitz=1.0))
+    assert ours.own_row and not alone.own_row and not SHARED.own_row
     for relation in RELATIONS:
-        assert companion_rows(ours, relation) == companion_rows(alone, relation) == 0
-    assert companion_rows(FOREIGN, "replace-one") == BLOCK_ROWS
-    assert companion_rows(FOREIGN, "add-remove") == ROWS_CAP
+        assert ours.batch_rows(relation) == alone.batch_rows(relation) == 0
+    assert SHARED.batch_rows("replace-one") == BLOCK_ROWS
+    assert SHARED.batch_rows("add-remove") == ROWS_CAP
 
 
 # Clipping to balls.
@@ -304,7 +306,9 @@ def test_every_vector_ends_in_the_ball(
     limit = Fraction(radius) ** (2 if norm == "l2" else 1)
     assert exact_length(clipped, norm) <= limit
     step = 2.0 ** (math.frexp(radius)[1] - 30)
-    contribution = VectorContribution(("a",), len(vector), ball, fill, lambda block: np.array([vector]))
+    contribution = VectorContribution(
+        ("a",), len(vector), ball, fill, lambda block: np.array([vector]), calls=None
+    )
     (total,) = sum_block(Block(0, ("a",), np.zeros((1, 1))), [Summand(contribution, step)])
     shrunk = [max(abs(int(k)) - Fraction(1, 2), Fraction(0)) * Fraction(step) for k in total]
     assert exact_length([float(x) for x in shrunk], norm) <= limit * (1 + Fraction(1, 10**9))
@@ -325,7 +329,9 @@ def test_direction_survives_clipping() -> None:
 @hostile
 @given(st.lists(st.floats(), min_size=1, max_size=6), st.sampled_from([Box(-1, 1), Box(0.25, 3)]))
 def test_every_number_ends_in_the_box(values: list[float], box: Box) -> None:
-    contribution = VectorContribution(("a",), 1, box, 9.0, lambda block: np.array(values)[:, None])
+    contribution = VectorContribution(
+        ("a",), 1, box, 9.0, lambda block: np.array(values)[:, None], calls=None
+    )
     (total,) = sum_block(Block(0, ("a",), np.zeros((len(values), 1))), [Summand(contribution, 0.25)])
     filled = [9.0 if math.isnan(value) else value for value in values]
     assert total.tolist() == [sum(round(min(max(v, box.low), box.high) * 4) for v in filled)]
@@ -395,7 +401,7 @@ def test_a_record_in_two_cells_is_caught(relation: Relation) -> None:
         cells = one.index(block)
         return np.eye(4)[cells] + np.eye(4)[(cells + 1) % 4]
 
-    two = VectorContribution(("a",), 4, Box(0, 1), 0.0, in_two)
+    two = VectorContribution(("a",), 4, Box(0, 1), 0.0, in_two, calls=None)
     assert broken_bounds(two, one.certificate, 1.0, relation, 3) != set()
 
 
@@ -429,7 +435,9 @@ def test_every_contribution_sees_its_own_columns_in_its_own_order() -> None:
     table = PrivateTable(np.array([[1.0, 4.0]]), schema)
     asked = [("b",), ("a", "b"), ("b", "a")]
     box = Box(0, 9)
-    totals = add_up(table, [Summand(VectorContribution(c, 1, box, 0.0, look), 1.0) for c in asked])
+    totals = add_up(
+        table, [Summand(VectorContribution(c, 1, box, 0.0, look, calls=None), 1.0) for c in asked]
+    )
     assert seen == asked
     assert [total.tolist() for total in totals] == [[4], [1], [4]]
 
@@ -438,7 +446,7 @@ def test_an_empty_table_adds_up_to_nothing() -> None:
     table = PrivateTable(np.zeros((0, 1)), TINY, "add-remove")
     cells = CellContribution(("a",), 4, lambda block: block["a"].astype(np.int64))
     for workers in (1, 2):
-        totals = add_up(table, [Summand(FOREIGN, 1.0), Summand(cells, 1.0)], workers=workers)
+        totals = add_up(table, [Summand(SHARED, 1.0), Summand(cells, 1.0)], workers=workers)
         assert [total.tolist() for total in totals] == [[0], [0, 0, 0, 0]]
 
 
@@ -463,14 +471,14 @@ def test_errors_in_workers_come_out(workers: int) -> None:
     table = PrivateTable(np.zeros((9 * BLOCK_ROWS, 1)), TINY)
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError, match="in a worker"):
-        add_up(table, [Summand(replace(FOREIGN, compute=fails_later), 1.0)], workers=workers)
+        add_up(table, [Summand(replace(SHARED, compute=fails_later), 1.0)], workers=workers)
     assert threading.active_count() == before
 
 
 @pytest.mark.parametrize("shape", [(7, 1), (8, 2), (8,), (9, 1), (1, 1)])
 def test_vectors_of_a_wrong_shape_never_reach_the_kernel(shape: tuple[int, ...]) -> None:
     """The compiled loop checks no bounds: one column too many would write beyond the totals."""
-    wrong = replace(FOREIGN, compute=lambda block: np.zeros(shape))
+    wrong = replace(SHARED, compute=lambda block: np.zeros(shape))
     with pytest.raises(ArgumentError, match="must have the shape"):
         sum_block(Block(0, ("a",), np.zeros((8, 1))), [Summand(wrong, 1.0)])
     cells = CellContribution(("a",), 4, lambda block: np.zeros(shape, dtype=np.int64))

@@ -125,9 +125,9 @@ def test_every_known_form_has_an_engine_that_calls_nothing() -> None:
     layers = {name for name, engine in chosen.items() if isinstance(engine, NetworkDependences)}
     assert trees == {*TREES} and layers == {*LAYERS}
     assert isinstance(chosen["deep"], CalledDependences)
-    assert not any(engine.foreign for engine in chosen.values())
+    assert all(engine.pulse is None for engine in chosen.values())
     function = dc.Model(lambda rows: rows[:, 0], bounds=(-3, 3), name="first")
-    assert choose_dependences(function.bind(SCHEMA)).foreign
+    assert choose_dependences(function.bind(SCHEMA)).pulse is not None
 
 
 @pytest.mark.proves("generic-plots")

@@ -248,7 +248,7 @@ def test_columns_of_any_width_are_refused_for_free_or_sums_do_not_wrap(width: fl
 
 def test_sums_beyond_the_lattice_are_refused() -> None:
     contribution = VectorContribution(
-        ("a",), 1, dc.Model(linear(), bounds=(0, 1)).bounds, 0.0, lambda block: block.values
+        ("a",), 1, dc.Model(linear(), bounds=(0, 1)).bounds, 0.0, lambda block: block.values, calls=None
     )
     check_summand(Summand(contribution, 2.0**-37), None)
     check_summand(Summand(contribution, 2.0**-50), 2**11)

@@ -241,7 +241,7 @@ HIDDEN = ("extremes of columns", "size", "presence of a value")
 @pytest.mark.parametrize(("family", "name"), [found for found in MEMBERS if found[0] in HIDDEN])
 def test_what_one_shape_hides_is_released(family: str, name: str) -> None:
     """The public rows of a call hold the ends and the categories, so that these are constants."""
-    assert member(family, name).bind(SCHEMA).company is not None
+    assert member(family, name).bind(SCHEMA).third_party is not None
 
 
 def bare(calls: RowCalls, shape: Any, rows: FloatArray, first: int, after: int) -> FloatArray:

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dc
 from discreet.data.calls import CALL_ROWS, CallShape
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.models.known_parts import ANYWHERE, IN_ITS_PLACE, known_parts
 from discreet.schema import FloatArray
 
@@ -97,7 +97,7 @@ def moved(part: Any, places: bool) -> float:
 def test_the_listed_answer_a_row_by_itself_to_the_last_bit(module: str, name: str, place: str) -> None:
     part = fitted(module, name)
     assert known_parts(part) == place
-    with foreign_code():
+    with quietly():
         assert moved(part, places=place == "anywhere") == 0
 
 
@@ -252,10 +252,10 @@ def test_grades_follow_the_relation() -> None:
     columns = make_column_transformer((OneHotEncoder(), ["h"]), (StandardScaler(), NAMES))
     grades = {}
     for last in (RandomForestClassifier(3, random_state=0), MLPClassifier((5,), max_iter=9)):
-        company = dc.Model(make_pipeline(columns, last).fit(FRAME, Y)).bind(schema).company
+        company = dc.Model(make_pipeline(columns, last).fit(FRAME, Y)).bind(schema).third_party
         assert company is not None
         kept, freed = company.under("replace-one"), company.under("add-remove")
-        grades[type(last).__name__] = (kept.grade, freed.grade, kept.drift, freed.drift > 0)
+        grades[type(last).__name__] = (kept.grade, freed.grade, kept.batch_error, freed.batch_error > 0)
     assert grades == {
         "RandomForestClassifier": ("proven", "proven", 0.0, False),
         "MLPClassifier": ("proven", "probed", 0.0, True),

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from discreet.data import PrivateTable, Summand, VectorContribution, add_up
+from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.calls import RowCalls
 from discreet.errors import ModelError
 from discreet.models import BoundModel, LinearForm, Model, as_model
@@ -371,7 +371,7 @@ def test_functions_that_print_rows_are_not_heard(capsys: pytest.CaptureFixture[s
         bound.bounds,
         bound.fill,
         lambda block: bound.predict(block.values)[:, None],
-        bound.company,
+        calls=ModelCalls(bound.third_party, lipschitz=1.0),
     )
     rows = np.column_stack([np.full(9_000, 44.0), np.full(9_000, 73.91), np.zeros(9_000)])
     for workers in (1, 2):

@@ -69,7 +69,7 @@ def test_short_numbers_are_not_taken_for_single_precision(answers: Any, single: 
     assert _is_single(answers) is single
 
 
-@pytest.mark.parametrize(("share", "drift"), [(2.0**-42, DOUBLE), (2.0**-30, SINGLE)])
-def test_what_moves_a_little_is_paid_for(share: float, drift: float) -> None:
+@pytest.mark.parametrize(("share", "batch_error"), [(2.0**-42, DOUBLE), (2.0**-30, SINGLE)])
+def test_what_moves_a_little_is_paid_for(share: float, batch_error: float) -> None:
     model = dc.Model(lambda rows: rows[:, 0] / 3 + share * rows[:, 0].mean(), bounds=(0, 2))
-    assert model.bind(SCHEMA).drift("replace-one") == 2 * drift
+    assert model.bind(SCHEMA).batch_error("replace-one") == 2 * batch_error

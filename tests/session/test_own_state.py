@@ -14,9 +14,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import discreet as dc
-from discreet.data import PrivateTable, Summand, VectorContribution, add_up
+from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.company import Company, isolated
+from discreet.data.evidence import ThirdParty, isolated
 from discreet.data.state import own_state, thread_state
 from discreet.errors import DiscreetError
 from discreet.plans import Plan
@@ -114,8 +114,8 @@ def test_what_a_model_sets_is_gone_with_its_block() -> None:
         decimal.getcontext().prec = 3
         return np.zeros((len(block), 1))
 
-    known = Company.of(isolated())
-    contribution = VectorContribution(("a",), 1, Box(0, 1), 0.0, careless, known)
+    known = ModelCalls(ThirdParty.of(isolated()), lipschitz=1.0)
+    contribution = VectorContribution(("a",), 1, Box(0, 1), 0.0, careless, calls=known)
     with np.errstate(all="warn"):
         add_up(PrivateTable(ROWS, SCHEMA), [Summand(contribution, 1.0)])
         assert np.geterr()["under"] == "warn"

@@ -8,13 +8,15 @@ from discreet.data.contributions import (
     VectorContribution,
     WholeContribution,
 )
-from discreet.data.engine import Summand, add_up, companion_rows
+from discreet.data.engine import Summand, add_up
+from discreet.data.evidence import ModelCalls
 from discreet.data.table import ROWS_CAP, PrivateTable
 
 __all__ = [
     "ROWS_CAP",
     "CellContribution",
     "Contribution",
+    "ModelCalls",
     "PrivateTable",
     "SealedContribution",
     "Summand",
@@ -22,5 +24,4 @@ __all__ = [
     "VectorContribution",
     "WholeContribution",
     "add_up",
-    "companion_rows",
 ]

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from discreet.data.blocks import Block
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError, ReleaseFailed
 from discreet.randomness import IntArray
 
@@ -138,7 +138,7 @@ def _quietly(machine: str, function: Callable[..., Any], *arguments: Any) -> Any
     """Run on a worker; whatever goes wrong there, nothing comes back and nothing is logged."""
     try:
         if machine_kind() == machine:
-            with foreign_code():
+            with quietly():
                 return function(*arguments)
     except BaseException:  # a log line or a traceback could hold a row
         pass

@@ -8,23 +8,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.blocks import Block
+from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import Pulse
-from discreet.data.company import PROVEN, Company, Standing
+from discreet.data.evidence import PROVEN, Evidence, ModelCalls
+from discreet.data.table import ROWS_CAP
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 
+def sum_rows(values: FloatArray) -> FloatArray:
+    """Return the sum of every row of a matrix, added from left to right.
+
+    The same bits whatever rows are beside it and however they lie in memory, unlike ``values.sum(1)``.
+
+    >>> sum_rows(np.array([[1.0, 2.0], [0.5, 0.25]]))
+    array([3.  , 0.75])
+    """
+    total = np.zeros(len(values))
+    for column in values.T:
+        total += column
+    return total
+
+
 @dataclass(frozen=True)
 class VectorContribution:
     """Every record adds a vector of ``size`` numbers inside ``region``.
+
+    The contract of ``compute``: a row of what it returns is a function of that row of the block alone,
+    to the last bit, wherever it stands and whatever rows are beside it. A matrix product, ``np.sum``,
+    ``np.mean`` or ``np.var`` along rows add up in an order that depends on how many rows there are or
+    how they lie in memory, and break it; element-wise arithmetic, ``sum_rows`` and compiled loops over
+    one row keep it. ``tests/laws/test_contributions.py`` tries it on public rows, never a release. What
+    breaks it all the same is declared, and paid for: ``partners`` and ``calls``.
 
     Args:
       columns: the columns ``compute`` reads.
@@ -32,12 +54,17 @@ class VectorContribution:
       region: the box or ball each vector is clipped to.
       fill: what NaN becomes before clipping; public.
       compute: a block's vectors, one row each.
-      company: what is known of the code that ``compute`` calls and that is not ours (a model); None
-        if it calls none. Such code may warn and print; it runs alone, on one thread, with its output
-        dropped, and the certificate pays for what answers move with the rows beside them.
-      gain: how many times over a change of a model's answer shows in a coordinate, at most.
       proven: a certificate of the exact sum that says more than the region does; clipping to the
         region moves no two vectors apart, so it stays true.
+      partners: how many other records' vectors are made with values of a record; ``proven`` says how
+        far they move.
+      calls: of a model, with its Lipschitz constant; None if ``compute`` calls none. Third-party code
+        may warn and print; it runs alone, on one thread, with its output dropped, and the certificate
+        pays for what answers move with the rows of their batch.
+
+    Guarantees:
+      - With third-party code a coordinate moves by at most the Lipschitz constant times the farthest
+        that answers move. [lattice]
     """
 
     columns: tuple[str, ...]
@@ -45,28 +72,37 @@ class VectorContribution:
     region: Box | Ball
     fill: float
     compute: Callable[[Block], FloatArray]
-    company: Company | None = None
-    gain: float = 1.0
     proven: Certificate | None = None
+    partners: int = 0
+    calls: ModelCalls | None = field(kw_only=True)
 
     @property
-    def foreign(self) -> bool:
-        """Whether code that is not ours is called."""
-        return self.company is not None
-
-    def standing(self, relation: Relation) -> Standing:
-        """Return what is known of answers under a relation."""
-        return PROVEN if self.company is None else self.company.under(relation)
+    def own_row(self) -> bool:
+        """Whether a vector claims to depend on its own row alone, bit for bit."""
+        return self.partners == 0 and self.pulse is None
 
     @property
     def pulse(self) -> Pulse | None:
-        """Whether the code that is not ours still answers; None if there is none."""
-        return None if self.company is None else self.company.pulse
+        """Whether third-party code still answers; None if none is called."""
+        return None if self.calls is None or self.calls.code is None else self.calls.code.pulse
 
-    def drift(self, relation: Relation) -> float:
-        """Return how far a coordinate of another record may move with a record beside it."""
-        drift = self.standing(relation).drift
-        return up(drift * self.gain) if drift else 0.0
+    def evidence(self, relation: Relation) -> Evidence:
+        """Return what is known of answers under a relation."""
+        return PROVEN if self.calls is None else self.calls.evidence(relation)
+
+    def batch_error(self, relation: Relation) -> float:
+        """Return how far a coordinate of another record may move with a record of its batch."""
+        return 0.0 if self.calls is None else self.calls.batch_error(relation)
+
+    def batch_rows(self, relation: Relation) -> int:
+        """Return how many other records' vectors one record can move through a shared model call.
+
+        None where answers are known not to move. Else under replace-one those of the same block; under
+        add-remove all later rows move up by one place and may fall into other blocks. [lattice]
+        """
+        if self.batch_error(relation) == 0:
+            return 0
+        return BLOCK_ROWS if Relation(relation).keeps_places else ROWS_CAP
 
     @property
     def certificate(self) -> Certificate:
@@ -86,7 +122,7 @@ class CellContribution:
     size: int
     index: Callable[[Block], NDArray[np.int64]]
 
-    foreign = False
+    pulse = None
 
     @property
     def certificate(self) -> Certificate:
@@ -112,7 +148,7 @@ class TablesContribution:
     sizes: tuple[int, ...]
     index: Callable[[Block], Iterable[NDArray[np.int64]]]
 
-    foreign = False
+    pulse = None
 
     @property
     def size(self) -> int:
@@ -157,7 +193,7 @@ class SealedContribution:
     proven: Certificate
 
     columns = ()
-    foreign = False
+    pulse = None
 
     @property
     def certificate(self) -> Certificate:
@@ -175,8 +211,8 @@ class WholeContribution:
       region: the box the vector is clipped to.
       fill: what NaN becomes before clipping; public.
       compute: the vector of all encoded rows, in their order.
-      proven: what is known of how far one record moves the vector.
-      foreign: whether ``compute`` calls code that is not ours.
+      proven: what is known of how far one record moves the vector, whatever third-party code says.
+      pulse: of third-party code that ``compute`` calls; None if it calls none.
     """
 
     columns: tuple[str, ...]
@@ -185,7 +221,7 @@ class WholeContribution:
     fill: float
     compute: Callable[[FloatArray], FloatArray]
     proven: Certificate
-    foreign: bool = False
+    pulse: Pulse | None = field(kw_only=True)
 
     @property
     def certificate(self) -> Certificate:
@@ -206,9 +242,8 @@ class SubsetsContribution:
       assign: the subset of every row of a block.
       compute: the vectors of all subsets, in order, from their encoded rows.
       proven: how far one record moves the sum of the vectors: as far as its own subset's.
-      foreign: whether ``compute`` calls code that is not ours.
       with_ids: whether ``assign`` reads the ids of the rows.
-      pulse: whether a model that is called still answers, if that is known.
+      pulse: of third-party code that ``compute`` calls; None if it calls none.
     """
 
     columns: tuple[str, ...]
@@ -219,9 +254,8 @@ class SubsetsContribution:
     assign: Callable[[Block], NDArray[np.int64]]
     compute: Callable[[list[FloatArray]], Iterable[FloatArray]]
     proven: Certificate
-    foreign: bool = False
     with_ids: bool = False
-    pulse: Pulse | None = None
+    pulse: Pulse | None = field(kw_only=True)
 
     @property
     def certificate(self) -> Certificate:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
+from discreet.data.blocks import Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
@@ -27,14 +27,13 @@ from discreet.data.contributions import (
     VectorContribution,
     WholeContribution,
 )
-from discreet.data.foreign import foreign_code, pin_thread
+from discreet.data.quiet import pin_thread, quietly
 from discreet.data.rows import open_rows
 from discreet.data.state import own_state, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
 from discreet.privacy.certificate import Ball, Box
-from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
@@ -76,17 +75,6 @@ def check_summand(summand: Summand, rows: int | None) -> None:
         )
 
 
-def companion_rows(contribution: VectorContribution, relation: Relation) -> int:
-    """Return how many other records' vectors one record can move through a shared model call.
-
-    None where answers are known not to move. Else under replace-one those of the same block; under
-    add-remove all later rows move up by one place and may fall into other blocks. [lattice]
-    """
-    if contribution.drift(relation) == 0:
-        return 0
-    return BLOCK_ROWS if Relation(relation).keeps_places else ROWS_CAP
-
-
 @own_state()
 def add_up(
     table: PrivateTable,
@@ -121,8 +109,7 @@ def _dead(summands: Sequence[Summand]) -> IntArray:
 
 def is_dead(contribution: Contribution) -> bool:
     """Return whether a contribution's model answers no more, not even public rows."""
-    pulse = getattr(contribution, "pulse", None)
-    return pulse is not None and pulse.dead
+    return contribution.pulse is not None and contribution.pulse.dead
 
 
 def _add_up(
@@ -139,14 +126,14 @@ def _add_up(
         return totals
     added = [summand for summand in summands if by_blocks(summand.contribution)]
     columns = tuple(dict.fromkeys(name for s in added for name in s.contribution.columns))
-    foreign = any(s.contribution.foreign for s in added)
+    loud = any(s.contribution.pulse is not None for s in added)
     blocks = open_rows(table, columns, kept=kept)
     if cluster is None:
-        made = _in_order(blocks, added, workers, foreign)
+        made = _in_order(blocks, added, workers, loud)
     else:
         made = cluster.sum_blocks(blocks, _sum_sent, added)
     # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
-    with foreign_code(foreign), closing(made) as sums:
+    with quietly(loud), closing(made) as sums:
         for rows, (*parts, dead) in sums:
             for total, part in zip(growing, parts, strict=True):
                 total += part
@@ -170,7 +157,7 @@ def _start(
         return _sum_subsets(table, contribution, summand.step, progress, kept)
     if not isinstance(contribution, SealedContribution | WholeContribution):
         return np.zeros(contribution.size, dtype=np.int64)
-    with foreign_code(contribution.foreign):
+    with quietly(contribution.pulse is not None):
         made = (
             contribution.compute()
             if isinstance(contribution, SealedContribution)
@@ -189,7 +176,7 @@ def _sum_subsets(
     """Return the sum of the rounded vectors of all subsets."""
     parts = _subset_rows(table, contribution, kept)
     total = np.zeros(contribution.size, dtype=np.int64)
-    with foreign_code(contribution.foreign):
+    with quietly(contribution.pulse is not None):
         for rows, vector in zip(parts, contribution.compute(parts), strict=True):
             total += _rounded_vector(vector, contribution, step)
             if progress is not None:
@@ -232,14 +219,14 @@ def _subset_rows(
 
 
 def _in_order(
-    blocks: Iterator[Block], summands: Sequence[Summand], workers: int, foreign: bool
+    blocks: Iterator[Block], summands: Sequence[Summand], workers: int, loud: bool
 ) -> Generator[Sums]:
     """Yield every block's partial sums; at most two blocks per worker are in memory."""
     if workers == 1:
         for block in blocks:
             yield len(block), _sum_and_look(block, summands)
         return
-    with ThreadPoolExecutor(workers, initializer=pin_thread if foreign else None) as pool:
+    with ThreadPoolExecutor(workers, initializer=pin_thread if loud else None) as pool:
         waiting: deque[tuple[int, Future[list[IntArray]]]] = deque()
         for block in blocks:
             waiting.append((len(block), pool.submit(_sum_and_look, block, summands)))
@@ -265,7 +252,8 @@ def _sum_and_look(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 def _note_dead(summands: Sequence[Summand], dead: IntArray) -> None:
     """Bring home what a worker elsewhere found out."""
     for place in np.flatnonzero(dead).tolist():
-        summands[place].contribution.pulse.dead = True  # type: ignore[union-attr]
+        if (pulse := summands[place].contribution.pulse) is not None:
+            pulse.dead = True
 
 
 def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:

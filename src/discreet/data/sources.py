@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.data.conversion import from_arrow, from_pandas
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.errors import DataRefused
 from discreet.schema.raw import RawColumn
 
@@ -244,7 +244,7 @@ def _check_partition(columns: Sequence[str], needed: Sequence[str]) -> None:
 
 def _computed(lazy: Any) -> Any:
     """Run what the owner built; what it prints or warns could hold a row."""
-    with foreign_code():
+    with quietly():
         return lazy.compute()
 
 

@@ -22,6 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from discreet.data.calls import Pulse
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
@@ -47,7 +48,7 @@ class Dependences(ABC):
     They exchange nothing with other subsets.
     """
 
-    foreign = False
+    pulse: Pulse | None = None
 
     @abstractmethod
     def singles(self, rows: FloatArray, starts: IntArray) -> Means:
@@ -131,7 +132,7 @@ class CalledDependences(Dependences):
     """Dependences of a model that is called with every exchanged row, for one subset at a time."""
 
     predict: Predict
-    foreign: bool = True
+    pulse: Pulse | None = None
 
     def singles(self, rows: FloatArray, starts: IntArray) -> Means:
         """See ``Dependences``."""

@@ -61,7 +61,7 @@ def _called(model: BoundModel) -> Dependences:
     def predict(rows: FloatArray) -> FloatArray:
         return np.asarray((model.predict(rows, len(rows)) - fill) * scale)  # all of one subset
 
-    return CalledDependences(predict, model.foreign)
+    return CalledDependences(predict, model.pulse)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.evidence import ThirdParty
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, leaf_ranges
 from discreet.schema import FloatArray
@@ -37,7 +38,7 @@ _CALL_ROWS = 2**15
 class Engine(ABC):
     """Scores of rows as they are, and with one feature's value taken from donors."""
 
-    foreign = False
+    third_party: ThirdParty | None = None
     logistic = False
     used: tuple[int, ...]
 
@@ -48,8 +49,8 @@ class Engine(ABC):
         Row i of repeat r gets the value of ``donors[index[r, i]]``.
 
         Guarantees:
-          - Unless ``foreign``, a score is a function of its row and its donor, to the last bit.
-            [pfi-rounding]
+          - Unless third-party code is called, a score is a function of its row and its donor, to the
+            last bit. [pfi-rounding]
         """
 
 
@@ -234,9 +235,9 @@ class CallEngine(Engine):
     model: BoundModel
 
     @property
-    def foreign(self) -> bool:  # type: ignore[override]
-        """Whether rows are handed to code that is not ours."""
-        return self.model.foreign
+    def third_party(self) -> ThirdParty | None:  # type: ignore[override]
+        """What is known of the model, unless code of ours evaluates it."""
+        return self.model.third_party
 
     @cached_property
     def used(self) -> tuple[int, ...]:  # type: ignore[override]

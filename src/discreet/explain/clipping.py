@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.numerics import check_choice, check_positive_or_auto, up
 from discreet.privacy.certificate import Ball, Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, Relation
@@ -78,14 +78,14 @@ def clip_vectors(vectors: FloatArray, clip: float, norm: ClipNorm) -> FloatArray
     return inside.reshape(vectors.shape)
 
 
-def clipped_gain(gain: float, clip: float | None, norm: ClipNorm, features: int) -> float:
-    """Return how many times over a change of an answer shows in a coordinate of a clipped vector.
+def clipped_lipschitz(lipschitz: float, clip: float | None, norm: ClipNorm, features: int) -> float:
+    """Return the Lipschitz constant of a coordinate of a clipped vector.
 
     Guarantees:
       - A box moves no coordinate further; a ball moves no vector further in L2, hence no coordinate by
         more than sqrt(d) times what a coordinate moved. [lattice]
     """
-    return gain if clip is None or norm != "l2" else up(math.sqrt(features) * gain)
+    return lipschitz if clip is None or norm != "l2" else up(math.sqrt(features) * lipschitz)
 
 
 def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Certificate:
@@ -117,7 +117,7 @@ def clipped(certificate: Certificate, clip: float | None, norm: ClipNorm) -> Cer
 def moved_by_clip(whole: VectorContribution, clipped: VectorContribution, schema: Schema) -> float:
     """Return how far a clip moves a coordinate of public rows on average; losses need not cancel."""
     block = Block(0, whole.columns, np.asfortranarray(public_rows(schema, whole.columns)))
-    with foreign_code(whole.foreign):
+    with quietly(whole.pulse is not None):
         lost = np.nan_to_num(whole.compute(block) - clipped.compute(block))
     return float(np.abs(lost).mean(axis=0).max())
 

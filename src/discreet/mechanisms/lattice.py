@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.privacy.certificate import Box
+from discreet.privacy.certificate import Box, Certificate
 
 _FINEST = 2.0**-46
 """A step is no finer than this share of the noise, so that noise scales stay below 2^50 steps."""
@@ -33,6 +33,16 @@ def lattice_step(noise: float, largest_sum: float) -> float:
     step = math.ldexp(1.0, math.frexp(least)[1]) if 0 < least < math.inf else least
     check_step(step)
     return step
+
+
+def certify_rounded(certificate: Certificate, step: float, batch_rows: int = 0) -> Certificate:
+    """Certify a sum of contributions that are rounded to a lattice one by one.
+
+    Guarantees:
+      - One step per coordinate for the record's own rounding and one for every row of its batch, whose
+        rounding may flip with it. [lattice]
+    """
+    return certificate.widen(step * (1 + batch_rows), "lattice")
 
 
 def check_step(step: float) -> None:

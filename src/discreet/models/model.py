@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.data.calls import CallShape, RowCalls
-from discreet.data.company import PROVEN, Company, Standing, isolated, probed
-from discreet.data.foreign import foreign_code
+from discreet.data.calls import CallShape, Pulse, RowCalls
+from discreet.data.evidence import PROVEN, Evidence, ThirdParty, isolated, probed
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms.lattice import given_box
 from discreet.models.bounds import Ranges, bound_output
@@ -123,12 +123,12 @@ class Model:
         named = hasattr(self._model, "feature_names_in_")
         makers = input_makers(schema, columns, named)
         plain = sees_encoding(schema, columns, named)
-        with foreign_code():
+        with quietly():
             bound, answers, single = self._first_that_works(schema, columns, makers, rows)
             bound = replace(bound, form=self._form(rows, answers) if plain else None)
-            if not bound.foreign:
+            if isinstance(bound.form, LinearForm | TreeEnsemble):
                 return bound
-            return replace(bound, company=self._company(bound, schema, single))
+            return replace(bound, third_party=self._third_party(bound, schema, single))
 
     def _form(self, rows: FloatArray, answers: FloatArray) -> Form | None:
         """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""
@@ -140,21 +140,21 @@ class Model:
         trees = tree_ensemble(self._model, self.output, self.class_index)
         return trees if trees is not None and trees.agrees(rows, answers) else None
 
-    def _company(self, bound: BoundModel, schema: Schema, single: bool) -> Company:
+    def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
         """Return what is known of the model; refuse one that is seen to look at its neighbours."""
 
-        def tried() -> Standing:
+        def tried() -> Evidence:
             found = self._probe(bound, schema)
-            drift = replace(found, single=found.single or single).drift(bound.bounds)
+            batch_error = replace(found, single=found.single or single).batch_error(bound.bounds)
             if not self.isolated:
-                return probed(drift, found.batches)
-            return isolated(0.0 if found.moved == 0 else drift)
+                return probed(batch_error, found.batches)
+            return isolated(0.0 if found.moved == 0 else batch_error)
 
         known = None if self.isolated else known_parts(self._model)
         if known is not None:
             moved = tried if known == "in its place" else lambda: PROVEN
-            return Company(PROVEN, moved, bound.calls.pulse)
-        return Company.of(tried(), bound.calls.pulse)
+            return ThirdParty(PROVEN, moved, bound.calls.pulse)
+        return ThirdParty.of(tried(), bound.calls.pulse)
 
     def _probe(self, bound: BoundModel, schema: Schema) -> Found:
         """Return what public rows tell; a model of the same making is tried once."""
@@ -164,7 +164,7 @@ class Model:
         known = _known if self.fingerprint.startswith("hash:") else self._found
         if key not in known:
             try_out = probe_memory if self.isolated else probe
-            with foreign_code():
+            with quietly():
                 found = try_out(bound.calls, schema, bound.columns, bound.bounds)
             if not found.by_itself or bound.calls.pulse.dead:
                 raise ModelError(_LOOKS_AROUND)
@@ -239,20 +239,20 @@ class Model:
 class BoundModel:
     """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out.
 
-    ``form`` is what it was recognised as, None for a model known by its answers alone; ``company`` is
-    what is known of a model that is not evaluated by code of ours.
+    ``form`` is what it was recognised as, None for a model known by its answers alone; ``third_party``
+    is what is known of a model that is not evaluated by code of ours.
     """
 
     columns: tuple[str, ...]
     bounds: Box
     calls: RowCalls = field(repr=False)
     form: Form | None = field(default=None, repr=False)
-    company: Company | None = field(default=None, repr=False)
+    third_party: ThirdParty | None = field(default=None, repr=False)
 
     @property
-    def foreign(self) -> bool:
-        """Whether rows are handed to code that is not ours."""
-        return not isinstance(self.form, LinearForm | TreeEnsemble)
+    def pulse(self) -> Pulse | None:
+        """Whether third-party code still answers; None if code of ours evaluates the model."""
+        return None if self.third_party is None else self.third_party.pulse
 
     @property
     def call(self) -> ModelCall:
@@ -260,9 +260,9 @@ class BoundModel:
         assert isinstance(self.calls.call, ModelCall)
         return self.calls.call
 
-    def drift(self, relation: Relation) -> float:
+    def batch_error(self, relation: Relation) -> float:
         """Return how far an answer may move with the rows beside it."""
-        return 0.0 if self.company is None else self.company.under(relation).drift
+        return 0.0 if self.third_party is None else self.third_party.under(relation).batch_error
 
     @property
     def fill(self) -> float:

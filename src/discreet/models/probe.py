@@ -53,7 +53,7 @@ class Found:
         """Whether every row was answered by itself, to what rounding explains."""
         return self.moved <= SINGLE / 2
 
-    def drift(self, bounds: Box) -> float:
+    def batch_error(self, bounds: Box) -> float:
         """Return how far an answer is taken to move with the rows beside it."""
         share = SINGLE if self.single or self.moved > DOUBLE else DOUBLE
         return share * (bounds.high - bounds.low)
@@ -167,7 +167,7 @@ def _equals(asked: FloatArray) -> Iterator[Batch]:
 
 
 def _without_ends(asked: FloatArray, others: FloatArray, middle: FloatArray) -> Iterator[Batch]:
-    """Company that lies closely around the middle, or is the middle."""
+    """ThirdParty that lies closely around the middle, or is the middle."""
     near = np.abs(others - middle).sum(axis=1).argsort()
     yield _joined(asked, others[near[:50]])
     yield _joined(asked, others[near[:1]].repeat(500, axis=0))

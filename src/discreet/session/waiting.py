@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.plans import Program, Setting
 from discreet.schema import Schema
 from discreet.session.price import Waiting
@@ -23,7 +23,7 @@ def waiting(program: Program, setting: Setting) -> Waiting | None:
         contribution
         for contribution in found.values()
         if isinstance(contribution, VectorContribution)
-        and contribution.standing(setting.relation).grade == "isolated"
+        and contribution.evidence(setting.relation).grade == "isolated"
     ]
     if not slow:
         return None
@@ -34,7 +34,7 @@ def waiting(program: Program, setting: Setting) -> Waiting | None:
 def _seconds_per_record(contribution: VectorContribution, schema: Schema) -> float:
     places = [schema.position(name) for name in contribution.columns]
     block = Block(0, contribution.columns, np.asfortranarray(schema.draw(_ROWS)[:, places]))
-    with foreign_code():
+    with quietly():
         contribution.compute(block.rows(0, 1))  # what is made once is not counted
         start = time.perf_counter()
         contribution.compute(block)

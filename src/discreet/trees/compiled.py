@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.company import PROVEN, Company
+from discreet.data.evidence import PROVEN, ThirdParty
 from discreet.models import Model
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.models.model import BoundModel
@@ -29,9 +29,9 @@ class TreeModel(Model):
         super().__init__(classifier, output="probability", class_=class_)
         self._classifier = classifier
 
-    def _company(self, bound: BoundModel, schema: Schema, single: bool) -> Company:
-        """Return the standing of code of ours, which need not be tried."""
-        return Company.of(PROVEN)
+    def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
+        """Return the evidence of code of ours, which need not be tried."""
+        return ThirdParty.of(PROVEN, bound.calls.pulse)
 
     def bind(self, schema: Schema) -> BoundModel:
         """Return the model for a schema's encoding, with trees if the encoding is the model's own."""
@@ -40,7 +40,7 @@ class TreeModel(Model):
         if any(schema[name] != own[name] for name in bound.columns):
             return bound
         trees = self.ensemble(len(bound.columns))
-        return bound if trees is None else replace(bound, form=trees, company=None)
+        return bound if trees is None else replace(bound, form=trees, third_party=None)
 
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the probability of the class as an ensemble over the model's features."""

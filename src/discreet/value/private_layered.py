@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.data import WholeContribution
-from discreet.data.foreign import foreign_code
+from discreet.data.calls import Pulse
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.models.fingerprint import Kept
 from discreet.plans import Setting
@@ -156,7 +157,7 @@ class LayeredValues:
             shift,
             compute,
             self.certificate,
-            foreign=self.utility.fast is None,
+            pulse=Pulse() if self.utility.fast is None else None,
         )
 
     def _worths(self, x: FloatArray, y: FloatArray) -> list[FloatArray]:
@@ -300,7 +301,7 @@ def _try_out(utility: Utility, test: TestSet) -> None:
 def _fit_once(utility: Utility, x: FloatArray, y: FloatArray) -> None:
     from sklearn.base import clone
 
-    with foreign_code():
+    with quietly():
         try:
             clone(utility.model).fit(x, y)
         except Exception as error:  # public rows: whatever the model raises may be shown

@@ -219,7 +219,7 @@ def near_and_right(test: TestSet, encoded: FloatArray, radius: float) -> tuple[B
     """Return, records x test points, who is near, and who is near and has the label.
 
     A distance is made from its own two rows alone: a record's answer is its own, whatever rows stand
-    beside it, where a matrix product could round otherwise with other companions.
+    beside it, where a matrix product could round otherwise with other batch_rows.
     """
     from discreet.value.engines.neighbours import near_and_right as compare  # compiles: slow to import
 
@@ -268,7 +268,8 @@ def count_contribution(test: TestSet, radius: float) -> VectorContribution:
         return np.hstack([right, near & ~right]).astype(np.float64)
 
     proven = certify_counts(test, radius)
-    return VectorContribution(test.columns, 2 * len(test.y), Box(0.0, 1.0), 0.0, compute, proven=proven)
+    size, region = 2 * len(test.y), Box(0.0, 1.0)
+    return VectorContribution(test.columns, size, region, 0.0, compute, proven, calls=None)
 
 
 def default_radius(test: TestSet) -> float:

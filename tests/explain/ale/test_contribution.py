@@ -128,8 +128,10 @@ def test_single_precision_counts_twice_in_a_difference() -> None:
     single = dc.Model(lambda rows: smooth(rows).astype(np.float32), bounds=(0, 1), name="single")
     bound = single.bind(ZIGZAG)
     contribution = interval_effects(bound, "size", np.array([0.0, 2.0, 4.0]), 2, 0.25)
-    assert bound.drift("replace-one") == 2.0**-20
-    assert contribution.drift("replace-one") == pytest.approx(2 * bound.drift("replace-one"))
+    assert bound.batch_error("replace-one") == 2.0**-20
+    assert contribution.batch_error("replace-one") == pytest.approx(
+        2 * bound.batch_error("replace-one")
+    )
     opaque = dc.Model(smooth, bounds=(0, 1), name="smooth").bind(ZIGZAG)
     double = interval_effects(opaque, "size", np.array([0.0, 2.0, 4.0]), 2, 0.25)
-    assert double.drift("add-remove") == pytest.approx(2.0**-39)
+    assert double.batch_error("add-remove") == pytest.approx(2.0**-39)

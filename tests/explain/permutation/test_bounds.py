@@ -50,7 +50,9 @@ def layouts(case: object) -> dict[str, object]:
 
 def widened(contribution: object, case: object, step: float) -> object:
     """Return the certificate with the roundings it is used with."""
-    return contribution.certificate.widen(step * (1 + case.rows_moved + 100 * case.engine.foreign))
+    return contribution.certificate.widen(
+        step * (1 + contribution.partners + 100 * (contribution.pulse is not None))
+    )
 
 
 @pytest.mark.proves("pfi", "pfi-loss-once")
@@ -310,7 +312,7 @@ def test_every_rounded_row_is_paid(step: float) -> None:
     case = exchange(MODELS["logistic"], repeats=2)
     for contribution in layouts(case).values():
         found = worst(contribution, replacements(3, SMALL), step)
-        paid = contribution.certificate.widen(step * (1 + case.rows_moved))
+        paid = contribution.certificate.widen(step * (1 + contribution.partners))
         assert within(found, paid, "replace-one")
     stage = value_noise(
         case, Setting(TINY, "replace-one", 50), epsilon=1.0, delta=0.0, mechanism="laplace"

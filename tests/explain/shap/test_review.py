@@ -11,7 +11,6 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
-from discreet.data import companion_rows
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
@@ -162,6 +161,8 @@ def test_what_a_model_call_moves_is_paid_as_often_as_it_shows() -> None:
     model = dc.Model(lambda rows: rows.sum(axis=1) / 3, bounds=(0, 1), name="mean")
     plan = dc.shap_values(model, [0.5, 0.5, 0.5], clip=None, epsilon=1.0)
     contribution = plan.prepare(Setting(schema, "replace-one", 9)).stages[0].contribution
-    assert contribution.foreign and 1.9 < contribution.gain < 2.01  # Shapley's rows sum to two
-    assert companion_rows(contribution, "replace-one") == BLOCK_ROWS
-    assert contribution.drift("replace-one") == pytest.approx(2 * 2.0**-40, rel=0.06)
+    assert (
+        contribution.calls.code is not None and 1.9 < contribution.calls.lipschitz < 2.01
+    )  # Shapley's rows sum to two
+    assert contribution.batch_rows("replace-one") == BLOCK_ROWS
+    assert contribution.batch_error("replace-one") == pytest.approx(2 * 2.0**-40, rel=0.06)

@@ -90,7 +90,7 @@ def test_half_widths_have_their_law(exact: bool) -> None:
 @pytest.mark.proves("box")
 def test_released_points_have_the_stated_width() -> None:
     noise = box_noise(
-        certificate(5, 2.0), relation="replace-one", epsilon=0.5, largest_sum=1e4, companions=3
+        certificate(5, 2.0), relation="replace-one", epsilon=0.5, largest_sum=1e4, batch_rows=3
     )
     assert noise.certificate.sensitivity("linf", "replace-one") == pytest.approx(2.0, rel=1e-6)
     assert noise.sensitivity * noise.step >= 2.0 + 4 * noise.step

@@ -167,12 +167,12 @@ def lattice_values(low: float, high: float, step: float) -> list[float]:
 
 
 def rounded_sums_stay_within(
-    noise: Noise, values: list[float], relation: Relation, companions: int
+    noise: Noise, values: list[float], relation: Relation, batch_rows: int
 ) -> bool:
-    """Hunt the worst move of a rounded sum: any record changes, all companions flip outwards."""
+    """Hunt the worst move of a rounded sum: any record changes, all batch_rows flip outwards."""
     steps = {int(np.rint(value / noise.step)) for value in values}
     away = max(steps) - min(steps) if relation == "replace-one" else max(map(abs, steps))
-    worst = away + companions
+    worst = away + batch_rows
     size = noise.certificate.size
     bounds = noise.certificate.bounds[relation]
     exact = [Fraction(worst) * Fraction(noise.step)] * size
@@ -184,7 +184,7 @@ def rounded_sums_stay_within(
     return fits and math.sqrt(size) * worst * noise.event.multiplier <= noise.scale
 
 
-def coarse_noise(mechanism: str, relation: Relation, companions: int, box: Box, size: int) -> Noise:
+def coarse_noise(mechanism: str, relation: Relation, batch_rows: int, box: Box, size: int) -> Noise:
     """Return noise on a lattice so coarse that rounding is worth something: a step of 1/4."""
     certificate = box.certify(size)
     return sum_noise(
@@ -194,7 +194,7 @@ def coarse_noise(mechanism: str, relation: Relation, companions: int, box: Box, 
         delta=0.05,
         mechanism=mechanism,
         largest_sum=2.0**58,
-        companions=companions,
+        batch_rows=batch_rows,
     )
 
 
@@ -204,15 +204,15 @@ BOXES = [Box(-0.375, 0.375), Box(0.0, 1.0), Box(-0.3, 0.7), Box(0.1, 0.4)]
 @pytest.mark.proves("lattice")
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("companions", [0, 3, 100])
+@pytest.mark.parametrize("batch_rows", [0, 3, 100])
 @pytest.mark.parametrize("box", BOXES)
 def test_the_certificate_in_use_is_that_of_the_rounded_sum(
-    mechanism: str, relation: Relation, companions: int, box: Box
+    mechanism: str, relation: Relation, batch_rows: int, box: Box
 ) -> None:
-    noise = coarse_noise(mechanism, relation, companions, box, 2)
+    noise = coarse_noise(mechanism, relation, batch_rows, box, 2)
     assert noise.step == 0.25
     values = lattice_values(box.low, box.high, noise.step)
-    assert rounded_sums_stay_within(noise, values, relation, companions)
+    assert rounded_sums_stay_within(noise, values, relation, batch_rows)
     assert "lattice" in noise.certificate.statements
 
 
@@ -267,7 +267,7 @@ def test_gaussian_noise_on_sums_meets_the_analytic_condition_after_rounding(epsi
         delta=1e-6,
         mechanism="gaussian",
         largest_sum=1e5,
-        companions=8192,
+        batch_rows=8192,
     )
     assert isinstance(noise.event, GaussianEvent)
     moved = Fraction(noise.certificate.sensitivity("l2", "replace-one")) / Fraction(noise.step)
@@ -415,13 +415,13 @@ def test_gaussian_noise_needs_a_delta() -> None:
         ({"mechanism": "cauchy"}, "mechanism must be one of auto, laplace, gaussian, got 'cauchy'"),
         ({"largest_sum": 0.0}, "largest_sum must be"),
         ({"largest_sum": math.inf}, "largest_sum must be"),
-        ({"companions": -1}, "companions must be"),
-        ({"companions": 0.5}, "companions must be"),
+        ({"batch_rows": -1}, "batch_rows must be"),
+        ({"batch_rows": 0.5}, "batch_rows must be"),
         ({"epsilon": 1e-14}, "A noise scale must be"),
     ],
 )
 def test_wrong_sum_noise(changed: dict[str, object], text: str) -> None:
-    right = {"relation": "replace-one", "epsilon": 1.0, "largest_sum": 10.0, "companions": 2**24}
+    right = {"relation": "replace-one", "epsilon": 1.0, "largest_sum": 10.0, "batch_rows": 2**24}
     sum_noise(Box(0.0, 1.0).certify(2), **right)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match=text):
         sum_noise(Box(0.0, 1.0).certify(2), **(right | changed))  # type: ignore[arg-type]

@@ -177,7 +177,7 @@ def test_the_adapter_uses_the_compiled_form(name: str, named: bool) -> None:
     for output, place in outputs(estimator):
         options = {"class_": estimator.classes_[place]} if output != "value" else {}
         bound = Model(estimator, output=output, **options).bind(NUMBERS)  # type: ignore[arg-type]
-        assert isinstance(bound.form, TreeEnsemble) and not bound.foreign
+        assert isinstance(bound.form, TreeEnsemble) and bound.pulse is None
         given = FRAME if named else rows
         expected = answers(estimator, output, place, given)  # type: ignore[arg-type]
         np.testing.assert_allclose(bound.predict(rows), expected, rtol=0, atol=1e-5)
@@ -197,7 +197,7 @@ def test_original_values_of_categories_are_left_to_the_estimator() -> None:
     schema = Schema({**{f"x{i}": Number(-4, 4) for i in range(4)}, "x4": Category(2, 0, 1)})
     frame = FRAME.assign(x4=np.digitize(FRAME["x4"], [-0.5, 0.5]))
     named = fit(RandomForestClassifier(5, max_depth=4, random_state=0), 2, frame)
-    assert Model(named).bind(schema).form is None and Model(named).bind(schema).foreign
+    assert Model(named).bind(schema).form is None and Model(named).bind(schema).pulse is not None
     codes = schema["x4"].encode(frame["x4"].to_numpy())
     plain = fit(RandomForestClassifier(5, max_depth=4), 2, frame.assign(x4=codes).to_numpy())
     assert Model(plain).bind(schema).form is not None
@@ -208,7 +208,7 @@ def test_a_form_that_disagrees_with_its_model_is_not_used() -> None:
     honest = estimator.predict_proba
     estimator.predict_proba = lambda rows: honest(rows)[:, ::-1]
     bound = Model(estimator).bind(NUMBERS)
-    assert bound.form is None and bound.foreign
+    assert bound.form is None and bound.pulse is not None
 
 
 def test_missing_answers_become_the_middle_and_others_are_clipped() -> None:
@@ -247,7 +247,7 @@ def test_a_curve_of_a_forest_depends_on_its_own_row_alone() -> None:
     bound = Model(estimator).bind(NUMBERS)
     grid = np.linspace(-2, 2, 7)
     contribution = curve_contribution(bound, "x1", grid)
-    assert not contribution.foreign
+    assert contribution.own_row
     values = np.asfortranarray(training()[0])
     found = contribution.compute(Block(0, tuple(NUMBERS), values))
     np.testing.assert_allclose(found, by_hand(estimator, values, 1, grid) - 0.5, atol=1e-12)

@@ -23,6 +23,7 @@ import sklearn
 
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.calls import Pulse
 from discreet.data.contributions import SubsetsContribution
 from discreet.data.state import thread_state
 from discreet.errors import ArgumentError
@@ -71,7 +72,7 @@ def contribution_for(
     schema: Schema = BITS,
     subsets: int = 2,
     explain_many: Any = alone,
-    foreign: bool = False,
+    pulse: Pulse | None = None,
 ) -> SubsetsContribution:
     rows = LONGEST if relation == "replace-one" else None
     return subsets_contribution(
@@ -82,7 +83,7 @@ def contribution_for(
         region=REGION,
         fill=0.0,
         proven=certify_vectors(SIZE, REGION),
-        foreign=foreign,
+        pulse=pulse,
     )
 
 
@@ -178,7 +179,7 @@ def test_certificate_is_the_box_under_both_relations_and_names_its_assumption() 
         assert proven.sensitivity("l1", relation) == pytest.approx(3.0 * SIZE)
         assert proven.sensitivity("l2", relation) == pytest.approx(3.0 * np.sqrt(SIZE))
     assert proven.assumptions == () and proven.grade == "proven"
-    called = contribution_for("add-remove", foreign=True).certificate
+    called = contribution_for("add-remove", pulse=Pulse()).certificate
     assert called.grade == "isolated"
     assert "depends on the rows of that subset alone" in called.assumptions[0]
 
@@ -199,7 +200,7 @@ def gathered(rows: np.ndarray, relation: Relation, subsets: int) -> list[FloatAr
         region=Box(-1, 1),
         fill=0.0,
         proven=certify_vectors(1, Box(-1, 1)),
-        foreign=False,
+        pulse=None,
     )
     ticks: list[int] = []
     table = PrivateTable(rows, schema, relation)

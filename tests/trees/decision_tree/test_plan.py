@@ -163,7 +163,7 @@ def test_plot(tree: DecisionTree, release: Release) -> None:
 
 def test_explanations_take_the_compiled_way(tree: DecisionTree) -> None:
     bound = tree.to_model("yes").bind(SCHEMA)
-    assert isinstance(bound.form, TreeEnsemble) and not bound.foreign
+    assert isinstance(bound.form, TreeEnsemble) and bound.pulse is None
     rows = SCHEMA.draw(300)[:, :4]
     assert np.array_equal(bound.predict(np.asfortranarray(rows)), tree.encoded_shares(rows)[:, 1])
     assert "tree" in type(choose_engine(bound, SCHEMA)).__name__.lower()

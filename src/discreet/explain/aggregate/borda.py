@@ -48,11 +48,10 @@ def ballot_program(
     k: int | None,
     subsets: int,
     proven: Certificate | None = None,
-    foreign: bool,
     epsilon: float,
     delta: float,
     mechanism: BallotMechanism,
-    pulse: Pulse | None = None,
+    pulse: Pulse | None,
 ) -> Program:
     """Return the program that ranks items by the ballots of all subsets.
 
@@ -64,11 +63,10 @@ def ballot_program(
       k: how many are wanted; all if None.
       subsets: how many ballots are cast.
       proven: a certificate of the ballots that records more than ``certify_ballots`` does.
-      foreign: whether code that is not ours is called.
       epsilon: the whole budget.
       delta: zero for a pure guarantee.
       mechanism: see ``ballot_noise``.
-      pulse: of a model that is called, if there is one.
+      pulse: of third-party code that is called; None if there is none.
 
     Guarantees:
       - One record moves one ballot. [borda]
@@ -87,7 +85,6 @@ def ballot_program(
         region=ballot_region(len(items)),
         fill=(len(items) - 1) / 2,
         proven=certify_ballots(len(items)) if proven is None else proven,
-        foreign=foreign,
         pulse=pulse,
     )
     noise = ballot_noise(

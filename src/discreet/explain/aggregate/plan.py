@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import check_flag
+from discreet.data.calls import Pulse
 from discreet.explain.aggregate.answers import (
     Grid,
     identify,
@@ -120,7 +121,7 @@ class AnyCurvePlan(Plan):
             region=region,
             fill=0.0,
             proven=_drawing(certify_vectors(len(grid), region), self.repeatable),
-            foreign=True,
+            pulse=Pulse(),
         )
         noise = sum_noise(
             contribution.proven,
@@ -229,7 +230,7 @@ class AnyRankingPlan(Plan):
             k=self.k,
             subsets=self.subsets,
             proven=_drawing(certify_ballots(len(self.items)), self.repeatable),
-            foreign=True,
+            pulse=Pulse(),
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,

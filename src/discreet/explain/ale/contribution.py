@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.models import BoundModel, LinearForm
 from discreet.numerics import up
@@ -162,9 +162,8 @@ def _contribution(
         region=Box(-limit, limit),
         fill=0.0,
         compute=compute,
-        company=model.company,
-        gain=2.0,  # a move is a difference of two answers
         proven=proven,
+        calls=ModelCalls(model.third_party, lipschitz=2.0),  # a move is a difference of two answers
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import category_effects, count_weight, interval_effects, reach
 from discreet.explain.ale.curve import Layout, even_error
@@ -141,7 +141,7 @@ class Question:
         columns = self.model.columns
         block = Block(0, columns, public_rows(self.setting.schema, columns))
         whole = replace(self, limit=None).contribution(self._stand_in, "laplace")
-        with foreign_code(self.model.foreign):
+        with quietly(self.model.pulse is not None):
             return np.nan_to_num(whole.compute(block))
 
     @property

@@ -73,11 +73,10 @@ class FeatureInteractionPlan(Plan):
             items=items,
             k=self.k,
             subsets=self.subsets,
-            foreign=dependences.foreign,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
-            pulse=model.calls.pulse,
+            pulse=dependences.pulse,
         )
 
     def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.explain.pdp.contribution import Curves
 from discreet.models import BoundModel
@@ -115,7 +115,7 @@ class Shape:
             4 m g in an L1 ball and sqrt(m) g in an L2 ball. [pdp-centred]
         """
         reach = max(self.weight * self.half, self.radius)
-        stretch = 4 * self.points if self.norm == "l1" else math.sqrt(self.points)
+        lipschitz = 4 * self.points if self.norm == "l1" else math.sqrt(self.points)
 
         def compute(block: Block) -> FloatArray:
             return self.split(curves(block))
@@ -126,7 +126,6 @@ class Shape:
             region=Box(-reach, reach),
             fill=0.0,
             compute=compute,
-            company=model.company,
-            gain=stretch,
             proven=self.certify(),
+            calls=ModelCalls(model.third_party, lipschitz=lipschitz),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.engines.curves import TreeGrid
 from discreet.explain.pdp.grids import cells_of
@@ -38,7 +38,7 @@ def curve_contribution(
         region=Box(-half, half),
         fill=0.0,
         compute=record_curves(model, features, grids),
-        company=model.company,
+        calls=ModelCalls(model.third_party, lipschitz=1.0),
     )
 
 

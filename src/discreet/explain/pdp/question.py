@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.blocks import Block
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import curve_size, public_rows
 from discreet.explain.pdp.bent import most_bent
@@ -245,6 +245,6 @@ class Question:
             fine = _FINE[len(self.features) - 1]
             grids = tuple(self.setting.schema[name].grid(fine) for name in self.features)
         curves = record_curves(self.model, self.features, grids)
-        with foreign_code(self.model.foreign):
+        with quietly(self.model.pulse is not None):
             answers = curves(Block(0, self.model.columns, np.asfortranarray(rows)))
         return np.clip(np.nan_to_num(answers, nan=0.0), -self.half, self.half)

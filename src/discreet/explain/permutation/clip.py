@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.explain.clipping import public_rows
 from discreet.explain.permutation.contribution import Exchange
 from discreet.explain.permutation.losses import mean_losses, partners
@@ -57,7 +57,7 @@ def _public_losses(exchange: Exchange, schema: Schema) -> FloatArray:
     """Return exchanged losses of public rows, one column per feature, against their own answers."""
     model = exchange.model
     rows = public_rows(schema, model.columns)
-    with foreign_code(model.foreign):
+    with quietly(model.pulse is not None):
         own = model.predict(np.asfortranarray(rows))
         index = partners(exchange.seed, 0, len(rows), _REPEATS)
         parts = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.engines.permute import Engine
 from discreet.errors import ArgumentError, ModelError
@@ -31,7 +31,7 @@ from discreet.mechanisms.selection.ranking import OrderName, sorting_is_better
 from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.plans import Setting, Stage
-from discreet.plans.stages.sums import SumTerms, sum_terms
+from discreet.plans.stages.sums import sum_terms
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
@@ -63,11 +63,6 @@ class Exchange:
         """Features that are released with noise: a model's answer never depends on the others."""
         return self.engine.used or tuple(range(len(self.model.columns)))
 
-    @property
-    def rows_moved(self) -> int:
-        """How many other rows' sums are rounded otherwise if a record is replaced."""
-        return self.repeats if self.draws is None else 0
-
     def losses(self, block: Block) -> FloatArray:
         """Return what ``mean_losses`` says of a block; the last of its columns is the target."""
         values = np.asarray(block.values)
@@ -82,10 +77,8 @@ class Exchange:
         self, compute: Callable[[Block], FloatArray], proven: Certificate, reach: float, weight: float
     ) -> VectorContribution:
         """Return a sum over records, which pays for steep losses of models that are not ours."""
-        company = self.model.company if self.engine.foreign else None
-        gain = self.scorer.steepness * weight
-        drift = 0.0 if company is None else company.kept.drift * gain
-        if drift * BLOCK_ROWS > self.scorer.most:
+        calls = ModelCalls(self.engine.third_party, lipschitz=self.scorer.steepness * weight)
+        if calls.batch_error(REPLACE_ONE) * BLOCK_ROWS > self.scorer.most:
             raise ModelError(
                 f"model must answer in double precision for {self.scorer.name}, got answers that move "
                 "with the rows beside them, and a loss that moves with them. Use another scoring."
@@ -96,9 +89,9 @@ class Exchange:
             region=Box(-reach, reach),
             fill=0.0,
             compute=compute,
-            company=company,
-            gain=gain,
             proven=proven,
+            partners=self.repeats if self.draws is None else 0,
+            calls=calls,
         )
 
 
@@ -157,7 +150,7 @@ def value_noise(
     for name in names if delta > 0 else names[:1]:
         for weight in (None, loss_weight(exchange.moved, used, name)):
             contribution = value_contribution(exchange, weight)
-            certificate, terms = _terms(exchange, contribution, setting)
+            certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
             try:
                 noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=name, **terms)
             except ArgumentError:  # delta may be too small for Gaussian noise
@@ -216,7 +209,7 @@ def ranking_stage(
       - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [box]
     """
     contribution = ranking_contribution(exchange)
-    certificate, terms = _terms(exchange, contribution, setting)
+    certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
     sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, joint=True, **terms)
     if mechanism == "sorted":
         return Stage("ranking", contribution, SortedNoise(sorting, k))
@@ -225,17 +218,3 @@ def ranking_stage(
     if mechanism == "auto" and sorting_is_better(picks, sorting.std):
         best = SortedNoise(sorting, k)
     return Stage("ranking", contribution, best)
-
-
-def _terms(
-    exchange: Exchange, contribution: VectorContribution, setting: Setting
-) -> tuple[Certificate, SumTerms]:
-    """Return certificate and terms of a sum.
-
-    Guarantees:
-      - Pays one more rounding for every row that gets a value of the record, and for a row beside it
-        in a call one and what a loss moves with the answer. [pfi-rounding]
-    """
-    certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
-    terms["companions"] += exchange.rows_moved
-    return certificate, terms

@@ -136,7 +136,7 @@ class ShapBaselinePlan(Plan):
             0.0,
             attributions,
             certificate,
-            engine.foreign,
+            pulse=engine.pulse,
         )
         noise = sum_noise(
             certificate,
@@ -192,7 +192,7 @@ class ShapBaselinePlan(Plan):
             0.0,
             attributions_and_scale,
             unproven,
-            engine.foreign,
+            pulse=engine.pulse,
         )
         return Stage("values", contribution, replace(coarse, step=lattice_step(most, most)))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
@@ -229,9 +229,8 @@ def dependence_contribution(
         region=Box(-reach, reach),
         fill=0.0,
         compute=compute,
-        company=engine.company,
-        gain=engine.gain,
         proven=certify_one_cell(len(bins), reach).assume(PUBLIC_BACKGROUND),
+        calls=ModelCalls(engine.third_party, lipschitz=engine.lipschitz),
     )
 
 

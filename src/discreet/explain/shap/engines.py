@@ -20,7 +20,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.data.company import Company
+from discreet.data.calls import Pulse
+from discreet.data.evidence import ThirdParty
 from discreet.engines.shapley.coalitions import MaskSet, sample_masks
 from discreet.engines.shapley.kernel import Predictor, kernel_values, record_values
 from discreet.engines.shapley.linear import linear_record_values, linear_values
@@ -59,14 +60,14 @@ class Engine(ABC):
     name: ClassVar[EngineName]
 
     @property
-    def company(self) -> Company | None:
+    def third_party(self) -> ThirdParty | None:
         """What is known of a model that is called; None if code of ours evaluates it."""
         return None
 
     @property
-    def foreign(self) -> bool:
-        """Whether rows are handed to code that is not ours."""
-        return self.company is not None
+    def pulse(self) -> Pulse | None:
+        """Whether third-party code still answers; None if none is called."""
+        return None if self.third_party is None else self.third_party.pulse
 
     @property
     def features(self) -> int:
@@ -74,8 +75,8 @@ class Engine(ABC):
         return len(self.model.columns)
 
     @property
-    def gain(self) -> float:
-        """How many times over a change of a prediction shows in a coordinate."""
+    def lipschitz(self) -> float:
+        """How far a coordinate moves per unit by which predictions move, at most."""
         return 1.0
 
     @property
@@ -202,9 +203,9 @@ class KernelEngine(Engine):
     name: ClassVar[EngineName] = "kernel"
 
     @property
-    def company(self) -> Company | None:
+    def third_party(self) -> ThirdParty | None:
         """See ``Engine``."""
-        return self.predictor.company if isinstance(self.predictor, BoundModel) else None
+        return self.predictor.third_party if isinstance(self.predictor, BoundModel) else None
 
     @property
     def rounding(self) -> float:
@@ -212,7 +213,7 @@ class KernelEngine(Engine):
         return rounding_error(self.masks, self.box)
 
     @property
-    def gain(self) -> float:
+    def lipschitz(self) -> float:
         """See ``Engine``: the operator's heaviest row."""
         return up(float(np.abs(self.masks.operator).sum(axis=1).max()))
 

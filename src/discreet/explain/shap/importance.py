@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import (
@@ -20,7 +20,7 @@ from discreet.explain.clipping import (
     choose_clip,
     clip_vectors,
     clipped,
-    clipped_gain,
+    clipped_lipschitz,
     mixed_rows,
     moved_by_clip,
     public_rows,
@@ -205,15 +205,15 @@ def importance_contribution(
         vectors = np.abs(explain(np.ascontiguousarray(block.values)))
         return vectors if clip is None else clip_vectors(vectors, clip, "l2")
 
+    lipschitz = clipped_lipschitz(engine.lipschitz, clip, "l2", engine.features)
     return VectorContribution(
         columns=engine.model.columns,
         size=engine.features,
         region=Box(0.0, proven.sensitivity("linf", ADD_REMOVE)),
         fill=0.0,
         compute=compute,
-        company=engine.company,
-        gain=clipped_gain(engine.gain, clip, "l2", engine.features),
         proven=proven,
+        calls=ModelCalls(engine.third_party, lipschitz),
     )
 
 

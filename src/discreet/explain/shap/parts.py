@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.data import SealedContribution, VectorContribution
+from discreet.data import ModelCalls, SealedContribution, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import (
@@ -25,7 +25,7 @@ from discreet.explain.clipping import (
     choose_clip,
     clip_vectors,
     clipped,
-    clipped_gain,
+    clipped_lipschitz,
     common_clip,
     mixed_rows,
     moved_by_clip,
@@ -327,15 +327,15 @@ def query_contribution(
                 vectors[:, place] -= centres[place]
         return vectors.reshape(len(block), size)
 
+    lipschitz = max(clipped_lipschitz(engine.lipschitz, clip, norm, engine.features) for clip in clips)
     return VectorContribution(
         columns=engine.model.columns,
         size=size,
         region=Box(-reach, reach),
         fill=0.0,
         compute=compute,
-        company=engine.company,
-        gain=max(clipped_gain(engine.gain, clip, norm, engine.features) for clip in clips),
         proven=reduce(Certificate.stack, proven),
+        calls=ModelCalls(engine.third_party, lipschitz),
     )
 
 

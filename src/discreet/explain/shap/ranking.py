@@ -29,7 +29,7 @@ from discreet.explain.shap.parts import Explained, Protects, Question
 from discreet.explain.shap.planner import ways_to_rank
 from discreet.explain.shap.values import ShapValuesPlan
 from discreet.mechanisms import Noise, RankingName, SupportTest, ranking_noise
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName, sorting_is_better
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
@@ -210,7 +210,7 @@ class ShapRankingPlan(Plan):
         certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
         linf = certificate.sensitivity("linf", terms["relation"])
         step = lattice_step(linf / self.epsilon, terms["largest_sum"])
-        rounded = certificate.widen(step * (1 + terms["companions"]), "lattice")
+        rounded = certify_rounded(certificate, step, terms["batch_rows"])
         steps = round(threshold * explained.rows / step)
         test = SupportTest(rounded, terms["relation"], tested, self.delta, step, steps)
         values = picked_stage(explained, test, len(explained.features), measured)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms.additive.pure import PureNoise
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.numerics import check_positive, check_probability
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
@@ -114,16 +114,16 @@ def box_noise(
     relation: Relation,
     epsilon: float,
     largest_sum: float,
-    companions: int = 0,
+    batch_rows: int = 0,
 ) -> BoxNoise:
     """Return noise for a sum of real contributions; the terms are those of ``sum_noise``.
 
     Guarantees:
-      - Pays one step per coordinate for the record's own rounding and one for every companion.
+      - Pays one step per coordinate for the record's own rounding and one for every row of its batch.
         [lattice] [box]
     """
     check_positive("epsilon", epsilon)
     step = lattice_step(certificate.sensitivity("linf", relation) / epsilon, largest_sum)
-    rounded = certificate.widen(step * (1 + companions), "lattice")
+    rounded = certify_rounded(certificate, step, batch_rows)
     moved = math.ceil(rounded.sensitivity("linf", relation) / step)
     return BoxNoise(rounded, relation, epsilon, step, moved)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.additive.linf import BoxNoise, box_noise
 from discreet.mechanisms.additive.pure import PureNoise
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole, up
 from discreet.privacy.accounting import (
     CountGaussianEvent,
@@ -179,7 +179,7 @@ def sum_noise(
     delta: float = 0.0,
     mechanism: NoiseName = "auto",
     largest_sum: float,
-    companions: int = 0,
+    batch_rows: int = 0,
     joint: bool = False,
 ) -> Noise:
     """Return noise for a sum of real contributions, rounded row by row to a lattice.
@@ -191,27 +191,27 @@ def sum_noise(
       delta: zero for a pure promise.
       mechanism: ``laplace``, ``gaussian``, or ``auto``: the smaller standard deviation.
       largest_sum: no coordinate of the sum exceeds this in absolute value (public).
-      companions: rows whose rounding may flip because they share a model call with the record.
+      batch_rows: rows whose rounding may flip with a record: those that share a model call with it.
       joint: whether ``auto`` may take noise in the shape of a box, on all coordinates at once: half the
         width of Laplace noise where a record moves many coordinates as far as any.
 
     Guarantees:
       - The certificate that is used is that of the rounded sum: one step per coordinate for the
-        record's own rounding and one for every companion. [lattice]
+        record's own rounding and one for every row of its batch. [lattice]
     """
     check_positive("largest_sum", largest_sum)
-    check_whole("companions", companions, 0)
+    check_whole("batch_rows", batch_rows, 0)
 
     def laplace() -> Noise:
         step = lattice_step(certificate.sensitivity("l1", relation) / epsilon, largest_sum)
-        rounded = _rounded(certificate, step, companions)
+        rounded = certify_rounded(certificate, step, batch_rows)
         moved = math.ceil(rounded.sensitivity("l1", relation) / step)
         return LaplaceNoise(rounded, relation, epsilon, step, moved)
 
     def gaussian() -> Noise:
         ideal = certificate.sensitivity("l2", relation) * gaussian_multiplier(epsilon, delta)
         step = lattice_step(ideal, largest_sum)
-        rounded = _rounded(certificate, step, companions)
+        rounded = certify_rounded(certificate, step, batch_rows)
         moved = up(rounded.sensitivity("l2", relation) / step)
         slack = lattice_slack(ideal / step, certificate.size)
         multiplier = gaussian_multiplier(epsilon, delta, slack)
@@ -226,7 +226,7 @@ def sum_noise(
             relation=relation,
             epsilon=epsilon,
             largest_sum=largest_sum,
-            companions=companions,
+            batch_rows=batch_rows,
         )
         return min((laplace(), box), key=lambda noise: noise.std)
 
@@ -263,7 +263,3 @@ def _whole(raw_steps: IntArray) -> IntArray:
     if steps.ndim != 1 or steps.dtype.kind not in "iu":
         raise ArgumentError("A query must be a vector of whole lattice steps.")
     return steps.astype(np.int64, copy=False)
-
-
-def _rounded(certificate: Certificate, step: float, companions: int) -> Certificate:
-    return certificate.widen(step * (1 + companions), "lattice")

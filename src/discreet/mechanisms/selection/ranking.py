@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.mechanisms.additive.linf import BoxNoise
 from discreet.mechanisms.additive.noise import LaplaceNoise, Noise
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.basic import (
     ExponentialMechanism,
     FloatArray,
@@ -158,7 +158,7 @@ def ranking_noise(
     k: int = 1,
     mechanism: RankingName = "auto",
     largest_sum: float,
-    companions: int = 0,
+    batch_rows: int = 0,
 ) -> RankingNoise:
     """Return the mechanism that ranks every group of a sum of real contributions.
 
@@ -171,7 +171,7 @@ def ranking_noise(
       k: picks per group.
       mechanism: the law of a pick; ``auto`` takes the one that loses least in the worst case.
       largest_sum: no coordinate of the sum exceeds this in absolute value (public).
-      companions: rows whose rounding may flip because they share a model call with the record.
+      batch_rows: rows whose rounding may flip with a record: those that share a model call with it.
 
     Guarantees:
       - The certificate in use is that of the rounded sum. [lattice]
@@ -186,7 +186,7 @@ def ranking_noise(
     for kind in kinds:
         share, spent = pick_share(kind, epsilon, delta, groups * k)
         step = lattice_step(2 * linf / share, largest_sum)
-        rounded = certificate.widen(step * (1 + companions), "lattice")
+        rounded = certify_rounded(certificate, step, batch_rows)
         found.append(RankingNoise(rounded, relation, epsilon, spent, step, groups, k, share, kind))
     return min(found, key=lambda noise: noise.std)
 

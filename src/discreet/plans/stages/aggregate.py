@@ -22,7 +22,7 @@ import numpy as np
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.data.state import thread_state
 from discreet.errors import ArgumentError
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
@@ -62,8 +62,7 @@ def subsets_contribution(
     region: Box,
     fill: float,
     proven: Certificate,
-    foreign: bool,
-    pulse: Pulse | None = None,
+    pulse: Pulse | None,
 ) -> SubsetsContribution:
     """Return what the subsets of a table add: one vector each, clipped to the region.
 
@@ -76,8 +75,7 @@ def subsets_contribution(
       region: where a vector lies.
       fill: what stands for NaN: an empty subset's vector, and one on which the explainer failed.
       proven: how far one vector can move.
-      foreign: whether code that is not ours is called.
-      pulse: of a model that is called, if there is one.
+      pulse: of third-party code that is called; None if there is none.
 
     Guarantees:
       - One record is in one subset, and coming, going or changing it moves no other record, so it
@@ -100,8 +98,7 @@ def subsets_contribution(
         subsets,
         assign,
         explain_many,
-        proven.graded("isolated", ALONE) if foreign else proven,
-        foreign,
+        proven if pulse is None else proven.graded("isolated", ALONE),
         with_ids=not setting.relation.keeps_places,
         pulse=pulse,
     )
@@ -159,7 +156,7 @@ def find_frame(
     if not repeatable:
         return make_frame
     drawn = schema.draw(_PROBE_ROWS + _OTHER_ROWS)
-    with foreign_code():
+    with quietly():
         _explain(explainer, read, make_frame, drawn[_PROBE_ROWS:])
         again = _explain(explainer, read, make_frame, schema.draw(_PROBE_ROWS))
     if again is None or not np.array_equal(first, again, equal_nan=True):
@@ -182,7 +179,7 @@ def _first_frame(
     rows = schema.draw(_PROBE_ROWS)
     for make_frame in makers:
         try:
-            with foreign_code(), _same_start():
+            with quietly(), _same_start():
                 answer = explainer(make_frame(rows))
                 vector = read(answer)
             if vector is not None:

@@ -43,7 +43,7 @@ def mean_contribution(schema: Schema, clip: float | None = None) -> VectorContri
     size = len(numbers) + sum(len(column) for column in categories.values())
     length = math.sqrt(len(numbers)) if ball is None else ball.radius
     proven = certify_mean(len(numbers), len(categories), length, size)
-    return VectorContribution(schema.features, size, Box(-1.0, 1.0), 0.0, compute, proven=proven)
+    return VectorContribution(schema.features, size, Box(-1.0, 1.0), 0.0, compute, proven, calls=None)
 
 
 def certify_mean(numbers: int, categories: int, length: float, size: int) -> Certificate:

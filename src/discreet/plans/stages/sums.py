@@ -9,7 +9,6 @@ from discreet.data import (
     SealedContribution,
     VectorContribution,
     WholeContribution,
-    companion_rows,
 )
 from discreet.errors import ModelError
 from discreet.mechanisms import Noise, NoiseName, sum_noise
@@ -25,7 +24,7 @@ class SumTerms(TypedDict):
 
     relation: Relation
     largest_sum: float
-    companions: int
+    batch_rows: int
 
 
 def sum_terms(
@@ -37,14 +36,15 @@ def sum_terms(
     """Return the certificate of a sum of contributions, and the terms of noise on it.
 
     Guarantees:
-      - Pays for what a model's answers move with the rows beside them: for each of those rows one step
-        and its drift times the gain; nothing where answers are known not to move. [lattice]
+      - The only payer for what a model's answers move with the rows of their batch: for each of those
+        rows one step and its batch error times the Lipschitz constant; nothing where answers are known
+        not to move. One step for every partner. [lattice] [pfi-rounding]
     """
     if not isinstance(contribution, VectorContribution):
         reach = contribution.region.magnitude
-        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=reach, companions=0)
-    companions = companion_rows(contribution, setting.relation)
-    paid = companions * contribution.drift(setting.relation)
+        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=reach, batch_rows=0)
+    rows = contribution.batch_rows(setting.relation)
+    paid = rows * contribution.batch_error(setting.relation)
     exact = contribution.certificate
     if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
         raise ModelError(
@@ -54,7 +54,8 @@ def sum_terms(
         )
     certificate = _certify(contribution, setting, paid, statement)
     largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
-    return certificate, SumTerms(relation=setting.relation, largest_sum=largest, companions=companions)
+    moved = rows + contribution.partners
+    return certificate, SumTerms(relation=setting.relation, largest_sum=largest, batch_rows=moved)
 
 
 def sum_stage(
@@ -82,7 +83,7 @@ def sum_stage(
 def _certify(
     contribution: VectorContribution, setting: Setting, paid: float, statement: str
 ) -> Certificate:
-    certificate = contribution.standing(setting.relation).mark(
+    certificate = contribution.evidence(setting.relation).mark(
         contribution.certificate.widen(paid, statement)
     )
     return certificate.assume(ROWS_ASSUMED) if setting.rows is None else certificate

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.arguments import as_list
 from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
@@ -181,12 +181,12 @@ class choose(DeclaredPlan):
         """Return the choice by what every record adds to the scores."""
         kept, columns, bounds = cast(Kept, self.utility), self._columns(setting.schema), self._bounds
         guarded = GuardedUtility(kept.value, tuple(self.candidates), columns, setting.schema)
-        company = guarded.try_out(bounds, kept.known)
-        contribution = utility_contribution(guarded, bounds, company)
+        code = guarded.try_out(bounds, kept.known)
+        contribution = utility_contribution(guarded, bounds, code)
         certificate, terms = sum_terms(contribution, setting, statement="choose")
         linf = certificate.sensitivity("linf", terms["relation"])
         step = lattice_step(2 * linf / self.epsilon, terms["largest_sum"])
-        rounded = certificate.widen(step * (1 + terms["companions"]), "lattice")
+        rounded = certify_rounded(certificate, step, terms["batch_rows"])
         moved = math.ceil(rounded.sensitivity("linf", setting.relation) / step)
         chooser, errors = decide(
             self.mechanism,

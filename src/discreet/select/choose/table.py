@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import lattice_step
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_summed_choice
 from discreet.plans.results.choice import Choice
@@ -71,7 +71,7 @@ class TableChoice:
     def _by_scores(self) -> Stage[TableNoise]:
         certificate = self.claim.certify(self.setting.relation)
         step = lattice_step(2 * self.claim.sensitivity / self.epsilon, self.claim.bounds.magnitude)
-        rounded = certificate.widen(step, "lattice")
+        rounded = certify_rounded(certificate, step)
         moved = math.ceil(rounded.sensitivity("linf", self.setting.relation) / step)
         width = (self.claim.bounds.high - self.claim.bounds.low) / step
         chooser, errors = decide(

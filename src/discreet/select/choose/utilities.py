@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.calls import CallShape, RowCalls
-from discreet.data.company import Company, probed
-from discreet.data.foreign import foreign_code
+from discreet.data.evidence import ThirdParty, probed
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError
 from discreet.models.probe import DOUBLE, Found, probe
 from discreet.privacy.certificate import Box
@@ -53,7 +53,7 @@ class GuardedUtility:
             )
         return said
 
-    def try_out(self, bounds: Box, known: dict[Any, Found]) -> Company:
+    def try_out(self, bounds: Box, known: dict[Any, Found]) -> ThirdParty:
         """Return what public rows tell of the utility; raise unless it answers every row by itself.
 
         It is tried once for a schema and its arguments: what was found is put into ``known``.
@@ -61,12 +61,12 @@ class GuardedUtility:
         tried = (self.schema.digest, self.columns, self.candidates, bounds.limits)
         if tried not in known:
             known[tried] = self._probe(bounds)
-        standing = probed(known[tried].drift(bounds), known[tried].batches, "utility")
-        return Company.of(standing, self.calls.pulse)
+        evidence = probed(known[tried].batch_error(bounds), known[tried].batches, "utility")
+        return ThirdParty.of(evidence, self.calls.pulse)
 
     def _probe(self, bounds: Box) -> Found:
         shape = self.calls.shape
-        with foreign_code():
+        with quietly():
             try:
                 self.answer(shape.batch(shape.blank, 0, 0))
             except Exception as error:  # public rows: whatever it raises may be shown
@@ -83,7 +83,7 @@ class GuardedUtility:
         return found
 
 
-def utility_contribution(guarded: GuardedUtility, bounds: Box, company: Company) -> VectorContribution:
+def utility_contribution(guarded: GuardedUtility, bounds: Box, code: ThirdParty) -> VectorContribution:
     """Return what one record adds: its utilities, measured from the middle of the bounds.
 
     Guarantees:
@@ -101,5 +101,5 @@ def utility_contribution(guarded: GuardedUtility, bounds: Box, company: Company)
         region=Box(-half, half),
         fill=0.0,
         compute=compute,
-        company=company,
+        calls=ModelCalls(code, lipschitz=1.0),
     )

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.data import WholeContribution
-from discreet.data.foreign import foreign_code
+from discreet.data.calls import Pulse
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError
 from discreet.numerics import up
 from discreet.privacy.certificate import Bounds, Box, Certificate
@@ -58,7 +59,7 @@ class GuardedFunction:
         """Return the shape of what it says of public rows; raise if that makes no sense."""
         places = [self.schema.position(name) for name in self.columns]
         probe = np.asfortranarray(self.schema.draw(_PROBE_ROWS)[:, places])
-        with foreign_code():
+        with quietly():
             try:
                 said = self.answer(probe)
             except Exception as error:  # public rows: whatever it raises may be shown
@@ -193,7 +194,7 @@ class TableClaim:
         certificate: Certificate,
     ) -> WholeContribution:
         columns = self.utility.columns
-        return WholeContribution(columns, size, region, fill, compute, certificate, foreign=True)
+        return WholeContribution(columns, size, region, fill, compute, certificate, pulse=Pulse())
 
     def _claimed(self, relation: Relation, moved: float, claim: str) -> Certificate:
         bound = Bounds(up(self.size * moved), up(np.sqrt(self.size) * moved), moved)

@@ -49,7 +49,7 @@ class Question:
             return found
 
         return VectorContribution(
-            self.columns, len(to_noise), Ball(radius, "l2"), fill=0.0, compute=compute
+            self.columns, len(to_noise), Ball(radius, "l2"), fill=0.0, compute=compute, calls=None
         )
 
     @cached_property

@@ -200,6 +200,7 @@ def _all_codes(layout: PairTables, rows: int, certificate: Certificate) -> Whole
         fill=0.0,
         compute=compute,
         proven=certificate,
+        pulse=None,
     )
 
 

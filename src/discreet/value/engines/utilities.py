@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.foreign import foreign_code
+from discreet.data.quiet import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.numerics import check_finite, check_positive
 from discreet.randomness import IntArray
@@ -239,7 +239,7 @@ class UtilityGame:
 
     def _by_estimator(self, chains: Chains) -> FloatArray:
         values = np.full(chains.evaluations, np.nan)
-        with foreign_code():
+        with quietly():
             for chain in range(len(chains)):
                 order, first = chains.order(chain), chains.marks[chain]
                 for place, size in enumerate(chains.sizes_of(chain)):

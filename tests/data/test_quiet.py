@@ -14,10 +14,10 @@ import pytest
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import threadpool_info
 
-from discreet.data import PrivateTable, Summand, VectorContribution, add_up, foreign
+from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up, quiet
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.company import Company, isolated
-from discreet.data.foreign import foreign_code
+from discreet.data.evidence import ThirdParty, isolated
+from discreet.data.quiet import quietly
 from discreet.data.state import calm
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
@@ -35,7 +35,7 @@ def state() -> tuple[Any, ...]:
         warnings.showwarning,
         logging.root.manager.disable,
         sorted((p["filepath"], p["num_threads"]) for p in threadpool_info()),
-        foreign.silence.inside,
+        quiet.silence.inside,
         calm.inside,
     )
 
@@ -63,9 +63,9 @@ def test_nothing_is_heard_and_all_is_restored(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     before = state()
-    with foreign_code():
+    with quietly():
         babble()
-        with foreign_code():
+        with quietly():
             babble()
         babble()
     assert state() == before
@@ -77,7 +77,7 @@ def test_nothing_is_heard_and_all_is_restored(
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_restored_after_exceptions(error: type[BaseException]) -> None:
     before = state()
-    with pytest.raises(error), foreign_code():
+    with pytest.raises(error), quietly():
         logging.disable(7)
         warnings.simplefilter("always")
         raise error
@@ -87,7 +87,7 @@ def test_restored_after_exceptions(error: type[BaseException]) -> None:
 def test_a_level_the_program_had_set_comes_back() -> None:
     logging.disable(logging.INFO)
     try:
-        with foreign_code():
+        with quietly():
             assert logging.root.manager.disable == sys.maxsize
         assert logging.root.manager.disable == logging.INFO
     finally:
@@ -96,7 +96,7 @@ def test_a_level_the_program_had_set_comes_back() -> None:
 
 def test_our_own_code_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     before = state()
-    with foreign_code(False):
+    with quietly(False):
         assert state() == before
         print("heard")
     assert capsys.readouterr().out == "heard\n"
@@ -107,8 +107,8 @@ def test_a_failed_beginning_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
         raise OSError("no libraries")
 
     before = state()
-    monkeypatch.setattr("discreet.data.foreign._thread_pools", broken)
-    with pytest.raises(OSError, match="no libraries"), foreign_code():
+    monkeypatch.setattr("discreet.data.quiet._thread_pools", broken)
+    with pytest.raises(OSError, match="no libraries"), quietly():
         pass  # pragma: no cover
     assert state() == before
 
@@ -122,14 +122,14 @@ def test_releases_at_once_share_one_silence(
     threads: list[set[int]] = []
 
     def first() -> None:
-        with foreign_code():
+        with quietly():
             first_is_in.set()
             second_is_in.wait(10)
         first_is_out.set()
 
     def second() -> None:
         first_is_in.wait(10)
-        with foreign_code():
+        with quietly():
             second_is_in.set()
             first_is_out.wait(10)
             babble()
@@ -151,7 +151,9 @@ def babbling(look: Callable[[], None] = lambda: None) -> VectorContribution:
         look()
         return np.zeros((len(block), 1))
 
-    return VectorContribution(("a",), 1, Box(0, 1), 0.0, compute, Company.of(isolated()))
+    return VectorContribution(
+        ("a",), 1, Box(0, 1), 0.0, compute, calls=ModelCalls(ThirdParty.of(isolated()), 1.0)
+    )
 
 
 TABLE = PrivateTable(np.zeros((5 * BLOCK_ROWS, 1)), Schema({"a": Number(0, 1)}))

@@ -19,7 +19,7 @@ from discreet.data.state import Shared, own_state
 
 
 @contextlib.contextmanager
-def foreign_code(active: bool = True) -> Iterator[None]:
+def quietly(active: bool = True) -> Iterator[None]:
     """Drop what models print, warn and log, and pin their numerical libraries to one thread.
 
     A warning or a log line can carry a row's value; threads inside a model can change the last
@@ -33,7 +33,7 @@ def foreign_code(active: bool = True) -> Iterator[None]:
 
 
 def pin_thread() -> None:
-    """Limit what the calling thread starts to one thread, until it ends; only inside foreign_code."""
+    """Limit what the calling thread starts to one thread, until it ends; only inside quietly."""
     _thread_pools().limit(limits=1)
 
 

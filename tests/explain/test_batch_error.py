@@ -37,7 +37,7 @@ class LeaningModel:
 
 @pytest.fixture(autouse=True)
 def all_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a call hold a whole block, so that a record has all the companions that are paid for."""
+    """Let a call hold a whole block, so that a record has all the batch_rows that are paid for."""
     bind = dc.Model.bind
 
     def wide(model: dc.Model, schema: dc.Schema) -> Any:
@@ -164,6 +164,6 @@ def test_a_difference_of_losses_pays_for_both_answers() -> None:
 @pytest.mark.refutes("pfi-rounding")
 def test_a_difference_that_pays_once_is_caught() -> None:
     stage, frames = importance_stage()
-    answers = 8_192 * stage.contribution.drift("replace-one") * stage.contribution.size
+    answers = 8_192 * stage.contribution.batch_error("replace-one") * stage.contribution.size
     paid_once = stage.noise.sensitivity * stage.noise.step - answers / 2
     assert importance_moves(stage, frames) > paid_once

@@ -1,4 +1,4 @@
-"""The law behind the companion term: other rows in a call move an answer by less than a step."""
+"""The law behind the batch term: other rows in a call move an answer by less than a step."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.data import PrivateTable, Summand, VectorContribution, add_up, companion_rows
+from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.data.calls import RowCalls
-from discreet.data.company import Company, probed
-from discreet.data.foreign import foreign_code
+from discreet.data.evidence import ThirdParty, probed
+from discreet.data.quiet import quietly
 from discreet.errors import ModelError
 from discreet.mechanisms import sum_noise
 from discreet.models import BoundModel, Model
@@ -49,14 +49,14 @@ def bound_model(name: str, named: bool) -> tuple[BoundModel, FloatArray]:
 @pytest.mark.proves("lattice")
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_companions_move_real_models_by_less_than_a_step(name: str, named: bool) -> None:
-    with foreign_code():
+def test_batch_rows_move_real_models_by_less_than_a_step(name: str, named: bool) -> None:
+    with quietly():
         assert greatest_move(*bound_model(name, named)) < LARGEST
 
 
 @pytest.mark.proves("lattice")
-def test_companions_move_a_pipeline_by_less_than_a_step() -> None:
-    with foreign_code():
+def test_batch_rows_move_a_pipeline_by_less_than_a_step() -> None:
+    with quietly():
         assert greatest_move(*bound_model("one hot", True)) < LARGEST
 
 
@@ -72,11 +72,11 @@ def test_a_model_that_looks_around_is_caught(share: float) -> None:
     assert greatest_move(BoundModel(bound.columns, bound.bounds, calls), rows) > LARGEST
 
 
-def test_typical_steps_are_coarser_than_what_companions_move() -> None:
+def test_typical_steps_are_coarser_than_what_batch_rows_move() -> None:
     """The step a curve of 20 points gets, from a strict promise to a loose one."""
-    known = Company.of(probed(LARGEST, 9))
+    known = ModelCalls(ThirdParty.of(probed(LARGEST, 9)), lipschitz=1.0)
     contribution = VectorContribution(
-        ("a",), 20, Box(-0.5, 0.5), 0.0, lambda block: block.values, known
+        ("a",), 20, Box(-0.5, 0.5), 0.0, lambda block: block.values, calls=known
     )
     for epsilon in (0.01, 1.0, 10.0):
         noise = sum_noise(
@@ -84,7 +84,7 @@ def test_typical_steps_are_coarser_than_what_companions_move() -> None:
             relation="replace-one",
             epsilon=epsilon,
             largest_sum=5e5,
-            companions=companion_rows(contribution, "replace-one"),
+            batch_rows=contribution.batch_rows("replace-one"),
         )
         assert noise.step >= 2.0**-46
 
@@ -153,5 +153,5 @@ def test_a_drift_that_passes_the_probe_is_paid_for(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.refutes("lattice")
-def test_one_step_for_every_companion_is_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_step_for_every_batch_row_is_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drift_over_paid(False, monkeypatch) > 1
