@@ -1,0 +1,21 @@
+"""What was called otherwise when the first recording was made: old names and what they are now.
+
+A difference that this table explains is no difference. Whoever renames something writes it down here.
+"""
+
+from __future__ import annotations
+
+ARGUMENTS: dict[str, str] = {}
+"""Arguments of plans. The old name is asked for where a plan still has it."""
+
+CHOICES: dict[tuple[str, str], str] = {}
+"""Values of an argument, by the argument's old name: the new one is asked for first."""
+
+FIELDS: dict[str, str] = {}
+"""Fields of what is released: of plans, results, prices, stages."""
+
+TEXTS: dict[str, str] = {}
+"""Whole texts: names of mechanisms, stages, kinds."""
+
+WORDS: dict[str, str] = {}
+"""Parts of sentences, in the order in which they are replaced."""
