@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import ModelError
 from discreet.models import TreeEnsemble
-from discreet.models.forms.compiled import LeafMasks, _copy, _starts, leaf_ranges
+from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy, starts_of
 from discreet.models.forms.trees import apply_link
 from discreet.schema import FloatArray
 
 IntArray = NDArray[np.int64]
 
-_MASK_LEAVES = 64
 _NONE = np.zeros(1)
 """Stands for the second grid of a curve; no split looks at it."""
 
@@ -40,8 +39,7 @@ class TreeGrid:
     def of(cls, trees: TreeEnsemble, places: Sequence[int], grids: Sequence[FloatArray]) -> TreeGrid:
         """Prepare the columns ``places`` and their grids: leaf masks for small trees, else a walk."""
         axes = dict(zip(places, grids, strict=True))
-        small = int(leaf_ranges(trees)[1][trees.roots].max()) <= _MASK_LEAVES
-        over: _Over = _GridMasks.of(trees, axes) if small else _GridWalk.of(trees, axes)
+        over: _Over = _GridMasks.of(trees, axes) if fits_masks(trees) else _GridWalk.of(trees, axes)
         return cls(trees, over, int(np.prod([len(grid) for grid in grids])))
 
     def predict(self, rows: FloatArray) -> FloatArray:
@@ -77,7 +75,7 @@ class _GridMasks:
         tree = np.repeat(np.arange(len(trees.roots)), np.diff(masks.first_split))
         other = ~np.isin(masks.feature, list(axes))
         places, grids = [*axes, -1][:2], [*axes.values(), _NONE][:2]
-        compared = [_copy(grid[None, :], masks.threshold.dtype)[0] for grid in grids]
+        compared = [kernel_copy(grid[None, :], masks.threshold.dtype)[0] for grid in grids]
         picks: list[Any] = []
         corners, counts = [], []
         for number in range(len(trees.roots)):
@@ -98,21 +96,21 @@ class _GridMasks:
             threshold=masks.threshold[other],
             missing_left=masks.missing_left[other],
             mask=masks.mask[other],
-            first_split=_starts(tree[other], len(trees.roots)),
+            first_split=starts_of(np.bincount(tree[other], minlength=len(trees.roots))),
             value=masks.value,
             first_leaf=masks.first_leaf,
         )
-        first_run = np.concatenate([[0], np.cumsum(counts)])
+        first_run = starts_of(np.array(counts))
         pick = np.array(picks, dtype=masks.mask.dtype)
         return cls(rest, pick, np.array(corners, dtype=np.int64), first_run, len(grids[1]))
 
     def add(self, rows: FloatArray, out: FloatArray) -> None:
         """See ``_Over``."""
-        from discreet.engines.kernels.curve_trees import add_by_masks
+        from discreet.engines.kernels.curve_trees import add_curves_by_masks
 
         s = self.splits
-        add_by_masks(
-            _copy(rows.T, s.threshold.dtype),
+        add_curves_by_masks(
+            kernel_copy(rows.T, s.threshold.dtype),
             *(s.feature, s.threshold, s.missing_left, s.mask, s.first_split, s.value, s.first_leaf),
             *(self.pick, self.corner, self.first_run, self.width, out),
         )
@@ -165,11 +163,11 @@ class _GridWalk:
 
     def add(self, rows: FloatArray, out: FloatArray) -> None:
         """See ``_Over``."""
-        from discreet.engines.kernels.curve_trees import add_by_walk
+        from discreet.engines.kernels.curve_trees import add_curves_by_walk
 
         t = self.trees
-        add_by_walk(
-            _copy(rows, np.dtype(np.float64)),
+        add_curves_by_walk(
+            kernel_copy(rows, np.dtype(np.float64)),
             *(t.feature, t.threshold, t.missing_left, t.left, t.value),
             *(self.axis, self.cut, t.roots, int(t.depth.max()), self.lengths, out),
         )

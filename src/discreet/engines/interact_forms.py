@@ -23,14 +23,11 @@ from discreet.engines.interact import (
     answer_terms,
 )
 from discreet.engines.interact_trees import TreeDependences
-from discreet.engines.permute import _CODES, _RATES
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
-from discreet.models.forms.compiled import leaf_ranges
+from discreet.models.forms.compiled import fits_masks
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
-
-_MASK_LEAVES = 64
 
 
 def choose_dependences(model: BoundModel) -> Dependences:
@@ -50,8 +47,7 @@ def choose_dependences(model: BoundModel) -> Dependences:
 
 
 def _of_trees(model: BoundModel, trees: TreeEnsemble) -> Dependences:
-    small = int(leaf_ranges(trees)[1][trees.roots].max()) <= _MASK_LEAVES
-    return TreeDependences(trees, model.bounds) if small else _called(model)
+    return TreeDependences(trees, model.bounds) if fits_masks(trees) else _called(model)
 
 
 def _called(model: BoundModel) -> Dependences:
@@ -90,7 +86,7 @@ class NetworkDependences(Dependences):
         exchange_network(
             *(np.array(rows.T, order="C"), starts, sets),
             *(form.weights, form.bias, form.outer, form.outer_bias),
-            *(_CODES[form.activation], _RATES.get(form.activation, 0.0), form.logistic),
+            *(form.curve, form.rate, form.logistic),
             *(answer_terms(self.bounds), own, given, rest),
         )
         return own, given, rest

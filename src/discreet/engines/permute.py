@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 
 from discreet.data.evidence import ThirdParty
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
-from discreet.models.forms.compiled import LeafMasks, leaf_ranges
+from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy
 from discreet.schema import FloatArray
 
 Index = NDArray[np.uint32]
 Moved = Iterator[tuple[int, FloatArray]]
 
-_CODES = {"tanh": 0, "logistic": 1, "relu": 2, "identity": 3}
-_RATES = {"tanh": 2.0, "logistic": 1.0}
-_MASK_LEAVES = 64
 _JOB = [("given", np.float64), *((name, np.uint32) for name in ("at", "row", "place", "repeat"))]
 _JOBS = 2**13
 """Walks that go down side by side."""
@@ -76,10 +73,9 @@ class NetworkEngine(Engine):
 
         form, shape = self.form, (len(rows), len(self.form.bias))
         layer, curves, near = np.empty(shape), np.empty(shape), np.empty(len(rows), dtype=bool)
-        rate = _RATES.get(form.activation, 0.0)
         row_major = np.array(rows, order="C")
         theirs = row_major if donors is rows else donors
-        fill_layer(row_major, form.weights, form.bias, rate, layer, curves, near)
+        fill_layer(row_major, form.weights, form.bias, form.rate, layer, curves, near)
         themselves = np.arange(len(rows), dtype=np.uint32)[None, :]
         state = (layer, curves, near)
         base = self._moved(row_major, row_major, themselves, 0, state)[0]
@@ -108,7 +104,7 @@ class NetworkEngine(Engine):
             form.weights[place],
             form.outer,
             form.outer_bias,
-            _CODES[form.activation],
+            form.curve,
             scores,
         )
         return scores
@@ -117,8 +113,8 @@ class NetworkEngine(Engine):
         from discreet.engines.kernels.permute import fill_exponentials
 
         out, near = np.ones((len(column), len(self.form.bias))), np.empty(len(column), dtype=bool)
-        if rate := _RATES.get(self.form.activation, 0.0):
-            fill_exponentials(column, self.form.weights[place], rate, out, near)
+        if self.form.rate:
+            fill_exponentials(column, self.form.weights[place], self.form.rate, out, near)
         return out, near
 
 
@@ -140,8 +136,7 @@ class EnsembleEngine(Engine):
 
     @cached_property
     def _groups(self) -> _SplitGroups | None:
-        leaves = int(leaf_ranges(self.trees)[1][self.trees.roots].max())
-        return _SplitGroups.of(self.trees) if leaves <= _MASK_LEAVES else None
+        return _SplitGroups.of(self.trees) if fits_masks(self.trees) else None
 
     def scores(self, rows: FloatArray, donors: FloatArray, index: Index) -> tuple[FloatArray, Moved]:
         """See ``Engine``."""
@@ -181,6 +176,7 @@ class _SplitGroups:
     threshold: NDArray[Any]
     missing_left: NDArray[np.bool_]
     mask: NDArray[Any]
+    looks_at: NDArray[np.uint32]
     first_split: NDArray[np.int64]
     feature: NDArray[np.int64]
     first_group: NDArray[np.int64]
@@ -199,6 +195,7 @@ class _SplitGroups:
             threshold=masks.threshold[order],
             missing_left=masks.missing_left[order],
             mask=masks.mask[order],
+            looks_at=masks.feature[order],
             first_split=np.append(first, len(order)).astype(np.int64),
             feature=groups[:, 1].copy(),
             first_group=np.searchsorted(groups[:, 0], np.arange(len(trees.roots) + 1)),
@@ -215,17 +212,14 @@ class _SplitGroups:
         moved = np.zeros((rows.shape[1], *index.shape))
         columns, shared = self._columns(rows), donors is rows
         theirs = columns if shared else self._columns(donors)
-        fields = (self.threshold, self.missing_left, self.mask, self.first_split, self.feature)
-        leaves = (self.first_group, self.value, self.first_leaf)
+        fields = (self.threshold, self.missing_left, self.mask, self.looks_at, self.first_split)
+        leaves = (self.feature, self.first_group, self.value, self.first_leaf)
         move_by_masks(columns, theirs, shared, index, *fields, *leaves, totals, moved)
         return moved
 
     def _columns(self, rows: FloatArray) -> NDArray[Any]:
         """Return a row per feature, in the precision of the thresholds."""
-        copy = np.empty(rows.shape[::-1], self.threshold.dtype)
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, and nobody is told of a row
-            np.copyto(copy, rows.T, casting="same_kind")
-        return copy
+        return kernel_copy(rows.T, self.threshold.dtype)
 
 
 @dataclass(frozen=True)

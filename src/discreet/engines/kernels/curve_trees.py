@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.models.forms.tree_kernels import lowest_bit
+from discreet.models.forms.tree_kernels import lowest_bit, open_leaves
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,7 +31,7 @@ _OTHER, _LEAF = -1, -2
 
 
 @njit(cache=True, nogil=True)
-def add_by_masks(
+def add_curves_by_masks(
     columns: NDArray[Any],
     feature: NDArray[np.uint32],
     threshold: NDArray[Any],
@@ -53,23 +53,14 @@ def add_by_masks(
     second grid.
     """
     size = columns.shape[1]
-    full = np.bitwise_not(np.zeros(1, mask.dtype))[0]
+    splits = (feature, threshold, missing_left, mask)
     bits = np.empty(_TILE, mask.dtype)
     leaf = np.empty(_TILE)
     for start in range(0, size, _TILE):
         rows = min(size, start + _TILE) - start
         for tree in range(len(first_split) - 1):
-            for i in range(rows):
-                bits[i] = full
-            for split in range(first_split[tree], first_split[tree + 1]):
-                column = columns[feature[split], start : start + rows]
-                limit, rest = threshold[split], mask[split]
-                if missing_left[split]:  # NaN is not above
-                    for i in range(rows):
-                        bits[i] &= rest if column[i] > limit else full
-                else:  # NaN is not at most
-                    for i in range(rows):
-                        bits[i] &= full if column[i] <= limit else rest
+            ends = first_split[tree], first_split[tree + 1]
+            open_leaves(columns, start, rows, splits, ends[0], ends[1], bits)
             leaves = value[first_leaf[tree] : first_leaf[tree + 1]]
             for run in range(first_run[tree], first_run[tree + 1]):
                 for i in range(rows):
@@ -97,7 +88,7 @@ def _add_along(out: FloatArray, width: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_by_walk(
+def add_curves_by_walk(
     rows: FloatArray,
     feature: IntArray,
     threshold: FloatArray,

@@ -15,35 +15,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.models.forms.tree_kernels import lowest_bit
+from discreet.models.forms.tree_kernels import lowest_bit, open_leaves
 from discreet.schema import FloatArray
 
 Index = NDArray[np.uint32]
 
 _ROUND = 4
 """Levels after which jobs that have reached their leaf are taken out."""
-
-
-@njit(cache=True, nogil=True)
-def _fill_masks(
-    column: NDArray[Any],
-    threshold: NDArray[Any],
-    missing_left: NDArray[np.bool_],
-    mask: NDArray[Any],
-    out: NDArray[Any],
-) -> None:
-    """Write the leaves every value leaves open; see ``models.forms.tree_kernels``."""
-    full = np.bitwise_not(np.zeros(1, mask.dtype))[0]
-    for i in range(len(column)):
-        out[i] = full
-    for split in range(len(threshold)):
-        limit, rest = threshold[split], mask[split]
-        if missing_left[split]:  # NaN is not above
-            for i in range(len(column)):
-                out[i] &= rest if column[i] > limit else full
-        else:  # NaN is not at most
-            for i in range(len(column)):
-                out[i] &= full if column[i] <= limit else rest
 
 
 @njit(cache=True, nogil=True)
@@ -55,6 +33,7 @@ def move_by_masks(
     threshold: NDArray[Any],
     missing_left: NDArray[np.bool_],
     mask: NDArray[Any],
+    looks_at: NDArray[np.uint32],
     first_split: NDArray[np.int64],
     feature: NDArray[np.int64],
     first_group: NDArray[np.int64],
@@ -69,6 +48,7 @@ def move_by_masks(
     ``shared`` says that donors are the rows themselves.
     """
     size, repeats = columns.shape[1], len(index)
+    splits = (looks_at, threshold, missing_left, mask)
     most = 0
     for tree in range(len(first_group) - 1):
         most = max(most, first_group[tree + 1] - first_group[tree])
@@ -85,9 +65,8 @@ def move_by_masks(
             after[groups, i] = full
             before[i] = full
         for group in range(groups - 1, -1, -1):
-            part = slice(first_split[start + group], first_split[start + group + 1])
-            column = columns[feature[start + group]]
-            _fill_masks(column, threshold[part], missing_left[part], mask[part], own[group])
+            ends = first_split[start + group], first_split[start + group + 1]
+            open_leaves(columns, 0, size, splits, ends[0], ends[1], own[group])
             for i in range(size):
                 after[group, i] = after[group + 1, i] & own[group, i]
         for i in range(size):
@@ -96,8 +75,8 @@ def move_by_masks(
         for group in range(groups):
             place = feature[start + group]
             if not shared:
-                part = slice(first_split[start + group], first_split[start + group + 1])
-                _fill_masks(donors[place], threshold[part], missing_left[part], mask[part], given)
+                ends = first_split[start + group], first_split[start + group + 1]
+                open_leaves(donors, 0, len(given), splits, ends[0], ends[1], given)
             theirs = own[group] if shared else given
             for repeat in range(repeats):
                 chosen, change = index[repeat], moved[place, repeat]

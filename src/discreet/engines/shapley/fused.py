@@ -22,9 +22,6 @@ from discreet.schema import FloatArray
 _PART_CELLS = 2**22
 """Numbers held at once for the queries' parts (32 MB)."""
 
-_CODES = {"tanh": 0, "logistic": 1, "relu": 2, "identity": 3}
-_RATES = {"tanh": 2.0, "logistic": 1.0}
-
 
 @dataclass(frozen=True)
 class FusedModel:
@@ -61,12 +58,11 @@ class FusedModel:
         from discreet.engines.shapley.kernels import run_records
 
         form, patterns = self.form, _patterns(self.masks)
-        rate = _RATES.get(form.activation, 0.0)
-        sums, products, near = _query_parts(form, queries, patterns, rate)
+        sums, products, near = _query_parts(form, queries, patterns)
         run_records(
             background,
             form.weights,
-            rate,
+            form.rate,
             patterns.bits,
             patterns.outside,
             sums,
@@ -74,7 +70,7 @@ class FusedModel:
             near,
             form.outer,
             form.outer_bias,
-            _CODES[form.activation],
+            form.curve,
             form.logistic,
             _limits(self.bounds),
             patterns.operator,
@@ -121,18 +117,18 @@ def _group_bits(count: int, features: int) -> int:
 
 
 def _query_parts(
-    form: NetworkForm, queries: FloatArray, patterns: _Patterns, rate: float
+    form: NetworkForm, queries: FloatArray, patterns: _Patterns
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     from discreet.engines.shapley.kernels import first_layer
 
     units, codes, bits = len(form.bias), patterns.inside, patterns.bits
     table = np.empty((len(codes), 2**bits, units))
     sums = np.empty((len(queries), codes.shape[1], units))
-    products = np.empty(sums.shape if rate else (len(queries), 0, 0))
+    products = np.empty(sums.shape if form.rate else (len(queries), 0, 0))
     near = np.zeros(len(queries), dtype=bool)
     for q, row in enumerate(queries):
         near[q] = first_layer(
-            row, form.weights, form.bias, rate, bits, codes, table, sums[q], products[q], True
+            row, form.weights, form.bias, form.rate, bits, codes, table, sums[q], products[q], True
         )
     return sums, products, near
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.engines.shapley.enumeration import BoolArray
 from discreet.errors import ArgumentError
+from discreet.models.forms.compiled import starts_of
 from discreet.models.forms.trees import TreeEnsemble
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
@@ -76,7 +77,7 @@ class Cells(NamedTuple):
     def first_entry(self) -> IntArray:
         """Where the tables of every cell begin: one entry per player and code."""
         codes = 1 << np.diff(self.tests.first)
-        return _starts(np.diff(self.first_player) * codes)
+        return starts_of(np.diff(self.first_player) * codes)
 
 
 def make_cells(trees: TreeEnsemble, most_tests: int, most_entries: int) -> tuple[Cells, Cells]:
@@ -123,7 +124,7 @@ def _fill(nodes: Nodes, chosen: BoolArray, features: IntArray, splits: IntArray)
     from discreet.engines.shapley.tree_paths import fill_cells
 
     roots = np.flatnonzero(chosen)
-    first = _starts(features[roots] + splits[roots])
+    first = starts_of(features[roots] + splits[roots])
     size, count = int(first[-1]), int((splits[roots] + 1).sum())
     bits = int(features[nodes.left == np.arange(len(features))].sum())  # those of all leaves: enough
     tests = Checks(first, _whole(size), np.zeros(size), np.zeros(size), np.zeros(size, np.bool_))
@@ -137,13 +138,8 @@ def _fill(nodes: Nodes, chosen: BoolArray, features: IntArray, splits: IntArray)
     fill_cells(roots, nodes, tests, leaves, player, players)
     place = np.arange(size) - np.repeat(first[:-1], np.diff(first))
     kept = player[place < np.repeat(players, np.diff(first))]
-    return Cells(tests, leaves, _starts(players), kept)
+    return Cells(tests, leaves, starts_of(players), kept)
 
 
 def _whole(size: int) -> IntArray:
     return np.zeros(size, np.int64)
-
-
-def _starts(sizes: IntArray) -> IntArray:
-    """Return where each of some parts begins, and the end of the last."""
-    return np.concatenate([[0], np.cumsum(sizes)])

@@ -21,11 +21,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from discreet.engines.shapley.tree_cells import Cells, Checks
+from discreet.models.forms.tree_kernels import lowest_bit
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
@@ -39,16 +40,6 @@ def _count(typing_context: Any, bits: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
-
-    return bits(bits), generate
-
-
-@intrinsic
-def _lowest(typing_context: Any, bits: Any) -> Any:
-    """Return the place of the lowest bit that is set."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, 1))
 
     return bits(bits), generate
 
@@ -187,10 +178,10 @@ def _sum_pairs(
         a = _count(own)
         lost += weights[r] * loss[a, b]
         while own:
-            sums[_lowest(own)] += weights[r] * gain[a, b]
+            sums[lowest_bit(own)] += weights[r] * gain[a, b]
             own &= own - 1
     while theirs:
-        sums[_lowest(theirs)] = -lost
+        sums[lowest_bit(theirs)] = -lost
         theirs &= theirs - 1
 
 

@@ -35,8 +35,12 @@ def compile_trees(ensemble: TreeEnsemble) -> Compiled:
         import numba  # noqa: F401
     except ImportError:
         return PlainWalk(ensemble)
-    leaves = int(np.bincount(ensemble.tree[ensemble.is_leaf]).max())
-    return LeafMasks.of(ensemble) if leaves <= _MASK_LEAVES else Walk.of(ensemble)
+    return LeafMasks.of(ensemble) if fits_masks(ensemble) else Walk.of(ensemble)
+
+
+def fits_masks(trees: TreeEnsemble) -> bool:
+    """Say whether no tree has more leaves than a mask has bits."""
+    return bool(np.bincount(trees.tree[trees.is_leaf]).max() <= _MASK_LEAVES)
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,9 @@ class LeafMasks:
             threshold=trees.threshold[splits] if single is None else single,
             missing_left=trees.missing_left[splits],
             mask=(~below_left).astype(kind),
-            first_split=_starts(trees.tree[splits], len(trees.roots)),
+            first_split=starts_of(np.bincount(trees.tree[splits], minlength=len(trees.roots))),
             value=trees.value[in_order],
-            first_leaf=_starts(trees.tree[leaves], len(trees.roots)),
+            first_leaf=starts_of(np.bincount(trees.tree[leaves], minlength=len(trees.roots))),
         )
 
     def scores(self, rows: FloatArray) -> FloatArray:
@@ -104,7 +108,7 @@ class LeafMasks:
         totals = np.full(len(rows), self.base)
         for start in range(0, len(rows), _MASK_BLOCK):
             block = slice(start, start + _MASK_BLOCK)
-            columns = _copy(rows[block].T, self.threshold.dtype)
+            columns = kernel_copy(rows[block].T, self.threshold.dtype)
             add_by_masks(
                 columns,
                 self.feature,
@@ -152,7 +156,7 @@ class Walk:
         totals = np.full(len(rows), self.base)
         for start in range(0, len(rows), _WALK_BLOCK):
             block = slice(start, start + _WALK_BLOCK)
-            row_major = _copy(rows[block], self.nodes.dtype["threshold"])
+            row_major = kernel_copy(rows[block], self.nodes.dtype["threshold"])
             add_by_walk(row_major, self.nodes, self.value, self.roots, self.depths, totals[block])
             if len(missing := np.flatnonzero(np.isnan(row_major).any(axis=1))):
                 totals[start + missing] = self.missing.scores(rows[start + missing])
@@ -172,12 +176,12 @@ def leaf_ranges(trees: TreeEnsemble) -> tuple[NDArray[np.uint64], NDArray[np.uin
     return first, count
 
 
-def _starts(tree: IntArray, trees: int) -> IntArray:
-    """Return where each tree's entries begin, and the end of the last."""
-    return np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=trees))])
+def starts_of(sizes: IntArray) -> IntArray:
+    """Return where each of some parts begins, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _copy(rows: FloatArray, precision: np.dtype[Any]) -> NDArray[Any]:
+def kernel_copy(rows: FloatArray, precision: np.dtype[Any]) -> NDArray[Any]:
     """Return a row-major copy: kernels are compiled for one layout, and for arrays that are ours."""
     copy = np.empty(rows.shape, precision)
     with np.errstate(over="ignore"):  # beyond float32 is infinite, and nobody is told of a row

@@ -31,6 +31,16 @@ class NetworkForm:
 
     kind: ClassVar = "network"
 
+    @property
+    def curve(self) -> int:
+        """The activation's number, as kernels know it."""
+        return _ACTIVATIONS.index(self.activation)
+
+    @property
+    def rate(self) -> float:
+        """The factor in the exponential of the activation; zero if it has none."""
+        return {"tanh": 2.0, "logistic": 1.0}.get(self.activation, 0.0)
+
     @classmethod
     def of_linear(cls, form: LinearForm) -> NetworkForm:
         """Return a linear or logistic model as a network of one unit."""

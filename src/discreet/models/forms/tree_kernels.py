@@ -39,6 +39,36 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def open_leaves(
+    columns: NDArray[Any],
+    start: int,
+    rows: int,
+    splits: tuple[Any, ...],
+    first: int,
+    after: int,
+    out: NDArray[Any],
+) -> None:
+    """Write the leaves that splits from ``first`` to ``after`` leave open to rows from ``start`` on.
+
+    ``columns`` has one row per feature; ``splits`` are features, thresholds, whether NaN goes left, and
+    the leaves that stay open to a row that goes right.
+    """
+    feature, threshold, missing_left, mask = splits
+    full = np.bitwise_not(np.zeros(1, mask.dtype))[0]
+    for i in range(rows):
+        out[i] = full
+    for split in range(first, after):
+        column = columns[feature[split], start : start + rows]
+        limit, rest = threshold[split], mask[split]
+        if missing_left[split]:  # NaN is not above
+            for i in range(rows):
+                out[i] &= rest if column[i] > limit else full
+        else:  # NaN is not at most
+            for i in range(rows):
+                out[i] &= full if column[i] <= limit else rest
+
+
+@njit(cache=True, nogil=True)
 def add_by_masks(
     columns: NDArray[Any],
     feature: NDArray[np.uint32],
@@ -52,22 +82,13 @@ def add_by_masks(
 ) -> None:
     """Add every row's leaf values to ``totals``; ``columns`` has one row per feature."""
     size = columns.shape[1]
-    full = np.bitwise_not(np.zeros(1, mask.dtype))[0]
+    splits = (feature, threshold, missing_left, mask)
     bits = np.empty(_TILE, mask.dtype)
     for start in range(0, size, _TILE):
         rows = min(size, start + _TILE) - start
         for tree in range(len(first_split) - 1):
-            for i in range(rows):
-                bits[i] = full
-            for split in range(first_split[tree], first_split[tree + 1]):
-                column = columns[feature[split], start : start + rows]
-                limit, rest = threshold[split], mask[split]
-                if missing_left[split]:  # NaN is not above
-                    for i in range(rows):
-                        bits[i] &= rest if column[i] > limit else full
-                else:  # NaN is not at most
-                    for i in range(rows):
-                        bits[i] &= full if column[i] <= limit else rest
+            ends = first_split[tree], first_split[tree + 1]
+            open_leaves(columns, start, rows, splits, ends[0], ends[1], bits)
             leaves = value[first_leaf[tree] : first_leaf[tree + 1]]
             for i in range(rows):
                 totals[start + i] += leaves[lowest_bit(bits[i])]
