@@ -56,7 +56,7 @@ class Layered:
             test=self.task.test,
             score=self.score,
             empty=None,
-            strength=None,
+            l2_penalty=None,
             row_clip=None,
             clip=None,
             decay=decay,

@@ -192,7 +192,7 @@ def cost(data: dict[str, Any], size: int) -> dict[str, Any]:
     from discreet.value.engines.layered import layer_clips, layered_shapley
 
     spent, found = timed(lambda: our_orders(data, size, 2))
-    options = {"score": "log-loss", "strength": 1.0, "row_clip": 1.0, "empty": -float(np.log(2))}
+    options = {"score": "log-loss", "l2_penalty": 1.0, "row_clip": 1.0, "empty": -float(np.log(2))}
     game = make_game(data, size, **options)
     clips = layer_clips(size, game.utility.width, game.utility.certificate())
     rounds = layer_rounds(clips, 0.01, 0.05)

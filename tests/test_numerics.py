@@ -171,5 +171,5 @@ def test_charges_rounded_down_are_caught() -> None:
 
 
 def bills_enough(charges: list[float], bill: object) -> bool:
-    billed = sum(bill(charge) for charge in charges)  # type: ignore[operator]
-    return bool(billed * UNIT_FRACTION >= sum(Fraction(repr(charge)) for charge in charges))
+    charged = sum(bill(charge) for charge in charges)  # type: ignore[operator]
+    return bool(charged * UNIT_FRACTION >= sum(Fraction(repr(charge)) for charge in charges))

@@ -103,7 +103,7 @@ def check_positive_or_auto(name: str, value: object, hint: str = "") -> None:
 
 
 def float_of_units(units: int) -> float:
-    """Return the greatest float near ``units`` that is billed as no more than them."""
+    """Return the greatest float near ``units`` that is charged as no more than them."""
     amount = float(from_units(units))
     while to_units(amount) > units:
         amount = down(amount, 1)

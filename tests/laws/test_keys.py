@@ -110,7 +110,7 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
             "empty": 0.25,
             "clip": 0.05,
             "rounds": 3,
-            "strength": 0.5,
+            "l2_penalty": 0.5,
             "row_clip": 2.0,
         }
         | {"coreset": dc.Coreset, "seed": 1, "audience": "public"}
@@ -205,7 +205,8 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
     (
         "random_forest",
         lambda: {"target": "y"},
-        budget(target="c", trees=3, rows="disjoint", method="random", offered=9, seed=1) | TABLE,
+        budget(target="c", trees=3, rows="disjoint", method="random", candidate_splits=9, seed=1)
+        | TABLE,
     ),
     (
         "shap_baseline",

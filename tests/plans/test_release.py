@@ -103,11 +103,11 @@ def test_shares_never_exceed_the_whole(amount: float, weights: list[float]) -> N
     from discreet.privacy.accounting import Amount
 
     parts = share_out(amount, tuple(weights))
-    billed = sum(Amount.charge(part).loss for part in parts)
+    charged = sum(Amount.charge(part).loss for part in parts)
     whole = Amount.charge(amount).loss
-    assert billed <= whole
+    assert charged <= whole
     assert sum(map(Fraction, parts)) <= Fraction(amount) * (1 + Fraction(1, 10**15))
-    assert billed >= whole - 1 or amount > 100  # floats are coarser than units there
+    assert charged >= whole - 1 or amount > 100  # floats are coarser than units there
 
 
 def test_a_release_draws_itself_with_its_promise() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import ArgumentError
 from discreet.randomness import SimulatedNoise
-from discreet.trees.forest.growth import OfferedNodes
+from discreet.trees.forest.growth import CandidateNodes
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise
@@ -150,13 +150,13 @@ def test_splits_without_two_sides_are_never_chosen() -> None:
 
 @cache
 def offered_level() -> Level:
-    """Return two open nodes of which one is offered four splits and the other two."""
+    """Return two open nodes of which one is candidate_splits four splits and the other two."""
     whole = two_nodes()
     useful = whole.nodes.useful(whole.splits)
     assert useful.sum(axis=1).tolist() == [4, 4]
-    offered = useful.copy()
-    offered[1, np.flatnonzero(useful[1])[[1, 2]]] = False
-    return replace(whole, nodes=OfferedNodes.of(whole.nodes, offered))
+    candidate_splits = useful.copy()
+    candidate_splits[1, np.flatnonzero(useful[1])[[1, 2]]] = False
+    return replace(whole, nodes=CandidateNodes.of(whole.nodes, candidate_splits))
 
 
 def offered_laws(noise: SplitNoise, rows: Rows) -> list[np.ndarray]:
@@ -168,11 +168,14 @@ def offered_laws(noise: SplitNoise, rows: Rows) -> list[np.ndarray]:
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ["stability", "smooth-student-t", "smooth-laplace"])
 def test_choices_by_stability_are_among_what_is_offered(kind: str, relation: str) -> None:
-    noise, offered = noise_of(kind, relation), offered_level().nodes.useful(offered_level().splits)
+    noise, candidate_splits = (
+        noise_of(kind, relation),
+        offered_level().nodes.useful(offered_level().splits),
+    )
     for first, second in neighbours(relation)[::7]:
         least = most = 0.0
         for one, other, allowed in zip(
-            offered_laws(noise, first), offered_laws(noise, second), offered, strict=True
+            offered_laws(noise, first), offered_laws(noise, second), candidate_splits, strict=True
         ):
             assert one[:-1][allowed].sum() == pytest.approx(1.0)
             ratios = np.log(one[:-1][allowed]) - np.log(other[:-1][allowed])

@@ -305,10 +305,10 @@ def test_clips_fall_with_the_layer_and_spare_the_owner_layer_zero() -> None:
 
 
 def test_stability_is_used_where_it_is_proven() -> None:
-    options = {"score": "log-loss", "strength": 2.0, "row_clip": 1.0, "records": 3, "clip": 5.0}
+    options = {"score": "log-loss", "l2_penalty": 2.0, "row_clip": 1.0, "records": 3, "clip": 5.0}
     stable, plain = (
         plan(**terms).prepare(SETTING).stages[0].certificate.sensitivity("linf", "replace-one")
-        for terms in (options, {**options, "strength": None, "row_clip": None})
+        for terms in (options, {**options, "l2_penalty": None, "row_clip": None})
     )
     assert stable < plain
 

@@ -23,8 +23,8 @@ from discreet.value.private_design import (
 )
 
 N = 5
-Worth = Callable[[tuple[int, ...], tuple[int, ...]], float]
-"""The worth of a coalition: its members, and their rows."""
+PublicUtility = Callable[[tuple[int, ...], tuple[int, ...]], float]
+"""The utility of a coalition: its members, and their rows."""
 
 
 def designs(n: int = N, records: tuple[int, ...] | None = None) -> list[ValueDesign]:
@@ -36,21 +36,21 @@ def clips_of(n: int, c: float = 0.5) -> np.ndarray:
     return np.minimum(1.0, c / np.maximum(np.arange(n), 1))
 
 
-def values(design: ValueDesign, clips: Any, rows: Any, worth: Worth) -> np.ndarray:
+def values(design: ValueDesign, clips: Any, rows: Any, utility: PublicUtility) -> np.ndarray:
     game = FunctionGame(
-        design.players, lambda members: worth(tuple(members.tolist()), tuple(rows[members].tolist()))
+        design.players, lambda members: utility(tuple(members.tolist()), tuple(rows[members].tolist()))
     )
     return design.values([game.evaluate(chains) for chains in design.batches()], clips)
 
 
 def hashed(members: tuple[int, ...], rows: tuple[int, ...]) -> float:
-    """A worth as wild as can be: any other row gives another number in [0, 1]."""
+    """A utility as wild as can be: any other row gives another number in [0, 1]."""
     text = repr((members, rows)).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:6]) / 2**48
 
 
 def mean(members: tuple[int, ...], rows: tuple[int, ...]) -> float:
-    """A stable worth: one of k rows moves it by at most 1 / k."""
+    """A stable utility: one of k rows moves it by at most 1 / k."""
     return sum(rows) / len(rows) / 2 if rows else 0.0
 
 
@@ -72,11 +72,13 @@ def seen(moved: np.ndarray, design: ValueDesign, j: int, audience: Audience) -> 
     return moved[keep]
 
 
-def exceeds(design: ValueDesign, worth: Worth, clips: Any, moves: Any, audience: Audience) -> bool:
+def exceeds(
+    design: ValueDesign, utility: PublicUtility, clips: Any, moves: Any, audience: Audience
+) -> bool:
     """Say whether any replacement moves the values by more than the certificate."""
     l1, l2, linf = moves
     for rows, neighbour, j in replacements(design.players, 6):
-        moved = values(design, clips, rows, worth) - values(design, clips, neighbour, worth)
+        moved = values(design, clips, rows, utility) - values(design, clips, neighbour, utility)
         found = np.abs(seen(moved, design, j, audience))
         if not len(found):
             continue
@@ -232,7 +234,7 @@ def test_designs_agree_with_exact_values_over_many_rounds() -> None:
 
 @pytest.mark.parametrize("kind", [Rotations, Pairs])
 def test_values_spread_over_draws_by_no_more_than_is_said(kind: Any) -> None:
-    """A worth of either end, so that marginals reach their clips; exact over the draw of seeds."""
+    """A utility of either end, so that marginals reach their clips; exact over the draw of seeds."""
     rows, clips = np.array([2, 0, 1, 1, 0]), clips_of(N, 0.3)
     drawn = [kind(N, (3,), 2, seed) for seed in range(150)]
     found = [values(design, clips, rows, lambda m, r: float(hashed(m, r) > 0.5)) for design in drawn]

@@ -124,7 +124,7 @@ def train(session: Session) -> list[Release]:
 
 
 def appraise(session: Session) -> list[Release]:
-    """Count the records near public ones, from which every owner finds what a record is worth: 0.3."""
+    """Count the records near public ones, from which every owner finds the value of a record: 0.3."""
     test = loans(100, seed=7)
     return [session.release(data_shapley(test=test, method="tknn", epsilon=0.3, delta=1e-7))]
 

@@ -1,4 +1,4 @@
-"""Questions about the worth of records on the command line."""
+"""Questions about the value of records on the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ask_data_shapley(
         str, typer.Option(help="auto, laplace or gaussian; exponential ... for top and bottom.")
     ] = "auto",
 ) -> Plan:
-    """What records are worth to a model: their Shapley values."""
+    """Data Shapley values of records, for a model's score."""
     from discreet.value.plan import data_shapley  # compiles: slow to import
 
     return data_shapley(

@@ -30,7 +30,7 @@ class PrivateDecisionTreeClassifier(PrivateClassifier):
       session: charge every fit to this session's data set.
       random_state: draw noise from a seed: for tests and studies, nothing is private.
 
-    Every fit is billed: a grid search over this estimator pays epsilon for each of its fits.
+    Every fit is charged: a grid search over this estimator pays epsilon for each of its fits.
 
     Attributes:
       guarantee_: the promise of the last fit.

@@ -23,7 +23,7 @@ class PrivateRandomForestClassifier(PrivateClassifier):
       rows: ``auto``, ``disjoint`` or ``whole``; see ``random_forest``.
       criterion: ``norm``, ``max``, ``gini`` or ``gain``.
       mechanism: what chooses the splits; ``auto`` takes the least expected error.
-      offered: candidate splits per node.
+      candidate_splits: how many per node.
       schema: the public facts about features and target.
       bounds: without a schema: ``(low, high)`` for all numbers, or one pair per feature. ``"data"``
         reads everything from the data, for simulations with a ``random_state``: nothing is private.
@@ -33,7 +33,7 @@ class PrivateRandomForestClassifier(PrivateClassifier):
       session: charge every fit to this session's data set.
       random_state: draw noise from a seed: for tests and studies, nothing is private.
 
-    Every fit is billed: a grid search over this estimator pays epsilon for each of its fits.
+    Every fit is charged: a grid search over this estimator pays epsilon for each of its fits.
 
     Attributes:
       guarantee_: the promise of the last fit.
@@ -62,7 +62,7 @@ class PrivateRandomForestClassifier(PrivateClassifier):
         rows: str = "auto",
         criterion: str = "norm",
         mechanism: str = "auto",
-        offered: int = 64,
+        candidate_splits: int = 64,
         schema: Schema | None = None,
         bounds: Any = None,
         classes: Any = None,
@@ -79,7 +79,7 @@ class PrivateRandomForestClassifier(PrivateClassifier):
         self.rows = rows
         self.criterion = criterion
         self.mechanism = mechanism
-        self.offered = offered
+        self.candidate_splits = candidate_splits
         self.schema = schema
         self.bounds = bounds
         self.classes = classes
@@ -98,7 +98,7 @@ class PrivateRandomForestClassifier(PrivateClassifier):
             rows=self.rows,  # type: ignore[arg-type]
             criterion=self.criterion,  # type: ignore[arg-type]
             mechanism=self.mechanism,  # type: ignore[arg-type]
-            offered=self.offered,
+            candidate_splits=self.candidate_splits,
             epsilon=self.epsilon,
             delta=self.delta,
         )

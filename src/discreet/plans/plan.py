@@ -303,7 +303,7 @@ def _grouped(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def share_out(amount: float, weights: tuple[float, ...]) -> list[float]:
-    """Split an amount by weights so that the parts, billed in whole units, never exceed it.
+    """Split an amount by weights so that the parts, charged in whole units, never exceed it.
 
     >>> share_out(0.1, (0.9, 0.1))
     [0.09, 0.01]

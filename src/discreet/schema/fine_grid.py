@@ -50,7 +50,7 @@ def fine_grid(column: Number) -> FineGrid:
 
 def _round_numbers(low: float, high: float) -> FloatArray:
     greatest = max(abs(low), abs(high))
-    if high - low < max(greatest * 1e-9, _LEAST_WIDTH):  # floats have no rounder numbers to offer
+    if high - low < max(greatest * 1e-9, _LEAST_WIDTH):  # floats have no rounder numbers between
         return np.linspace(low, high, _EVEN)
     step = _round_step((high - low) / _EVEN)
     even = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step

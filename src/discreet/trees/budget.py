@@ -45,5 +45,5 @@ def fitting_depth(setting: Setting, epsilon: float) -> int:
     The rule was found on real tables; where the number of records is private it is taken as 10,000.
     """
     records = setting.rows or _USUAL_ROWS
-    strength = records * epsilon * (2.0 / setting.relation.edits)
-    return max(1, min(8, round(math.log2(max(strength, 1.0)) / 1.5 - 4.0)))
+    records_times_epsilon = records * epsilon * (2.0 / setting.relation.edits)
+    return max(1, min(8, round(math.log2(max(records_times_epsilon, 1.0)) / 1.5 - 4.0)))

@@ -1,4 +1,4 @@
-"""Noisy class counts of leaves, and honest probabilities from them.
+"""Noisy class counts of leaves, and class probabilities from them by hierarchical shrinkage.
 
 Counts are released once, at the leaves; what an inner node holds is the sum of its leaves. A leaf's
 shares are drawn towards its parent's by as much as noise and chance deserve, from the root down; the
@@ -24,7 +24,7 @@ from discreet.trees.nodes import LEAF, Nodes
 from discreet.trees.splits import Assign, reached_leaves
 
 _PRIOR, _CAUTION = 5.0, 4.0
-"""Records that the parent's shares are worth where there is no noise, and how much noise is feared."""
+"""Records that the parent's shares weigh where there is no noise, and how much noise is feared."""
 
 
 LEAF_SHARE = "share of a class in an even leaf"

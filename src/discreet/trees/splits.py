@@ -156,11 +156,11 @@ class SplitNoise:
         # Every feature's table holds all records: the first tells how many are in each node.
         table = raw_counts[: (slots + 1) * int(self.level.grid.bins[0]) * classes]
         raw_sizes = table.reshape(slots + 1, -1).sum(axis=1)[:-1]
-        offered = nodes.useful(splits)
-        most = int(offered.sum(axis=1).max())
+        candidate_splits = nodes.useful(splits)
+        most = int(candidate_splits.sum(axis=1).max())
         return [
             _Seen(scores, int(size), useful, most)
-            for scores, size, useful in zip(raw_scores, raw_sizes, offered, strict=True)
+            for scores, size, useful in zip(raw_scores, raw_sizes, candidate_splits, strict=True)
         ]
 
     def _choose(self, node: _Seen, source: NoiseSource) -> int:
@@ -195,7 +195,7 @@ class SplitNoise:
         return _ON_SCORES[self.kind](self.criterion.half, self.share)
 
     def _on_stability(self, most: int) -> SmoothNoisyMax:
-        """One table of chances for all nodes; where fewer splits are offered the rest is shared out."""
+        """One table of chances for all nodes; what a node has no candidate for is shared out."""
         return SmoothNoisyMax(most, self.share, 0.0, _ON_STABILITY[self.kind])
 
     def _standing(self, node: _Seen) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""What records are worth: Shapley values of training rows, and utilities to measure them by."""
+"""Data valuation: Shapley values of training rows, and utilities to measure them by."""

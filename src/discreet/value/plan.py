@@ -1,4 +1,4 @@
-"""``data_shapley``: what records of a private table are worth to a model, privately.
+"""``data_shapley``: data valuation of a private table, privately.
 
 Two methods. ``layered`` refits any model on public coalitions and adds noise to clipped values.
 ``tknn`` counts around public test points, with noise, and owners find their values from the counts.
@@ -174,7 +174,7 @@ def data_shapley(
     rounds: int = 4,
     top: int | None = None,
     bottom: int | None = None,
-    strength: float | None = None,
+    l2_penalty: float | None = None,
     row_clip: float | None = None,
     radius: float | None = None,
     coreset: Coreset | None = None,
@@ -184,7 +184,7 @@ def data_shapley(
     delta: float = 0.0,
     mechanism: str = "auto",
 ) -> LayeredPlan | NeighbourPlan:
-    """Plan what records of the table are worth: their Shapley values for a model's score.
+    """Plan the data Shapley values of records of the table, for a model's score.
 
     Args:
       model: an unfitted scikit-learn estimator, for ``layered``. It is fitted on rows scaled by the
@@ -195,8 +195,8 @@ def data_shapley(
       method: ``layered``, for any model, or ``tknn``: counts of near records, for all owners at once.
       audience: who will see a value: ``owner``, the owner of its record alone, or ``public``.
       score: a name (accuracy, log-loss, brier, r2) or a score with a public range.
-      empty: what a coalition of nobody, and one on which no model can be fitted, is worth; the score of
-        a guess if left out, which a score of your own does not have.
+      empty: the utility of a coalition of nobody, and of one on which no model can be fitted; the score
+        of a guess if left out, which a score of your own does not have.
       clip: c: a marginal in a coalition of k records counts at most c / k; 0.1, or a
         tenth of the score's range if that is less, if left out. Less clip, less noise, more bias.
       decay: clips fall like c / k^decay. More than one favours small coalitions, where a record moves
@@ -204,12 +204,12 @@ def data_shapley(
       rounds: how often every layer is drawn; more take longer and cost nothing.
       top: release the names of so many best records instead of values.
       bottom: the same of the worst.
-      strength: penalty by which logistic and ridge regression are provably stable; see ``Utility``.
+      l2_penalty: by which logistic and ridge regression are provably stable; see ``Utility``.
       row_clip: greatest norm of a row, for the same proof.
       radius: for ``tknn``: how far a near record is at most, in scaled rows; from the public test
         points if left out.
       coreset: values all records by the same coalitions and remembers their refits for later plans;
-        each plan is billed in full, and a single value has more noise than from coalitions of its own.
+        each plan is charged in full, and a single value has more noise than from coalitions of its own.
       seed: of the public coalitions.
       n_jobs: workers for the refits.
       epsilon: the whole budget of the plan.
@@ -253,7 +253,7 @@ def data_shapley(
     if n_jobs is not None:
         check_whole("n_jobs", n_jobs, -(2**10), 2**10)
     game = LayeredQuestion(
-        model, test, score, empty, strength, row_clip, clip, decay, rounds, seed, n_jobs
+        model, test, score, empty, l2_penalty, row_clip, clip, decay, rounds, seed, n_jobs
     )
     picks = _picks(top, bottom)
     places = _places(records)

@@ -7,7 +7,7 @@ record j it is known which of i's coalitions contain j, and only their marginals
     w_k  = min(2 c_k, g_k + g_{k+1}),
 
 with c_k the clip of layer k and g_k how far replacing a record of a coalition of size k moves its
-worth (if that is known). Where the valued record itself is replaced all its marginals move:
+utility (if that is known). Where the valued record itself is replaced all its marginals move:
 D_ii = (1/n) sum_k min(2 c_k, g_{k+1}), layer 0 included. Watson et al. (2022) add up (2c/n) H_n over
 all layers for every j, and leave j = i out in the proof alone.
 
@@ -61,8 +61,8 @@ class ValueDesign(Protocol):
     def batches(self) -> Iterator[Chains]:
         """Yield the chains to value, some at a time."""
 
-    def values(self, worths: list[FloatArray], clips: FloatArray) -> FloatArray:
-        """Return the records' values from the worths of all batches, with clipped marginals."""
+    def values(self, utilities: list[FloatArray], clips: FloatArray) -> FloatArray:
+        """Return the records' values from the utilities of all batches, with clipped marginals."""
 
     def moves(self, widths: FloatArray) -> FloatArray:
         """Return valued records x all records: how far replacing j moves the value of i != j."""
@@ -97,12 +97,12 @@ class Rotations:
         for order in self.orders:
             yield Chains.of([np.roll(order, -first) for first in range(self.players)], sizes)
 
-    def values(self, worths: list[FloatArray], clips: FloatArray) -> FloatArray:
+    def values(self, utilities: list[FloatArray], clips: FloatArray) -> FloatArray:
         """Return the values; what is added up for a record depends on its own marginals alone."""
         n, layers = self.players, np.arange(self.players)
         totals = np.zeros(n)
-        for order, worth in zip(self.orders, worths, strict=True):
-            gains = np.clip(np.diff(worth.reshape(n, n + 1), axis=1), -clips, clips)
+        for order, utility in zip(self.orders, utilities, strict=True):
+            gains = np.clip(np.diff(utility.reshape(n, n + 1), axis=1), -clips, clips)
             for place, record in enumerate(order):
                 totals[record] += gains[(place - layers) % n, layers].sum()
         return np.asarray(totals[list(self.records)] / (n * self.rounds))
@@ -151,11 +151,11 @@ class Pairs:
         for record, design in zip(self.records, self.designs, strict=True):
             yield design.chains(record)
 
-    def values(self, worths: list[FloatArray], clips: FloatArray) -> FloatArray:
+    def values(self, utilities: list[FloatArray], clips: FloatArray) -> FloatArray:
         """Return the values: the mean over layers of the mean clipped marginal."""
         found = [
-            layered_value(design, marginals(design, worth), clips)
-            for design, worth in zip(self.designs, worths, strict=True)
+            layered_value(design, marginals(design, utility), clips)
+            for design, utility in zip(self.designs, utilities, strict=True)
         ]
         return np.array(found)
 
@@ -189,7 +189,7 @@ def certify_values(
     Args:
       design: the public coalitions.
       clips: the greatest marginal of every layer, 0 to n - 1.
-      stability: how far a replaced record moves a coalition's worth, if known.
+      stability: how far a replaced record moves a coalition's utility, if known.
       audience: ``owner`` leaves out what a record does to its own value, which its owner alone may
         see; ``public`` counts it.
 
@@ -238,5 +238,5 @@ def marginal_widths(clips: FloatArray, stability: Stability | None) -> tuple[Flo
     if stability is None:
         return 2 * clips, 2 * clips
     sizes = np.arange(len(clips) + 1)
-    worth = np.concatenate([[0.0], stability.replacement(sizes[1:])])
-    return np.minimum(2 * clips, worth[:-1] + worth[1:]), np.minimum(2 * clips, worth[1:])
+    utility = np.concatenate([[0.0], stability.replacement(sizes[1:])])
+    return np.minimum(2 * clips, utility[:-1] + utility[1:]), np.minimum(2 * clips, utility[1:])

@@ -3,7 +3,7 @@
 The value of record i is (1/n) sum over layers k = 0..n-1 of the mean marginal v(C + i) - v(C) over
 coalitions C of k other records, each marginal clipped to [-c_k, c_k], c_k = min(width, c / k^decay).
 Every coalition is fitted from its own rows alone, in a public order, so that a coalition without a
-record is worth the same, to the last bit, whatever that record is.
+record has the same utility, to the last bit, whatever that record is.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LayeredQuestion:
     test: Any = field(repr=False)
     score: str | Score
     empty: float | None
-    strength: float | None
+    l2_penalty: float | None
     row_clip: float | None
     clip: float | None
     decay: float
@@ -93,7 +93,7 @@ class LayeredQuestion:
             "test": self.kept["test"].fingerprint,
             "score": self.kept["score"].fingerprint if "score" in self.kept else self.score,
             "empty": self.empty,
-            "strength": self.strength,
+            "l2_penalty": self.l2_penalty,
             "row_clip": self.row_clip,
             "clip": self.clip,
             "decay": self.decay,
@@ -109,7 +109,7 @@ class LayeredQuestion:
             test.y,
             score=self.score,
             empty=self.empty,
-            strength=self.strength,
+            l2_penalty=self.l2_penalty,
             row_clip=self.row_clip,
             classes=None if test.classes is None else np.arange(test.classes, dtype=np.float64),
         )
@@ -139,9 +139,9 @@ class LayeredValues:
         """Return the exact clipped values of the records, from all encoded rows."""
         x, y = self.test.split(rows)
         if self.coreset is None:
-            return self.design.values(self._worths(x, y), self.clips)
+            return self.design.values(self._utilities(x, y), self.clips)
         question = json.dumps(self.question, sort_keys=True)
-        found = self.coreset.recall(question, rows, lambda: self._worths(x, y))
+        found = self.coreset.recall(question, rows, lambda: self._utilities(x, y))
         return self.design.values(found, self.clips)
 
     def contribution(self, *, scale: float = 1.0, shift: float = 0.0) -> WholeContribution:
@@ -160,7 +160,7 @@ class LayeredValues:
             pulse=Pulse() if self.utility.fast is None else None,
         )
 
-    def _worths(self, x: FloatArray, y: FloatArray) -> list[FloatArray]:
+    def _utilities(self, x: FloatArray, y: FloatArray) -> list[FloatArray]:
         game = self.utility.on(x, y)
         return [
             np.concatenate([self._valued(game, part) for part in _slices(chains, x.shape[1] + 1)])
@@ -204,7 +204,7 @@ def lay_out(
             "fitting and scoring the model twice on the same rows in the "
             "same order gives the same score",
         )
-    # Worths depend on how rows are scaled, too; clips are taken after them.
+    # Utilities depend on how rows are scaled, too; clips are taken after them.
     scaled = {"schema": setting.schema.to_json(), "columns": list(test.columns)}
     asked = game.described | {"clip": None, "decay": None} | scaled
     return LayeredValues(test, utility, design, clips, certificate, asked, game.n_jobs, coreset)

@@ -65,7 +65,7 @@ def test_the_classical_formula_is_caught_from_about_8_4() -> None:
 def test_a_calibrated_event_is_billed_without_complaint(
     epsilon: float, delta: float, slack: float
 ) -> None:
-    """The event that is billed is the one that was tested, to the last bit."""
+    """The event that is charged is the one that was tested, to the last bit."""
     event = GaussianEvent(gaussian_multiplier(epsilon, delta, slack), slack)
     event_cost("basic", event, epsilon, delta)
     left = mp.mpf(delta) - (1 + mp.e ** mp.mpf(epsilon)) * mp.mpf(slack)

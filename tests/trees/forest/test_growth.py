@@ -18,11 +18,11 @@ from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import certify_cells
 from discreet.trees.columns import candidate_splits, schema_grid
 from discreet.trees.forest.growth import (
-    OfferedNodes,
+    CandidateNodes,
     assign_trees,
+    candidate_weights,
     draw_level,
     forest_leaves,
-    offer_weights,
 )
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion
@@ -59,8 +59,8 @@ def level(relation: str, assign: Any) -> Stage[Any]:
         candidates=2,  # type: ignore[arg-type]
     )
     nodes = Nodes.start(GRID, TREES)
-    offered = OfferedNodes.of(nodes, np.ones((TREES, len(SPLITS)), dtype=bool))
-    return level_stage("level 1", noise, Level(offered, GRID, SPLITS, 2), "y", assign)
+    candidate_splits = CandidateNodes.of(nodes, np.ones((TREES, len(SPLITS)), dtype=bool))
+    return level_stage("level 1", noise, Level(candidate_splits, GRID, SPLITS, 2), "y", assign)
 
 
 def law(stage: Stage[Any], rows: Table) -> dict[object, float]:
@@ -208,7 +208,7 @@ def test_noise_on_whole_leaves_is_for_all_trees_together() -> None:
 def test_random_levels_split_every_node_into_two_sides() -> None:
     grid = schema_grid(dc.samples.loan_schema(), ("age", "income", "home"))
     splits, generator = candidate_splits(grid), np.random.default_rng(1)
-    nodes, weights = Nodes.start(grid, 3), offer_weights(grid, splits)
+    nodes, weights = Nodes.start(grid, 3), candidate_weights(grid, splits)
     for _ in range(4):
         nodes = draw_level(nodes, splits, weights, generator)
     assert len(nodes) == 3 * (2**5 - 1)
@@ -219,6 +219,6 @@ def test_features_are_offered_alike() -> None:
     """A column with many cuts is not drawn more often than one with two values."""
     grid = schema_grid(dc.samples.loan_schema(), ("income", "home"))
     splits = candidate_splits(grid)
-    weights = offer_weights(grid, splits)
+    weights = candidate_weights(grid, splits)
     per_feature = [weights[splits.feature == place].sum() for place in range(2)]
     np.testing.assert_allclose(per_feature, [1.0, 1.0])

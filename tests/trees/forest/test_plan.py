@@ -57,7 +57,7 @@ def test_forest_learns_under_both_relations(relation: str, rows: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["stability", "smooth-student-t", "smooth-laplace-log-normal"])
 def test_choices_by_stability_split_every_node(mechanism: str) -> None:
-    model = forest(frame(), mechanism=mechanism, trees=4, depth=5, offered=8)
+    model = forest(frame(), mechanism=mechanism, trees=4, depth=5, candidate_splits=8)
     assert model.score(frame(seed=1), frame(seed=1)["class"]) > 0.9
 
 
@@ -195,7 +195,7 @@ def test_depth_rule_of_fletcher_and_islam(numbers: int, categories: int, depth: 
         ({"depth": 40}, "depth"),
         ({"method": "best"}, "method"),
         ({"rows": "some"}, "rows"),
-        ({"offered": 1}, "offered"),
+        ({"candidate_splits": 1}, "candidate_splits"),
         ({"seed": -1}, "seed"),
         ({"criterion": "luck"}, "criterion"),
         ({"epsilon": 0.0}, "epsilon"),

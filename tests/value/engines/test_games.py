@@ -106,10 +106,10 @@ def test_leave_one_out() -> None:
 
 
 def test_truncation_cuts_and_is_the_sequential_rule() -> None:
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         return 1 - 2.0 ** -len(members) if len(members) < 40 else 1.0
 
-    game = FunctionGame(40, worth)
+    game = FunctionGame(40, utility)
     full = permutation_shapley(game, permutations=10, seed=1)
     cut = permutation_shapley(game, permutations=10, seed=1, truncate=0.01)
     assert cut.evaluations < full.evaluations / 2 and cut.method == "truncated permutation"
@@ -124,10 +124,10 @@ def test_groups_join_together() -> None:
     groups = np.array([2, 0, 1, 0, 2, 2])
     grouped = GroupedGame(inner, groups)
 
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         return inner.function(np.flatnonzero(np.isin(groups, members)))
 
-    np.testing.assert_allclose(exact_shapley(grouped).values, by_definition(3, worth), atol=1e-12)
+    np.testing.assert_allclose(exact_shapley(grouped).values, by_definition(3, utility), atol=1e-12)
 
 
 @pytest.mark.parametrize("groups", [[0, 1], [0, 2, 2], [0, -1, 1], [0.0, 1.0, 2.0]])
@@ -139,11 +139,11 @@ def test_wrong_groups_are_refused(groups: Any) -> None:
 def test_a_cached_game_asks_each_coalition_once() -> None:
     asked: list[tuple[int, ...]] = []
 
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         asked.append(tuple(members.tolist()))
         return float(members.sum())
 
-    game = CachedGame(FunctionGame(4, worth))
+    game = CachedGame(FunctionGame(4, utility))
     first = exact_shapley(game)
     assert len(asked) == len(set(asked)) == 16
     second = permutation_shapley(game, permutations=30)

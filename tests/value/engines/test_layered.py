@@ -39,11 +39,11 @@ def coin_game(players: int) -> FunctionGame:
             )
             return 1.0 if (mixed * spread) >> np.uint64(63) else -1.0
 
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         rest = members[members != 0]
         return sign(rest) / len(rest) if 0 in members and len(rest) else 0.0
 
-    return FunctionGame(players, worth)
+    return FunctionGame(players, utility)
 
 
 # Designs.
@@ -148,8 +148,8 @@ def test_the_published_number_of_coalitions_breaks_its_promise_for_a_layer() -> 
     """Marginals of +-c_k have width 2 c_k; the published number is for half of it."""
     alpha, beta, runs = 0.05, 0.05, 100
     # Player 0 gains 1 with player 1, loses 1 with player 2: layer 1 is a coin.
-    worth = {(0, 1): 1.0, (0, 2): -1.0}
-    game = FunctionGame(3, lambda c: worth.get(tuple(c.tolist()), 0.0))
+    utility = {(0, 1): 1.0, (0, 2): -1.0}
+    game = FunctionGame(3, lambda c: utility.get(tuple(c.tolist()), 0.0))
     assert published_counts(100, alpha, beta)[1] == 1659
     counts = published_counts(3, alpha, beta)
     rounds = np.maximum(counts, 1)

@@ -28,27 +28,27 @@ def make_rows(rows: int, seed: int, classes: int = 3) -> tuple[Any, Any, Any, An
 def nearest_game(x: Any, y: Any, tests: Any, truth: Any, k: int) -> FunctionGame:
     apart = np.linalg.norm(x[:, None] - tests[None], axis=2)
 
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         total = 0.0
         for t in range(len(tests)):
             nearest = members[np.argsort(apart[members, t], kind="stable")[:k]]
             total += np.sum(y[nearest] == truth[t]) / k
         return total / len(tests)
 
-    return FunctionGame(len(x), worth)
+    return FunctionGame(len(x), utility)
 
 
 def threshold_game(x: Any, y: Any, tests: Any, truth: Any, radius: float, classes: int) -> FunctionGame:
     near = np.linalg.norm(x[:, None] - tests[None], axis=2) <= radius
 
-    def worth(members: Any) -> float:
+    def utility(members: Any) -> float:
         total = 0.0
         for t in range(len(tests)):
             inside = members[near[members, t]]
             total += np.mean(y[inside] == truth[t]) if len(inside) else 1 / classes
         return total / len(tests)
 
-    return FunctionGame(len(x), worth)
+    return FunctionGame(len(x), utility)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -198,9 +198,9 @@ def test_a_bar_appears_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
         screen = Terminal()
         monkeypatch.setattr(sys, "stderr", screen)
 
-        def worth(members: Any, pause: float = pause) -> float:
+        def utility(members: Any, pause: float = pause) -> float:
             time.sleep(pause)
             return float(len(members))
 
-        exact_shapley(FunctionGame(3, worth), progress=show)
+        exact_shapley(FunctionGame(3, utility), progress=show)
         assert ("exact Shapley" in screen.getvalue()) == shown

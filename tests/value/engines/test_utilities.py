@@ -196,12 +196,12 @@ def test_more_classes_take_the_general_path() -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 def test_strength_sets_the_penalty_by_size(intercept: bool) -> None:
     """The same minimum by the solvers (two classes) and by scikit-learn (three)."""
-    strength, clip = 0.02, 2.0
+    l2_penalty, clip = 0.02, 2.0
     x, tests = (np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True)) for rows in (X, TEST_X))
     three, test_three = Y + (X[:, 1] > 1), TEST_Y + (TEST_X[:, 1] > 1)
     for y, truth, compiled in ((Y, TEST_Y, True), (three, test_three, False)):
         model = LogisticRegression(fit_intercept=intercept, tol=1e-10, max_iter=10_000)
-        utility = Utility(model, tests, truth, score="brier", strength=strength, row_clip=clip)
+        utility = Utility(model, tests, truth, score="brier", l2_penalty=l2_penalty, row_clip=clip)
         game = utility.on(x, y)
         found = game.evaluate(Chains.of([np.arange(60)], [np.array([25, 60])]))
         assert game.compiled == compiled
@@ -210,7 +210,7 @@ def test_strength_sets_the_penalty_by_size(intercept: bool) -> None:
                 np.column_stack([r, np.ones(len(r))]) if intercept else r for r in (x[:k], tests)
             )
             plain = LogisticRegression(
-                C=1 / (2 * strength * k), fit_intercept=False, tol=1e-10, max_iter=10_000
+                C=1 / (2 * l2_penalty * k), fit_intercept=False, tol=1e-10, max_iter=10_000
             ).fit(rows, y[:k])
             said = plain.predict_proba(asked)[np.arange(80), truth]
             assert value == pytest.approx(1 - np.mean((1 - said) ** 2), abs=1e-5)
@@ -292,7 +292,7 @@ def test_values_add_up_to_what_all_are_worth() -> None:
         ({"row_clip": 0.0}, "row_clip must be"),
         ({"test_y": TEST_Y[:3]}, "test_y must have"),
         ({"test_x": TEST_X[0]}, "test_x must be a table"),
-        ({"model": DecisionTreeClassifier(), "strength": 0.1}, "strength must be None unless"),
+        ({"model": DecisionTreeClassifier(), "l2_penalty": 0.1}, "l2_penalty must be None unless"),
         ({"score": custom_score("s", len, low=0, high=1)}, "empty must be given"),
     ],
 )
@@ -316,7 +316,7 @@ def test_equal_test_targets_have_no_r2() -> None:
         np.ones(80),
         score="r2",
         failed=-1.0,
-        strength=1.0,
+        l2_penalty=1.0,
         row_clip=1.0,
         target_clip=1.0,
     )

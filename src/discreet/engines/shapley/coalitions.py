@@ -188,8 +188,8 @@ def _checked(masks: BoolArray, weights: FloatArray) -> tuple[BoolArray, FloatArr
 
 
 def _check_rank(gram: FloatArray, masks: BoolArray) -> None:
-    strengths = np.linalg.eigvalsh(gram)
-    if strengths[0] <= _FLAT * strengths[-1]:
+    eigenvalues = np.linalg.eigvalsh(gram)
+    if eigenvalues[0] <= _FLAT * eigenvalues[-1]:
         d = masks.shape[1]
         raise ArgumentError(
             f"masks must determine all {d} features, got {len(masks)} that leave some open. At least "

@@ -7,10 +7,10 @@ the noisy u stands, too large on average. A step whose noisy count does not stan
 no quotient: there the band pays for every move the model can make.
 
 The curve itself does not use the quotients but shrinks them: it minimises, over moves u,
-``sum (S~ - D~ u)^2 + strength * (what the moves cost)``, with D~ zero where it does not stand out.
+``sum (S~ - D~ u)^2 + weight * (what the moves cost)``, with D~ zero where it does not stand out.
 Moves cost their squares, which pulls steps with few records to zero, or, if smoothed, the squares of
 their changes, which gives such a step the slope of its neighbours. Read as a prior on the moves, the
-strength is the one under which the noisy sums are likeliest, and at least that of a prior as wide as
+weight is the one under which the noisy sums are likeliest, and at least that of a prior as wide as
 the model's range: nothing can explode.
 """
 
@@ -25,7 +25,7 @@ from discreet.mechanisms import Noise
 from discreet.plans.stages import NoisyMean
 from discreet.schema import FloatArray
 
-_STRENGTHS = np.concatenate([[0.0], np.geomspace(1e-4, 1e14, 109)])
+_WEIGHTS = np.concatenate([[0.0], np.geomspace(1e-4, 1e14, 109)])
 _STANDS_OUT = 2.0
 """A noisy count is taken for a count from so many standard deviations of its noise on."""
 
@@ -149,7 +149,7 @@ def _fitted(noisy: NoisySteps, layout: Layout, smooth: bool) -> FloatArray:
 def _likeliest(
     sums: FloatArray, rates: FloatArray, penalty: FloatArray, floor: FloatArray, std: float
 ) -> FloatArray:
-    """Minimise ``|sums - rates s|^2 + floor s^2 + strength s' penalty s`` at the likeliest strength.
+    """Minimise ``|sums - rates s|^2 + floor s^2 + weight s' penalty s`` at the likeliest weight.
 
     With noise of this standard deviation the penalty is a Gaussian prior on s, and the sums have the
     likelihood of a Gaussian vector; both are diagonalised once, in the scale of the other terms.
@@ -158,13 +158,13 @@ def _likeliest(
     after, basis = np.linalg.eigh(penalty * scale[:, None] * scale[None, :])
     before = np.linalg.eigvalsh(penalty / np.sqrt(floor[:, None] * floor[None, :]))
     after, before = np.maximum(after, 0.0), np.maximum(before, 0.0)
-    strengths = _STRENGTHS / np.median(before)
-    kept = 1.0 / (1.0 + strengths[:, None] * after[None, :])
+    weights = _WEIGHTS / np.median(before)
+    kept = 1.0 / (1.0 + weights[:, None] * after[None, :])
     parts = kept * (basis.T @ (scale * rates * sums))[None, :]
     slopes = parts @ (basis * scale[:, None]).T
     misfit = np.sum((sums - slopes * rates) ** 2, axis=1) + slopes**2 @ floor
-    misfit += strengths * (parts**2 @ after)
-    room = np.sum(np.log1p(strengths[:, None] * before[None, :]), axis=1)
+    misfit += weights * (parts**2 @ after)
+    room = np.sum(np.log1p(weights[:, None] * before[None, :]), axis=1)
     room += np.sum(np.log(kept), axis=1)
     return np.asarray(slopes[np.argmin(misfit / std**2 - room)])
 

@@ -195,7 +195,7 @@ class Question:
         return forms
 
     def _reaches(self, norm: ShapeNorm) -> list[float]:
-        """Return reaches worth trying: quantiles of public rows' own, the greatest if n is private."""
+        """Return radii to try: quantiles of public rows' own, the greatest if n is private."""
         bent = self._reach(self._bent_curves, norm)
         found = [float(bent.max())]
         if self.setting.rows is not None:

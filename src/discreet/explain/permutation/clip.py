@@ -20,7 +20,7 @@ from discreet.explain.permutation.losses import mean_losses, partners
 from discreet.schema import FloatArray, Schema
 
 _ERRORS = 2.0 ** -np.arange(0.0, 2.25, 0.25)
-"""Errors that are worth a try as the greatest, as a share of it."""
+"""Errors that are tried as the greatest, as a share of it."""
 
 _POWERS = {"squared_error": 2, "absolute_error": 1}
 _REPEATS = 5

@@ -1,7 +1,7 @@
 """For the curator alone: how far the best features are apart, and how often a pick will be right.
 
 Everything here is exact and so not private. It answers the question a curator has before spending:
-is this ranking worth asking for, or is it a tie?
+can this ranking be right, or is it a tie?
 """
 
 from __future__ import annotations

@@ -286,7 +286,7 @@ def _masks(coalitions: int | None, features: int) -> int:
 
 
 def _inside(box: Box, bounds: Box) -> bool:
-    """Say whether clipping to the bounds changes nothing worth naming."""
+    """Say whether clipping to the bounds changes next to nothing."""
     room = _SAME * (bounds.high - bounds.low)
     return bounds.low - room <= box.low and box.high <= bounds.high + room
 

@@ -189,7 +189,7 @@ class TopK:
 
     @property
     def _share(self) -> float:
-        """Epsilon of one step: whole units, so that k of them are never billed above epsilon."""
+        """Epsilon of one step: whole units, so that k of them are never charged above epsilon."""
         return float_of_units(to_budget_units(self.epsilon) // self.k)
 
     @property

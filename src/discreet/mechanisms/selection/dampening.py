@@ -1,7 +1,7 @@
 """Local dampening (Farias et al. 2020): utilities measured in edits instead of units.
 
 With b(t) the sum of an admissible function over distances below t, a utility u becomes the number of
-edits it is worth, b^-1(u). Flat pieces of b (the utility cannot change near here) are what makes
+edits it stands for, b^-1(u). Flat pieces of b (the utility cannot change near here) are what makes
 dampening pay: they count as edits although no utility is gained in them.
 
 The original defines the inverse interval by interval; ours is sup {d : b(d) <= u}, which is the same

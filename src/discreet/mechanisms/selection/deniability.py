@@ -5,7 +5,7 @@ seeds* - records that propose y with nearly the seed's own probability - reaches
 
 Deviations from Bindschaedler, Shokri and Gunter (2017) and from the text that takes it over: "no
 output" is an output, so a failure is forced with a public probability that covers it; an attempt that
-fails is billed like any other, instead of trying until one passes; delta is divided by the number of
+fails is charged like any other, instead of trying until one passes; delta is divided by the number of
 records, because only the record in question, as the seed, can cause the bad event.
 """
 

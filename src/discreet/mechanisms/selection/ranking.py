@@ -5,7 +5,7 @@ ranked by itself. Scores are absolute values of whole lattice steps, so a record
 coordinate by D moves every score by at most D (the reverse triangle inequality).
 
 Peeling with the exponential law is one shot of Gumbel noise (Durfee and Rogers 2019) and drawn so.
-Picks that happen together are billed together: by the sum of their epsilons, or, where a delta is
+Picks that happen together are charged together: by the sum of their epsilons, or, where a delta is
 given, by the sum of their rhos - then ``m`` exponential mechanisms of epsilon s each cost m s^2 / 8.
 """
 

@@ -1,6 +1,6 @@
 """Choose the strongest pairs of columns so that they form a tree: Kruskal with a noisy maximum.
 
-The strength of a pair is the L1 distance between its exact two-way table of counts C and the table E
+The score of a pair is the L1 distance between its exact two-way table of counts C and the table E
 that its noisy one-way tables would have it be if the two columns were independent,
 
     score = sum over cells of |C - E|  -  what chance alone puts there,
@@ -168,7 +168,7 @@ def tree_choice(
       first: where the first table begins in the sum.
       relation: the neighbouring relation.
       epsilon: the promise for all picks together.
-      delta: zero for a pure promise; else picks are billed by the sum of their rhos if that is less.
+      delta: zero for a pure promise; else picks are charged by zCDP composition if that is less.
 
     Guarantees:
       - The picks' epsilons add up to at most epsilon, or their rhos convert. [spanning-tree]

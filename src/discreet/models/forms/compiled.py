@@ -19,7 +19,7 @@ from discreet.schema import FloatArray
 _MASK_LEAVES = 64
 _MASK_BLOCK = 16_384
 _WALK_BLOCK = 4_096
-"""Enough rows for a tree's nodes to be worth fetching, few enough to stay in the second cache."""
+"""Enough rows for a tree's nodes to be fetched once, few enough to stay in the second cache."""
 
 
 class Compiled(Protocol):

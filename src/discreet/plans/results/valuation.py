@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from discreet.plans.results.pictures.valuation import RemovalDisplay
 
 Order = Literal["best", "worst"]
-Worth = Callable[[list[int]], float]
+PublicUtility = Callable[[list[int]], float]
 
 
 @dataclass(frozen=True)
 class Valuation(Result):
-    """Noisy values of records: how much each adds to what a model trained on all of them is worth.
+    """Noisy values of records: how much each adds to the utility of a model trained on all of them.
 
     Attributes:
       records: the records, by their place in the table.
@@ -128,29 +128,29 @@ class Valuation(Result):
         return ValuationDisplay(self, top=top).plot(ax, title=title)
 
     def plot_removal(
-        self, worth: Worth, ax: Any = None, *, points: int = 20, title: str | None = None
+        self, utility: PublicUtility, ax: Any = None, *, points: int = 20, title: str | None = None
     ) -> RemovalDisplay:
-        """Draw what is left of a worth when the best, and when the worst, records go first.
+        """Draw what is left of a utility when the best, and when the worst, records go first.
 
         Args:
-          worth: a *public* function of the records that are left, by their places: of data that may be
-            shown. On private records the curve would be a release that nobody paid for.
+          utility: a *public* function of the records that are left, by their places: of data that may
+            be shown. On private records the curve would be a release that nobody paid for.
           ax: where to draw.
           points: how many removals are tried.
           title: above the picture.
         """
         from discreet.plans.results.pictures.valuation import RemovalDisplay
 
-        curves = {order: self.removal_curve(worth, order, points) for order in ("best", "worst")}
+        curves = {order: self.removal_curve(utility, order, points) for order in ("best", "worst")}
         return RemovalDisplay(curves).plot(ax, title=title)
 
     def removal_curve(
-        self, worth: Worth, order: Order = "best", points: int = 20
+        self, utility: PublicUtility, order: Order = "best", points: int = 20
     ) -> tuple[tuple[int, float], ...]:
-        """Return pairs: how many records were removed, what the rest is worth. ``worth`` is public."""
+        """Return pairs: how many records were removed, and the (public) utility of the rest."""
         ranked = self.ranking(order)
         removed = np.unique(np.linspace(0, len(ranked) - 1, points).astype(int))
-        return tuple((int(gone), float(worth(sorted(ranked[gone:])))) for gone in removed)
+        return tuple((int(gone), float(utility(sorted(ranked[gone:])))) for gone in removed)
 
 
 @dataclass(frozen=True)

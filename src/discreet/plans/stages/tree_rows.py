@@ -86,7 +86,7 @@ def fit_pair(
     apart = noisy - independent
     distance = float(np.sum(apart**2))
     kept = max(0.0, 1.0 - noisy.size * std**2 / distance) if distance > 0 else 0.0
-    # One record's worth of independence, so that no cell its margins know of is empty.
+    # Independence that weighs as much as one record, so that no cell its margins know of is empty.
     table = project(independent + kept * apart, total) + independent / total
     for _ in range(_RAKING_ROUNDS):
         table = table * _ratio(rows_of, table.sum(axis=1))[:, None]

@@ -1,4 +1,4 @@
-"""Choose by a utility of the whole table, on its author's word for how far a record moves it."""
+"""Choose by a utility of the whole table, with a user-asserted sensitivity."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class DeniableRows(SyntheticRows):
     """Records that passed Mechanism F.
 
     Attributes:
-      attempts: how many proposals were made and billed.
+      attempts: how many proposals were made and charged.
       k: plausible seeds that were asked for.
       t: how many of them carry the proof.
       gamma: within which factor their probabilities are.
@@ -220,7 +220,7 @@ def deniable_rows(
     """Plan records proposed from real ones and released if plausibly deniable (Mechanism F).
 
     Each attempt draws a record as its seed, proposes another from it, and releases that if at least
-    about k records could have proposed it as well. Every attempt is billed, passed or not: expect
+    about k records could have proposed it as well. Every attempt is charged, passed or not: expect
     few records, and none from a small table. ``synthesize`` gives more for the same budget; this is
     for those who need rows that come from real ones.
 

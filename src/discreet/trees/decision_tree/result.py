@@ -1,4 +1,4 @@
-"""A released decision tree: splits, noisy counts, honest probabilities."""
+"""A released decision tree: splits, noisy counts, class probabilities by hierarchical shrinkage."""
 
 from __future__ import annotations
 

@@ -30,21 +30,22 @@ _KEY = b"discreet forest"
 
 
 @dataclass(frozen=True, eq=False)
-class OfferedNodes(Nodes):
-    """Nodes that may take some useful splits alone; ``offered`` is public, open nodes x splits."""
+class CandidateNodes(Nodes):
+    """Nodes with ``candidate_splits`` of their own, which are public: open nodes x splits."""
 
-    offered: NDArray[np.bool_]
+    candidate_splits: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, nodes: Nodes, offered: NDArray[np.bool_]) -> OfferedNodes:
-        """Return the same nodes with an offer."""
+    def of(cls, nodes: Nodes, candidate_splits: NDArray[np.bool_]) -> CandidateNodes:
+        """Return the same nodes with candidate splits."""
         return cls(
-            **{field.name: getattr(nodes, field.name) for field in fields(Nodes)}, offered=offered
+            **{field.name: getattr(nodes, field.name) for field in fields(Nodes)},
+            candidate_splits=candidate_splits,
         )
 
     def useful(self, splits: Splits) -> NDArray[np.bool_]:
-        """Return the offered splits, which have two sides."""
-        return self.offered
+        """Return the candidate splits, which have two sides."""
+        return self.candidate_splits
 
 
 def assign_trees(trees: int, relation: Relation) -> Assign | None:
@@ -63,8 +64,8 @@ def assign_trees(trees: int, relation: Relation) -> Assign | None:
     return assign
 
 
-def offer_weights(grid: Grid, splits: Splits) -> FloatArray:
-    """Return how readily each candidate is offered: features alike, then half by width, half by number.
+def candidate_weights(grid: Grid, splits: Splits) -> FloatArray:
+    """Return how readily a split becomes a candidate: features alike, half by width, half by number.
 
     By width, cuts that stand closely (at both ends of a range) would hardly ever be tried; by number
     alone they would be tried more than all others.
@@ -78,7 +79,7 @@ def offer_weights(grid: Grid, splits: Splits) -> FloatArray:
     return weights
 
 
-def draw_offers(
+def draw_candidates(
     nodes: Nodes, splits: Splits, weights: FloatArray, count: int, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return, open nodes x splits, so many different useful splits per node, drawn by their weights."""
@@ -87,18 +88,18 @@ def draw_offers(
     keys[~useful] = -np.inf
     if count >= len(splits):
         return useful
-    offered = np.zeros_like(useful)
+    candidate_splits = np.zeros_like(useful)
     best = np.argpartition(keys, -count, axis=1)[:, -count:]
-    np.put_along_axis(offered, best, True, axis=1)
-    return offered & useful
+    np.put_along_axis(candidate_splits, best, True, axis=1)
+    return candidate_splits & useful
 
 
 def draw_level(
     nodes: Nodes, splits: Splits, weights: FloatArray, generator: np.random.Generator
 ) -> Nodes:
     """Return the trees with one more level of splits that look at no record."""
-    offered = draw_offers(nodes, splits, weights, 1, generator)
-    chosen = np.where(offered.any(axis=1), np.argmax(offered, axis=1), LEAF)
+    candidate_splits = draw_candidates(nodes, splits, weights, 1, generator)
+    chosen = np.where(candidate_splits.any(axis=1), np.argmax(candidate_splits, axis=1), LEAF)
     return nodes.grow(splits, chosen)
 
 

@@ -19,13 +19,13 @@ from discreet.trees.classifier import model_facts
 from discreet.trees.columns import Grid, Splits, candidate_splits, schema_grid
 from discreet.trees.decision_tree.plan import LARGEST_LEVEL, Question
 from discreet.trees.forest.growth import (
-    OfferedNodes,
+    CandidateNodes,
     assign_trees,
+    candidate_weights,
+    draw_candidates,
     draw_level,
-    draw_offers,
     forest_leaves,
     in_leaf_order,
-    offer_weights,
 )
 from discreet.trees.forest.result import RandomForest
 from discreet.trees.forest.shape import Method, Rows, Shape, check_shape, fit_shape
@@ -34,8 +34,8 @@ from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion, CriterionName, check_work
 from discreet.trees.splits import Level, SplitName, SplitNoise, level_stage, split_noise
 
-_OFFERED = 64
-_MOST_OFFERED = 4096
+_CANDIDATE_SPLITS = 64
+_MOST_CANDIDATE_SPLITS = 4096
 _PRIVATE_CAP = 2**16
 _LEAF_SHARES = (1.0, 0.5, 0.7, 0.55, 0.4)
 """What the leaves get with so many chosen levels, the last entry from there on; found by trial."""
@@ -48,13 +48,13 @@ class ForestQuestion(Question):
     trees: int | None
     method: str
     rows: str
-    offered: int
+    candidate_splits: int
     seed: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_shape(self.trees, self.depth, self.method, self.rows)
-        check_whole("offered", self.offered, 2, _MOST_OFFERED)
+        check_whole("candidate_splits", self.candidate_splits, 2, _MOST_CANDIDATE_SPLITS)
         check_whole("seed", self.seed, 0)
 
 
@@ -76,15 +76,17 @@ class _Growth:
         return level_stage(name, noise, level, self.question.target, assign)
 
     def grow(self, releaser: Releaser, levels: Sequence[Stage[SplitNoise]]) -> Nodes:
-        """Return all trees: levels chosen among offered splits, then levels drawn at random."""
+        """Return all trees: levels chosen among candidate splits, then levels drawn at random."""
         generator = public_generator(self.question.seed)
-        weights = offer_weights(self.grid, self.splits)
+        weights = candidate_weights(self.grid, self.splits)
         nodes = Nodes.start(self.grid, self.shape.trees)
         for stage in levels:
-            offered = draw_offers(nodes, self.splits, weights, self.question.offered, generator)
-            if not offered.any():
+            candidate_splits = draw_candidates(
+                nodes, self.splits, weights, self.question.candidate_splits, generator
+            )
+            if not candidate_splits.any():
                 return nodes
-            asked = self.stage(stage.name, stage.noise, OfferedNodes.of(nodes, offered))
+            asked = self.stage(stage.name, stage.noise, CandidateNodes.of(nodes, candidate_splits))
             (chosen,) = releaser.answer(asked)
             nodes = nodes.grow(self.splits, chosen.astype(np.int64))
         for _ in range(self.shape.random):
@@ -113,7 +115,7 @@ class RandomForestPlan(Plan):
             "rows": asked.rows,
             "criterion": asked.criterion,
             "mechanism": asked.mechanism,
-            "offered": asked.offered,
+            "candidate_splits": asked.candidate_splits,
             "seed": asked.seed,
         }
 
@@ -143,7 +145,7 @@ class RandomForestPlan(Plan):
                 asked.mechanism,
                 relation=setting.relation,
                 epsilon=share,
-                candidates=min(asked.offered, len(splits)),
+                candidates=min(asked.candidate_splits, len(splits)),
             )
             for share in level_shares
         ]
@@ -192,7 +194,7 @@ class RandomForestPlan(Plan):
         errors = {LEAF_SHARE: expected_share(leaves.noise, setting, own * 2**shape.depth, shape.trees)}
         if noises:
             lost = of_summed_choice(noises[0].std, setting.rows, 1 / own, "a tree's records")
-            errors["records that a first split is below the best offered"] = lost
+            errors["records that a first split is below the best candidate"] = lost
         return Program(stages, finish, errors)
 
 
@@ -221,11 +223,11 @@ def _whole_is_better(trees: int, leaves_of: Any, start: Nodes) -> bool:
 def _check_size(shape: Shape, grid: Grid, splits: Splits, classes: int) -> None:
     """Raise if the deepest chosen level, or the deepest level at all, is too large to hold."""
     cells = shape.trees * 2 ** max(0, shape.chosen - 1) * int(grid.bins.sum()) * classes
-    offers = shape.trees * 2 ** (shape.depth - 1) * len(splits)
-    if max(cells, offers) > LARGEST_LEVEL:
+    candidates = shape.trees * 2 ** (shape.depth - 1) * len(splits)
+    if max(cells, candidates) > LARGEST_LEVEL:
         raise ArgumentError(
             f"trees and depth must leave at most {LARGEST_LEVEL} cells to count, got {shape.trees} "
-            f"trees of {shape.depth} levels with {max(cells, offers)}. Ask for fewer of either."
+            f"trees of {shape.depth} levels with {max(cells, candidates)}. Ask for fewer of either."
         )
 
 
@@ -239,7 +241,7 @@ def random_forest(
     rows: Rows = "auto",
     criterion: CriterionName = "norm",
     mechanism: SplitName = "auto",
-    offered: int = _OFFERED,
+    candidate_splits: int = _CANDIDATE_SPLITS,
     seed: int = 0,
     epsilon: float,
     delta: float = 0.0,
@@ -259,7 +261,7 @@ def random_forest(
         delta. Splits are always chosen on disjoint rows.
       criterion: what a good split is, as in ``decision_tree``.
       mechanism: what chooses, as in ``decision_tree``.
-      offered: candidate splits per node, drawn from the public seed.
+      candidate_splits: how many per node, drawn from the public seed.
       seed: of what is drawn in public: candidates and random splits.
       epsilon: the whole budget: 0.4 of it for the leaves if four levels or more are chosen, and more
         if fewer are; the rest in equal parts for those levels.
@@ -273,10 +275,20 @@ def random_forest(
 
     >>> random_forest("income", trees=8, epsilon=1.0)
     random_forest(target='income', features=None, trees=8, depth=None, method='auto', rows='auto', \
-criterion='norm', mechanism='auto', offered=64, seed=0, epsilon=1)
+criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
     """
     named = some_names("features", features)
     question = ForestQuestion(
-        target, named, depth, criterion, "schema", mechanism, trees, method, rows, offered, seed
+        target,
+        named,
+        depth,
+        criterion,
+        "schema",
+        mechanism,
+        trees,
+        method,
+        rows,
+        candidate_splits,
+        seed,
     )
     return RandomForestPlan(question, epsilon, delta)

@@ -1,6 +1,6 @@
 """How large a private forest should be, from public facts alone.
 
-What matters is the strength of the table: records times epsilon. A tree sees its share of the records;
+What matters is n times epsilon. A tree sees its share of the records;
 its upper levels are chosen privately while their nodes hold enough records to outweigh the noise of a
 choice, and below them splits are drawn at random, which costs nothing.
 """
@@ -55,11 +55,11 @@ def check_shape(trees: int | None, depth: int | None, method: str, rows: str) ->
         check_whole("depth", depth, 1, DEEPEST)
 
 
-def strength(setting: Setting, epsilon: float) -> float:
+def records_times_epsilon(setting: Setting, epsilon: float) -> float:
     """Return records times epsilon, in units of replace-one; 10,000 records where they are private.
 
     >>> from discreet.samples import loan_schema
-    >>> strength(Setting(loan_schema(), "replace-one", 500), 2.0)
+    >>> records_times_epsilon(Setting(loan_schema(), "replace-one", 500), 2.0)
     1000.0
     """
     twice = 2.0 / setting.relation.edits
@@ -86,10 +86,10 @@ def fit_shape(
         # Deeper trees would have more leaves than records.
         deepest = max(1, math.floor(math.log2(own)))
         return Shape(number, 0, depth or min(deepest, random_depth(setting.schema, features)))
-    power = math.log10(max(strength(setting, epsilon), 1.0))
-    worth = _levels(power, classes)
-    levels = depth or (_LEAST_DEPTH if worth == 1 else max(_USUAL_DEPTH, worth + _RANDOM_BELOW))
-    chosen = min(levels, worth)
+    power = math.log10(max(records_times_epsilon(setting, epsilon), 1.0))
+    useful = _levels(power, classes)
+    levels = depth or (_LEAST_DEPTH if useful == 1 else max(_USUAL_DEPTH, useful + _RANDOM_BELOW))
+    chosen = min(levels, useful)
     return Shape(trees or _trees(power), chosen, levels - chosen)
 
 
@@ -112,10 +112,10 @@ def random_depth(schema: Schema, features: tuple[str, ...]) -> int:
 
 
 def _trees(power: float) -> int:
-    """Return 2 trees for a strength below about 1,500, 16 above 100,000."""
+    """Return 2 trees for n times epsilon below about 1,500, 16 above 100,000."""
     return 1 << min(_MOST_DOUBLINGS, max(1, round(1.3 * power - 3.0)))
 
 
 def _levels(power: float, classes: int) -> int:
-    """Return how many levels are worth choosing: strength per class decides."""
+    """Return how many levels should be chosen: n times epsilon per class decides."""
     return max(1, min(_MOST_CHOSEN, round(1.5 * (power - math.log10(classes)) - 1.2)))

@@ -43,24 +43,24 @@ def exact_shapley(
         done=resumed(continue_from, key),
         title="exact Shapley",
     )
-    worth = np.empty(2**n)
-    worth[_masks(chains)] = work.values
+    utility = np.empty(2**n)
+    utility[_masks(chains)] = work.values
     valued = int(np.sum(~np.isnan(work.values)))
-    values = shapley_of(worth, n)
+    values = shapley_of(utility, n)
     return Estimates(
         np.arange(n), values, np.zeros(n), valued, "exact", work.finished, None, (key, work.values)
     )
 
 
-def shapley_of(worth: FloatArray, players: int) -> FloatArray:
-    """Return the Shapley values of a game given by the worth of every set of bits."""
+def shapley_of(utility: FloatArray, players: int) -> FloatArray:
+    """Return the Shapley values of a game given by the utility of every set of bits."""
     masks = np.arange(2**players)
     sizes = np.array([int(mask).bit_count() for mask in range(2**players)])
     weights = np.array([1 / (players * math.comb(players - 1, k)) for k in range(players)])
     values = np.empty(players)
     for player in range(players):
         without = masks[(masks >> player) & 1 == 0]
-        gains = worth[without | (1 << player)] - worth[without]
+        gains = utility[without | (1 << player)] - utility[without]
         values[player] = float(np.sum(weights[sizes[without]] * gains))
     return values
 
@@ -72,7 +72,7 @@ def leave_one_out(
     progress: Progress = None,
     continue_from: Estimates | None = None,
 ) -> Estimates:
-    """Return what everybody is worth minus what everybody but one is worth."""
+    """Return the utility of everybody minus that of everybody but one."""
     n = game.players
     everybody = np.arange(n)
     orders = [everybody, *(np.delete(everybody, player) for player in range(n))]

@@ -1,4 +1,4 @@
-"""Games: what a coalition of players is worth, asked along chains that grow one player at a time.
+"""Games: the utility of a coalition of players, asked along chains that grow one player at a time.
 
 All estimators ask in chains, so that a game which can go on from a smaller coalition (a warm start, a
 rank-one update) need not begin anew: a permutation is one chain valued at every size, a marginal is a
@@ -68,7 +68,7 @@ class Chains:
 
 
 class Game(Protocol):
-    """What coalitions of ``players`` are worth."""
+    """The utility of coalitions of ``players``."""
 
     @property
     def players(self) -> int:

@@ -55,7 +55,7 @@ def layered_shapley(
     """Estimate Shapley values from coalitions of every size.
 
     Args:
-      game: what coalitions are worth.
+      game: the utility of coalitions.
       clips: c_k of every layer, see ``layer_clips``.
       records: whom to value; None for all.
       alpha: the error that is exceeded with probability ``beta`` at most, for one value.

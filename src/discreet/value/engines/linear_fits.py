@@ -61,31 +61,31 @@ class LinearFit:
         return np.column_stack([rows, np.full(len(rows), self.constant)])
 
 
-def linear_fit(model: Any, strength: float | None) -> LinearFit | None:
+def linear_fit(model: Any, l2_penalty: float | None) -> LinearFit | None:
     """Return the compiled twin of a scikit-learn model, or None if it has none.
 
-    With a ``strength`` the penalty grows with the coalition and the intercept, if there is one, is a
+    With an ``l2_penalty`` the penalty grows with the coalition and the intercept, if there is one, is a
     penalised constant column.
     """
     from sklearn.linear_model import LogisticRegression, Ridge
 
     if type(model) is LogisticRegression:
-        return _logistic(model, strength)
+        return _logistic(model, l2_penalty)
     if type(model) is Ridge:
-        return _ridge(model, strength)
+        return _ridge(model, l2_penalty)
     return None
 
 
-def with_strength(model: Any, strength: float, size: int) -> Any:
-    """Return an unfitted copy whose penalty is ``strength`` in the mean of ``size`` losses."""
+def with_l2_penalty(model: Any, l2_penalty: float, size: int) -> Any:
+    """Return an unfitted copy whose penalty is ``l2_penalty`` in the mean of ``size`` losses."""
     from sklearn.base import clone
 
     name = "C" if hasattr(model, "C") else "alpha"
-    value = 1 / (2 * strength * size) if name == "C" else strength * size
+    value = 1 / (2 * l2_penalty * size) if name == "C" else l2_penalty * size
     return clone(model).set_params(**{name: value, "fit_intercept": False})
 
 
-def _logistic(model: Any, strength: float | None) -> LinearFit | None:
+def _logistic(model: Any, l2_penalty: float | None) -> LinearFit | None:
     plain = (
         getattr(model, "penalty", "l2") in ("l2", "deprecated")
         and not model.l1_ratio
@@ -97,18 +97,18 @@ def _logistic(model: Any, strength: float | None) -> LinearFit | None:
     )
     if not plain:
         return None
-    if strength is not None:
-        return LinearFit("logistic", 0.0, 2 * strength, float(model.fit_intercept), False, alike=True)
+    if l2_penalty is not None:
+        return LinearFit("logistic", 0.0, 2 * l2_penalty, float(model.fit_intercept), False, alike=True)
     if model.solver == "liblinear":
         constant = float(model.intercept_scaling) if model.fit_intercept else 0.0
         return LinearFit("logistic", 1 / model.C, 0.0, constant, free=False)
     return LinearFit("logistic", 1 / model.C, 0.0, float(model.fit_intercept), free=True)
 
 
-def _ridge(model: Any, strength: float | None) -> LinearFit | None:
+def _ridge(model: Any, l2_penalty: float | None) -> LinearFit | None:
     alpha = model.alpha if isinstance(model.alpha, int | float) else 0.0
     if model.positive or not alpha > 0:
         return None
-    if strength is not None:
-        return LinearFit("ridge", 0.0, strength, float(model.fit_intercept), free=False)
+    if l2_penalty is not None:
+        return LinearFit("ridge", 0.0, l2_penalty, float(model.fit_intercept), free=False)
     return LinearFit("ridge", float(alpha), 0.0, float(model.fit_intercept), free=True)

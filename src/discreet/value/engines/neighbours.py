@@ -1,9 +1,10 @@
 """Closed-form values for nearest-neighbour classifiers: no refits, no sampling.
 
-*k nearest*: a coalition is worth the share of right labels among the k nearest of its records, the sum
-divided by k even where there are fewer (Jia et al. 2019, Theorem 1). *Threshold*: the share of right
-labels among its records within a radius, and 1/classes if there is none; a record's value then depends
-on the others through two counts per test row (Wang et al. 2023), which is what a private release uses.
+*k nearest*: the utility of a coalition is the share of right labels among the k nearest of its records,
+the sum divided by k even where there are fewer (Jia et al. 2019, Theorem 1). *Threshold*: the share of
+right labels among its records within a radius, and 1/classes if there is none; a record's value then
+depends on the others through two counts per test row (Wang et al. 2023), which is what a private
+release uses.
 
 References: Jia et al. (2019), "Efficient Task-Specific Data Valuation for Nearest Neighbor Algorithms";
 Wang, Zhu, Wang, Jia, Mittal (2023), "Threshold KNN-Shapley". Ties in distance go to the lower index.
@@ -63,7 +64,8 @@ def threshold_knn_shapley(
       test_x: test rows.
       test_y: their labels.
       radius: Euclidean distance up to which records are neighbours.
-      classes: how many labels there can be; nobody is worth one of them guessed.
+      classes: how many labels there can be; a coalition of nobody has the utility of a guess among
+        them.
     """
     check_whole("classes", classes, 2)
     near, right = near_and_right(x, y, test_x, test_y, radius)
@@ -97,7 +99,7 @@ def threshold_counts(
 
 
 def value_from_counts(others_near: Any, others_right: Any, own_right: Any, classes: int) -> FloatArray:
-    """Return what a near record is worth for a test row, given counts of the other records.
+    """Return the value of a near record for a test row, given counts of the other records.
 
     With c near records, the owner's included, a right ones among the c - 1 others and e = 1 if its own
     label is right: (e - 1/classes + (e - a/(c - 1)) (H_c - 1)) / c. Counts may be noisy: they are

@@ -1,8 +1,8 @@
 """Shapley values from random orders: every record's marginal when it joins, averaged over orders.
 
-With ``truncate`` an order is cut once more than five prefixes in a row are worth the whole up to a
-tolerance (truncated Monte Carlo); whoever joins later gets nothing from it. That is fast and biased.
-Antithetic orders come in pairs, one the reverse of the other.
+With ``truncate`` an order is cut once more than five prefixes in a row have the utility of the whole up
+to a tolerance (truncated Monte Carlo); whoever joins later gets nothing from it. That is fast and
+biased. Antithetic orders come in pairs, one the reverse of the other.
 
 Reference: Ghorbani, Zou (2019), "Data Shapley", Algorithm 1, and its authors' code for the prefixes.
 """
@@ -38,7 +38,7 @@ def permutation_shapley(
     """Estimate all Shapley values from random orders.
 
     Args:
-      game: what coalitions are worth.
+      game: the utility of coalitions.
       permutations: how many orders, both of a pair counted; with ``continue_from`` the earlier ones
         count among them.
       seed: of the orders.

@@ -57,7 +57,7 @@ def run_chains(
     """Return the value of every coalition; an interruption (Ctrl-C) keeps what is there.
 
     Args:
-      game: what coalitions are worth.
+      game: the utility of coalitions.
       chains: the coalitions.
       n_jobs: workers, -1 for all processors; None obeys ``joblib.parallel_config``, else one.
       progress: see ``Progress``.

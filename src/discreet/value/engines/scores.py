@@ -1,7 +1,7 @@
 """Scores of predictions on public test rows: higher is better, and the range is known.
 
 A score says what it must be told: labels, the probability given to the true label, values, or the
-fitted estimator itself. What a coalition of nobody is worth has a default for every named score, the
+fitted estimator itself. The utility of a coalition of nobody has a default for every named score, the
 score of a guess that knows no record.
 """
 

@@ -41,7 +41,7 @@ class Stability:
 
 def stable_fits(
     *,
-    strength: float,
+    l2_penalty: float,
     lipschitz: float,
     row_clip: float,
     score_lipschitz: float,
@@ -51,7 +51,7 @@ def stable_fits(
     """Return the stability of a mean score of a penalised linear model.
 
     Args:
-      strength: lambda, the penalty in the mean of losses.
+      l2_penalty: lambda, in the mean of losses.
       lipschitz: L, greatest slope of the loss in x.w.
       row_clip: kappa, greatest norm of a row, constant column included.
       score_lipschitz: greatest slope of the score of one test row in x.w.
@@ -63,9 +63,9 @@ def stable_fits(
         G / (lambda (k + 1)), G = L kappa, and a score by its slope times kappa times that.
         [stability-replace]
     """
-    for name, value in (("strength", strength), ("row_clip", row_clip), ("width", width)):
+    for name, value in (("l2_penalty", l2_penalty), ("row_clip", row_clip), ("width", width)):
         check_positive(name, value)
-    per_distance, moved = score_lipschitz * row_clip, lipschitz * row_clip / strength
+    per_distance, moved = score_lipschitz * row_clip, lipschitz * row_clip / l2_penalty
 
     def capped(distance: FloatArray) -> FloatArray:
         # Both fits are within the tolerance of their minima.
@@ -83,17 +83,17 @@ def stable_fits(
     return Stability(removal, replacement)
 
 
-def least_squares_slope(strength: float, row_clip: float, target_clip: float) -> float:
+def least_squares_slope(l2_penalty: float, row_clip: float, target_clip: float) -> float:
     """Return the greatest slope of the squared error where the fit can be.
 
     The minimum is no worse than w = 0, so |w|^2 <= B^2 / lambda for targets within [-B, B].
     """
-    return 2 * (target_clip + row_clip * greatest_weights(strength, target_clip))
+    return 2 * (target_clip + row_clip * greatest_weights(l2_penalty, target_clip))
 
 
-def greatest_weights(strength: float, target_clip: float) -> float:
+def greatest_weights(l2_penalty: float, target_clip: float) -> float:
     """Return a bound on the norm of least-squares weights."""
-    return target_clip / float(np.sqrt(strength))
+    return target_clip / float(np.sqrt(l2_penalty))
 
 
 def claimed_stability(removal: Bound, replacement: Bound) -> Stability:

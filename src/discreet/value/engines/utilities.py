@@ -1,7 +1,7 @@
 """Utilities: the score, on public test rows, of a model fitted on a coalition of training rows.
 
 Everything a utility fixes is public: the model's settings, the test rows, the range of the score, what
-nobody is worth, and what a coalition is worth on which no model can be fitted.
+a coalition of nobody has, and one on which no model can be fitted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.numerics import check_finite, check_positive
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 from discreet.value.engines.games import Chains
-from discreet.value.engines.linear_fits import MOST_COLUMNS, LinearFit, linear_fit, with_strength
+from discreet.value.engines.linear_fits import MOST_COLUMNS, LinearFit, linear_fit, with_l2_penalty
 from discreet.value.engines.scores import Score, named_score
 from discreet.value.engines.solvers import ROUNDING, TOLERANCE
 from discreet.value.engines.stability import (
@@ -31,17 +31,17 @@ _SLICE_CELLS = 2**20
 
 
 class Utility:
-    """What coalitions of training rows will be worth; holds no training row.
+    """The utility of coalitions of training rows; holds no training row.
 
     Args:
       model: an unfitted scikit-learn estimator.
       test_x: public test rows.
       test_y: their labels or values.
       score: a name (see ``named_score``) or a ``Score``.
-      empty: what nobody is worth; None takes the score of a guess that knows no record.
-      failed: what a coalition is worth with one class only, a fit that fails or a score that is NaN;
+      empty: the utility of nobody; None takes the score of a guess that knows no record.
+      failed: the utility of a coalition with one class only, a fit that fails or a score that is NaN;
         None takes ``empty``.
-      strength: lambda of (1/k) sum of losses + lambda |w|^2: the penalty of ``LogisticRegression`` or
+      l2_penalty: lambda of (1/k) sum of losses + lambda |w|^2: the penalty of ``LogisticRegression`` or
         ``Ridge`` is set by the size k of the coalition, and an intercept becomes a penalised constant
         column. Then coalitions with one class are fitted too.
       row_clip: greatest norm of a row; longer rows are shortened.
@@ -58,22 +58,22 @@ class Utility:
         score: str | Score = "accuracy",
         empty: float | None = None,
         failed: float | None = None,
-        strength: float | None = None,
+        l2_penalty: float | None = None,
         row_clip: float | None = None,
         target_clip: float | None = None,
         classes: Any = None,
     ) -> None:
         self.score = named_score(score) if isinstance(score, str) else score
         for name, value in (
-            ("strength", strength),
+            ("l2_penalty", l2_penalty),
             ("row_clip", row_clip),
             ("target_clip", target_clip),
         ):
             if value is not None:
                 check_positive(name, value)
-        self.model, self.strength, self.row_clip, self.target_clip = (
+        self.model, self.l2_penalty, self.row_clip, self.target_clip = (
             model,
-            strength,
+            l2_penalty,
             row_clip,
             target_clip,
         )
@@ -113,41 +113,41 @@ class Utility:
           - The bounds of penalised linear fits, with this utility's constants and the tolerance of the
             solver. [stability-replace]
         """
-        fast, strength, clip = self.fast, self.strength, self.row_clip
-        if fast is None or strength is None or clip is None:
+        fast, l2_penalty, clip = self.fast, self.l2_penalty, self.row_clip
+        if fast is None or l2_penalty is None or clip is None:
             return None
         reach, columns = float(np.hypot(clip, fast.constant)), self.test_x.shape[1] + 1
-        slopes = self._slopes(fast, strength, reach)
+        slopes = self._slopes(fast, l2_penalty, reach)
         if slopes is None:
             return None
         return stable_fits(
-            strength=strength,
+            l2_penalty=l2_penalty,
             lipschitz=slopes[0],
             row_clip=reach,
             score_lipschitz=slopes[1],
             width=self.width,
             # A gradient that rounding hides is at most this share of the sum of the rows.
-            tolerance=TOLERANCE + ROUNDING * reach * float(np.sqrt(columns)) / (2 * strength),
+            tolerance=TOLERANCE + ROUNDING * reach * float(np.sqrt(columns)) / (2 * l2_penalty),
         )
 
     def on(self, x: Any, y: Any) -> UtilityGame:
         """Return the game whose players are these training rows."""
         return UtilityGame(self, self._clipped(_matrix("x", x)), _vector("y", y))
 
-    def _slopes(self, fast: LinearFit, strength: float, reach: float) -> tuple[float, float] | None:
+    def _slopes(self, fast: LinearFit, l2_penalty: float, reach: float) -> tuple[float, float] | None:
         """Return the slopes of the loss and of the score, if they are bounded."""
         if fast.kind == "logistic":
             return None if self.score.lipschitz is None else (1.0, self.score.lipschitz)
         if self.score.name != "r2" or self.target_clip is None:
             return None
-        farthest = reach * greatest_weights(strength, self.target_clip) + np.abs(self.test_y).max()
+        farthest = reach * greatest_weights(l2_penalty, self.target_clip) + np.abs(self.test_y).max()
         spread = float(np.mean((self.test_y - self.test_y.mean()) ** 2))
         if spread == 0:
             return None
-        return least_squares_slope(strength, reach, self.target_clip), float(2 * farthest / spread)
+        return least_squares_slope(l2_penalty, reach, self.target_clip), float(2 * farthest / spread)
 
     def _compiled(self) -> LinearFit | None:
-        fast = linear_fit(self.model, self.strength)
+        fast = linear_fit(self.model, self.l2_penalty)
         if fast is None or self.test_x.shape[1] >= MOST_COLUMNS or self.score.needs == "estimator":
             return None
         suits = len(self.classes) == 2 if fast.kind == "logistic" else True
@@ -159,17 +159,17 @@ class Utility:
             raise ModelError(
                 f"model must be an unfitted scikit-learn estimator, got {type(self.model).__name__}."
             )
-        if self.strength is not None and linear_fit(self.model, self.strength) is None:
+        if self.l2_penalty is not None and linear_fit(self.model, self.l2_penalty) is None:
             raise ArgumentError(
-                "strength must be None unless model is LogisticRegression with an L2 penalty or Ridge, "
-                f"got {self.strength!r} for {type(self.model).__name__}."
+                "l2_penalty must be None unless model is LogisticRegression with an L2 penalty or "
+                f"Ridge, got {self.l2_penalty!r} for {type(self.model).__name__}."
             )
 
     def _guess(self) -> float:
         if self.score.guess is None:
             raise ArgumentError(
                 f"empty must be given for the score {self.score.name!r}, got None. "
-                "Say what a coalition of nobody is worth."
+                "Say what utility a coalition of nobody has."
             )
         return self.score.guess(self.test_y, max(2, len(self.classes)))
 
@@ -205,7 +205,7 @@ class UtilityGame:
         if fast is not None:
             self._rows, self._test = fast.widen(x), fast.widen(utility.test_x)
             self._targets = self._signs(y) if fast.kind == "logistic" else y.astype(np.float64)
-        elif utility.strength is not None and getattr(utility.model, "fit_intercept", False):
+        elif utility.l2_penalty is not None and getattr(utility.model, "fit_intercept", False):
             self._x = np.column_stack([x, np.ones(len(x))])
 
     def evaluate(self, chains: Chains) -> FloatArray:
@@ -254,14 +254,14 @@ class UtilityGame:
         if not len(y) or (utility._is_classifier and (y == y[0]).all()):
             return float("nan")
         try:
-            if utility.strength is None:
+            if utility.l2_penalty is None:
                 fitted = clone(utility.model).fit(x, y)
             else:
-                fitted = with_strength(utility.model, utility.strength, len(y)).fit(x, y)
+                fitted = with_l2_penalty(utility.model, utility.l2_penalty, len(y)).fit(x, y)
             return float(self._score_estimator(fitted))
         except KeyboardInterrupt:
             raise
-        except BaseException:  # even an exit: the coalition is worth the public number
+        except BaseException:  # even an exit: the coalition has the public utility
             return float("nan")
 
     def _score_estimator(self, fitted: Any) -> Any:

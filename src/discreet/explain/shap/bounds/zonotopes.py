@@ -61,9 +61,9 @@ def greatest_length(generators: FloatArray) -> float:
         shares = np.sqrt(np.maximum(((dual @ columns) * columns).sum(axis=0), 0.0))
         shares = np.maximum(shares, 1e-12 * shares.max())
         moment = (columns / shares) @ columns.T
-        strengths, axes = np.linalg.eigh(moment)
-        best = min(best, math.sqrt(max(strengths[-1], 0.0) * shares.sum()))
-        root = (axes * np.sqrt(np.maximum(strengths, 0.0))) @ axes.T
+        eigenvalues, axes = np.linalg.eigh(moment)
+        best = min(best, math.sqrt(max(eigenvalues[-1], 0.0) * shares.sum()))
+        root = (axes * np.sqrt(np.maximum(eigenvalues, 0.0))) @ axes.T
         dual = root @ dual @ root
         dual /= np.trace(dual)
     return best * scale * _SAFE

@@ -1,4 +1,4 @@
-"""Values of records as bars with their noise, and what is left of a worth as records go."""
+"""Values of records as bars with their noise, and what is left of a utility as records go."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class RemovalDisplay:
             removed, left = zip(*curve, strict=True)
             self.ax_.plot(removed, left, "o-", ms=3, color=colour, label=f"{name} records first")
         self.ax_.set_xlabel("records removed")
-        self.ax_.set_ylabel("worth of what is left")
+        self.ax_.set_ylabel("utility of what is left")
         self.ax_.legend(fontsize=8, frameon=False, loc="best")
         write_title(self.ax_, title)
         tidy(self.ax_)
