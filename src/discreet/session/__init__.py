@@ -7,8 +7,8 @@ from discreet.explain.shap.background import Background as _Background  # noqa: 
 from discreet.plans import Release
 from discreet.plans.results.choice import Choice as _Choice  # noqa: F401
 from discreet.plans.results.valuation import Valuation as _Valuation  # noqa: F401
+from discreet.session.opening import protect
 from discreet.session.price import PlanPrice, Price, Remaining
-from discreet.session.protect import protect
 from discreet.session.session import Session
 from discreet.tables.functional.plan import MeanCurve as _MeanCurve  # noqa: F401
 from discreet.trees.forest.result import RandomForest as _RandomForest  # noqa: F401

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import category_effects, count_weight, interval_effects, reach
 from discreet.explain.ale.curve import Layout, even_error

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.explain.clipping import public_rows
 from discreet.explain.permutation.contribution import Exchange
 from discreet.explain.permutation.losses import mean_losses, partners
