@@ -28,7 +28,7 @@ from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number
-from discreet.tables.synthesis.proposals import Ball, radii_of, resample
+from discreet.tables.synthesis.proposals import BallProposal, radii_of, resample
 
 ProposalName = Literal["resample", "ball"]
 
@@ -238,9 +238,9 @@ epsilon=5, delta=1e-06)
         check_whole("resampled", count, 1, columns)
         return count
 
-    def _ball(self, layout: PairTables, schema: Any) -> Ball:
+    def _ball(self, layout: PairTables, schema: Any) -> BallProposal:
         numbers = [isinstance(schema[name], Number) for name in layout.names]
-        return Ball(radii_of(layout.sizes, numbers, self.radius), layout.sizes, self.gamma)
+        return BallProposal(radii_of(layout.sizes, numbers, self.radius), layout.sizes, self.gamma)
 
 
 def certify_codes(layout: PairTables, rows: int) -> Certificate:
