@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import ArgumentError
 from discreet.randomness import SimulatedNoise
-from discreet.trees.forest.growth import CandidateNodes
+from discreet.trees.forest_growth import CandidateNodes
 from discreet.trees.nodes import Nodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise

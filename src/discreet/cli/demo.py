@@ -20,7 +20,7 @@ from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
 from discreet.tables.results import Scalar
 from discreet.tables.synthesis.plan import SyntheticRows
-from discreet.trees.decision_tree.result import DecisionTree
+from discreet.trees.result import DecisionTree
 from discreet.value.private_neighbours import NeighbourCounts
 
 _NOTE = (

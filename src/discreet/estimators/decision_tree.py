@@ -8,7 +8,7 @@ from discreet.estimators.base import PrivateClassifier
 from discreet.plans import Plan
 from discreet.schema import Schema
 from discreet.session import Session
-from discreet.trees.decision_tree.plan import decision_tree
+from discreet.trees.plan import decision_tree
 
 
 class PrivateDecisionTreeClassifier(PrivateClassifier):

@@ -8,7 +8,7 @@ from discreet.estimators.base import PrivateClassifier
 from discreet.plans import Plan
 from discreet.schema import Schema
 from discreet.session import Session
-from discreet.trees.forest.plan import random_forest
+from discreet.trees.forest import random_forest
 
 
 class PrivateRandomForestClassifier(PrivateClassifier):

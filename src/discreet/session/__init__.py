@@ -11,7 +11,7 @@ from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.protect import protect
 from discreet.session.session import Session
 from discreet.tables.functional.plan import MeanCurve as _MeanCurve  # noqa: F401
-from discreet.trees.forest.result import RandomForest as _RandomForest  # noqa: F401
+from discreet.trees.result import RandomForest as _RandomForest  # noqa: F401
 from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

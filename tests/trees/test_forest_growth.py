@@ -17,7 +17,7 @@ from discreet.data.engine import sum_block
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import certify_cells
 from discreet.trees.columns import candidate_splits, schema_grid
-from discreet.trees.forest.growth import (
+from discreet.trees.forest_growth import (
     CandidateNodes,
     assign_trees,
     candidate_weights,
