@@ -5,7 +5,7 @@ A difference that this table explains is no difference. Whoever renames somethin
 
 from __future__ import annotations
 
-ARGUMENTS: dict[str, str] = {}
+ARGUMENTS: dict[str, str] = {"offered": "candidate_splits", "strength": "l2_penalty"}
 """Arguments of plans. The old name is asked for where a plan still has it."""
 
 CHOICES: dict[tuple[str, str], str] = {}

@@ -53,7 +53,7 @@ _HOMES = PLANS | {
     "Category": "discreet.schema",
     "Certificate": "discreet.privacy.certificate",
     "Choice": "discreet.plans.results.choice",
-    "Coreset": "discreet.value.coreset",
+    "Coreset": "discreet.value.private_layered",
     "Curve": "discreet.plans",
     "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.tables.synthesis.deniable_rows",
@@ -156,8 +156,8 @@ if TYPE_CHECKING:
     from discreet.trees.plan import decision_tree as decision_tree
     from discreet.trees.result import DecisionTree as DecisionTree
     from discreet.trees.result import RandomForest as RandomForest
-    from discreet.value.coreset import Coreset as Coreset
     from discreet.value.plan import data_shapley as data_shapley
+    from discreet.value.private_layered import Coreset as Coreset
     from discreet.value.private_neighbours import NeighbourCounts as NeighbourCounts
 
 
