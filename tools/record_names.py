@@ -11,11 +11,17 @@ ARGUMENTS: dict[str, str] = {"offered": "candidate_splits", "strength": "l2_pena
 CHOICES: dict[tuple[str, str], str] = {}
 """Values of an argument, by the argument's old name: the new one is asked for first."""
 
-FIELDS: dict[str, str] = {}
+FIELDS: dict[str, str] = {
+    "offered": "candidate_splits",
+    "strength": "l2_penalty",
+    "records that a first split is below the best offered": (
+        "records that a first split is below the best candidate"
+    ),
+}
 """Fields of what is released: of plans, results, prices, stages."""
 
 TEXTS: dict[str, str] = {}
 """Whole texts: names of mechanisms, stages, kinds."""
 
-WORDS: dict[str, str] = {}
+WORDS: dict[str, str] = {"offered=": "candidate_splits=", "strength=": "l2_penalty="}
 """Parts of sentences, in the order in which they are replaced."""

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
 from discreet.errors import ArgumentError, BudgetExhausted
-from discreet.estimators.random_forest import PrivateRandomForestClassifier
+from discreet.estimators.classifiers import PrivateRandomForestClassifier
 from tests.trees.test_forest import SCHEMA, frame
 
 FEATURES = ["size", "kind", "still"]

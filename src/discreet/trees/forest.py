@@ -26,7 +26,7 @@ from discreet.trees.forest_growth import (
     in_leaf_order,
 )
 from discreet.trees.leaves import LEAF_SHARE, expected_share
-from discreet.trees.nodes import Nodes
+from discreet.trees.nodes import TreeNodes
 from discreet.trees.plan import (
     LARGEST_LEVEL,
     CriterionChoice,
@@ -148,14 +148,14 @@ class _ForestProgram:
             errors["records that a first split is below the best candidate"] = lost
         return errors
 
-    def level(self, number: int, noise: SplitNoise, nodes: Nodes) -> Stage[SplitNoise]:
+    def level(self, number: int, noise: SplitNoise, nodes: TreeNodes) -> Stage[SplitNoise]:
         """Return the stage that chooses the next splits of all trees."""
         ground = self.ground
         level = Level(nodes, ground.grid, self.splits, ground.classes)
         assign = assign_trees(self.shape.trees, ground.setting.relation)
         return level_stage(level_name(number), noise, level, ground.target, assign)
 
-    def leaves(self, nodes: Nodes, whole: bool) -> Stage[Noise | TableNoise]:
+    def leaves(self, nodes: TreeNodes, whole: bool) -> Stage[Noise | TableNoise]:
         """Return the stage that counts the leaves of all trees."""
         ground = self.ground
         return forest_leaves(
@@ -184,14 +184,14 @@ class _ForestProgram:
         return bool(together < 0.9 * self.shape.trees * alone)
 
     @cached_property
-    def _start(self) -> Nodes:
-        return Nodes.start(self.ground.grid, self.shape.trees)
+    def _start(self) -> TreeNodes:
+        return TreeNodes.start(self.ground.grid, self.shape.trees)
 
     @cached_property
     def _leaves(self) -> Stage[Noise | TableNoise]:
         return self.leaves(self._start, self.whole)
 
-    def grow(self, releaser: Releaser) -> Nodes:
+    def grow(self, releaser: Releaser) -> TreeNodes:
         """Return all trees: levels chosen among candidate splits, then levels drawn at random."""
         generator = public_generator(self.plan.seed)
         weights = candidate_weights(self.ground.grid, self.splits)

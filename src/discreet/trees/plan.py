@@ -19,9 +19,9 @@ from discreet.plans.kinds import Choice, Column, Columns, Delta, Epsilon, Whole
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.trees.classifier import model_facts
-from discreet.trees.columns import Grid, candidate_splits, replace_cuts, schema_grid
+from discreet.trees.columns import CutGrid, candidate_splits, replace_cuts, schema_grid
 from discreet.trees.leaves import LEAF_SHARE, expected_share, leaf_stage, node_counts, node_shares
-from discreet.trees.nodes import Nodes
+from discreet.trees.nodes import TreeNodes
 from discreet.trees.result import DecisionTree
 from discreet.trees.scores import CRITERIA, Criterion, CriterionName, check_work
 from discreet.trees.shape import DEEPEST, budget_shares, fitting_depth
@@ -54,7 +54,7 @@ class Ground:
     target: str
     features: tuple[str, ...]
     classes: int
-    grid: Grid
+    grid: CutGrid
 
     def noises(
         self, criterion: str, mechanism: str, epsilons: Sequence[float], candidates: int
@@ -73,7 +73,7 @@ class Ground:
         ]
 
     def model(
-        self, kind: type[M], nodes: Nodes, noisy: FloatArray, noise_std: float, **facts: Any
+        self, kind: type[M], nodes: TreeNodes, noisy: FloatArray, noise_std: float, **facts: Any
     ) -> M:
         """Return grown nodes with the noisy counts of their leaves as a model that predicts."""
         counts = node_counts(nodes, noisy, self.classes)
@@ -195,7 +195,7 @@ class _TreeProgram:
     def stages(self) -> tuple[Stage[Perturbation], ...]:
         """What may happen; levels and leaves stand at the root until splits are known."""
         grid, target = self.ground.grid, self.ground.target
-        root = Nodes.start(grid)
+        root = TreeNodes.start(grid)
         level = Level(root, grid, candidate_splits(grid), self.ground.classes)
         levels = [
             level_stage(level_name(number), noise, level, target)
@@ -207,14 +207,14 @@ class _TreeProgram:
     def expected_error(self) -> dict[str, Expected]:
         """How far noise moves a choice and a count."""
         setting = self.ground.setting
-        leaves = self.leaves(Nodes.start(self.ground.grid))
+        leaves = self.leaves(TreeNodes.start(self.ground.grid))
         lost = of_summed_choice(self.noises[0].std, setting.rows, 1.0, RECORDS)
         return {
             LEAF_SHARE: expected_share(leaves.noise, setting, 2 ** len(self.noises)),
             "records that the first split is below the best": lost,
         }
 
-    def leaves(self, nodes: Nodes) -> Stage[Noise]:
+    def leaves(self, nodes: TreeNodes) -> Stage[Noise]:
         """Return the stage that counts the leaves."""
         ground = self.ground
         return leaf_stage(
@@ -245,7 +245,7 @@ def level_name(level: int) -> str:
     return f"level {level + 1}"
 
 
-def check_size(depth: int, grid: Grid, classes: int) -> None:
+def check_size(depth: int, grid: CutGrid, classes: int) -> None:
     """Raise if the deepest level could have more cells than are counted."""
     cells = (2 ** (depth - 1) + 1) * int(grid.bins.sum()) * classes
     if cells > LARGEST_LEVEL:
@@ -258,15 +258,15 @@ def check_size(depth: int, grid: Grid, classes: int) -> None:
 def grow(
     releaser: Releaser,
     noises: Sequence[SplitNoise],
-    grid: Grid,
+    grid: CutGrid,
     classes: int,
     target: str,
-) -> Nodes:
+) -> TreeNodes:
     """Return the tree after all levels, each chosen knowing those above; stops where nothing can split.
 
     Whether something can follows from released splits and the schema.
     """
-    nodes, splits = Nodes.start(grid), candidate_splits(grid)
+    nodes, splits = TreeNodes.start(grid), candidate_splits(grid)
     for number, noise in enumerate(noises):
         level = Level(nodes, grid, splits, classes)
         if not nodes.useful(splits).any():

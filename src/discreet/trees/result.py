@@ -14,7 +14,7 @@ from discreet.plans.results.result import is_table
 from discreet.schema import Category, FloatArray
 from discreet.trees.classifier import ReleasedClassifier, raw_tree
 from discreet.trees.columns import IntArray
-from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.nodes import LEAF, TreeNodes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class DecisionTree(ReleasedClassifier, Result):
     """A private decision tree, ready to predict: a scikit-learn classifier that is fitted for ever.
 
-    Nodes stand level by level, the root first.
+    TreeNodes stand level by level, the root first.
 
     Attributes:
       features: the columns it may look at, in order.
@@ -58,7 +58,7 @@ class DecisionTree(ReleasedClassifier, Result):
     facts: str
 
     @classmethod
-    def of(cls, nodes: Nodes, counts: FloatArray, shares: FloatArray, **facts: Any) -> Self:
+    def of(cls, nodes: TreeNodes, counts: FloatArray, shares: FloatArray, **facts: Any) -> Self:
         """Return grown nodes with their noisy counts and shares as plain numbers."""
         return cls(
             feature=tuple(nodes.feature.tolist()),
