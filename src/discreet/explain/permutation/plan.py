@@ -24,7 +24,7 @@ from discreet.explain.permutation.contribution import Exchange, ranking_stage, v
 from discreet.explain.permutation.losses import Draws
 from discreet.explain.permutation.release import Marginals, RankingRelease, ValueRelease
 from discreet.explain.permutation.scores import Scoring, choose_scorer
-from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
 from discreet.mechanisms import Noise, NoiseName
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
