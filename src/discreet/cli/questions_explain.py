@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.models import load_model
+from discreet.cli.files import load_model, read_rows
 from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
-from discreet.cli.rows import read_rows
 from discreet.explain.ale.plan import accumulated_effects
 from discreet.explain.interaction.plan import feature_interaction
-from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.permutation.plan import permutation_importance
 from discreet.plans import Plan
 
@@ -110,44 +108,6 @@ def ask_feature_interaction(
         k=k,
         subsets=subsets,
         points=points,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
-    )
-
-
-def ask_partial_dependence(
-    features: Annotated[list[str], typer.Argument(help="The column to vary, or two of them.")],
-    model: ModelFile,
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
-    resolution: Annotated[
-        int | None, typer.Option(help="Grid points per feature: 20, or 10 of two features.")
-    ] = None,
-    grid: Annotated[
-        str, typer.Option(help="auto (where trees bend), uniform, or quantile (bought).")
-    ] = "auto",
-    curve: Annotated[
-        str, typer.Option(help="whole, centred (level and shape apart) or auto.")
-    ] = "whole",
-    rug: Annotated[
-        bool | None, typer.Option(help="Release a histogram of a single feature too.")
-    ] = None,
-    clip: Annotated[bool, typer.Option(help="Keep the curve inside the model's bounds.")] = True,
-    smooth: Annotated[bool, typer.Option(help="Remove bends that noise explains.")] = False,
-    mechanism: Mechanism = "auto",
-    isolated: Isolated = False,
-) -> Plan:
-    """How a model's mean prediction moves with one feature, or with two."""
-    return partial_dependence(
-        load_model(model, isolated),
-        features[0] if len(features) == 1 else tuple(features),  # type: ignore[arg-type]
-        resolution=resolution,
-        grid=grid,
-        curve=curve,  # type: ignore[arg-type]
-        rug=rug,
-        clip=clip,
-        smooth=smooth,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.models import load_model
+from discreet.cli.files import load_model, read_rows
 from discreet.cli.options import Delta, Epsilon, Isolated, Mechanism, ModelFile
-from discreet.cli.rows import read_rows
 from discreet.explain.shap.background import background
 from discreet.explain.shap.dependence import shap_dependence
 from discreet.explain.shap.importance import shap_importance

@@ -9,36 +9,9 @@ import typer
 from discreet.cli.options import Delta, Epsilon, Mechanism
 from discreet.plans import Plan
 from discreet.tables.entropy.plan import entropy, mutual_information
-from discreet.tables.histogram.plan import histogram
 
 Bins = Annotated[int, typer.Option(help="Cells per numeric column.")]
 Base = Annotated[str, typer.Option(help="bits or nats.")]
-
-
-def ask_histogram(
-    columns: Annotated[list[str], typer.Argument(help="One column, or several for joint cells.")],
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
-    bins: Bins = 20,
-    clip: Annotated[bool, typer.Option(help="Leave no negative counts.")] = True,
-    consistent: Annotated[
-        bool | None,
-        typer.Option(help="Whole counts that add up to the number of records; the default."),
-    ] = None,
-    ranges: Annotated[bool, typer.Option(help="Make sums over ranges of one column good.")] = False,
-    mechanism: Mechanism = "auto",
-) -> Plan:
-    """Noisy counts of a column's values, or of combinations of several."""
-    return histogram(
-        columns,
-        bins=bins,
-        clip=clip,
-        consistent=consistent,
-        ranges=ranges,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,  # type: ignore[arg-type]  # checked by the plan, with a sentence
-    )
 
 
 def ask_entropy(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.models import load_model
+from discreet.cli.files import load_model
 from discreet.cli.options import Delta, Epsilon
 from discreet.plans import Plan
 
