@@ -67,7 +67,7 @@ class LazyGroup(TyperGroup):
             name=self.name,
             help=self.help,
             params=self.params,
-            commands=self.commands,
+            commands=dict(self.commands),
             rich_markup_mode=self.rich_markup_mode,
         )
         shown.format_help(ctx, formatter)
