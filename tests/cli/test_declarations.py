@@ -200,7 +200,8 @@ def test_every_kind_is_read_from_words(folder: Path) -> None:
     assert (told["clip"], told["k"], told["tidy"], told["sure"]) == (2.0, 3, False, True)
     assert plan.where.value == Path("table.csv") and plan.model.isolated
     assert (plan.epsilon, plan.delta, plan.mechanism) == (0.5, 1e-6, "laplace")
-    assert typed("a", "b", "--epsilon", "1", "--bins", "7", "--clip", "auto").bins == 7
+    fewer = typed("a", "b", "--epsilon", "1", "--bins", "7", "--clip", "none")
+    assert fewer.bins == 7 and fewer.clip is None
 
 
 @pytest.mark.parametrize(
@@ -225,6 +226,7 @@ def test_help_names_files_choices_and_defaults() -> None:
     told = {parameter.name: parameter for parameter in command.params}
     assert command.help == "An answer of everything."
     assert told["model"].help == "Saved with skops: fitted." and told["x"].opts == ["--query", "--x"]
+    assert told["clip"].help == "How far, or auto. Or none."
     assert told["mechanism"].help == "Of noise. One of auto, laplace."
     assert told["levels"].opts == ["--level"] and told["bins"].default == ["20"]
     assert told["tidy"].opts == ["--tidy"] and told["tidy"].secondary_opts == ["--no-tidy"]

@@ -28,6 +28,9 @@ _FILES = {
     "rows": "A CSV or JSON file, or a saved release",
     "table": "A CSV or Parquet file",
 }
+NONE = "none"
+"""What is typed for None, where that is not the default."""
+
 _ISOLATED = "isolated"
 _ISOLATED_HELP = "Ask the model for one record at a time: slow, sure."
 
@@ -77,6 +80,8 @@ def _read(argument: Argument, value: Any) -> Any:
     """Return an argument from its text or texts, its file or its flag."""
     if argument.kind.file and isinstance(value, Path):
         return _READERS[argument.kind.file](value)
+    if value == NONE and _may_be_none(argument):
+        return None
     if isinstance(value, list):
         return argument.kind.gather(argument.name, map(argument.kind.parse, value))
     return argument.kind.parse(value) if isinstance(value, str) else value
@@ -147,9 +152,13 @@ def spellings(kind: Kind, name: str) -> list[str]:
     return [f"--{as_typed(spelled)}" for spelled in (kind.also, entry) if spelled]
 
 
+def _may_be_none(argument: Argument) -> bool:
+    return argument.kind.optional and not argument.required and argument.default is not None
+
+
 def help_of(argument: Argument) -> str:
     """Return a line of help: how the entry of ``Args:`` begins, and what may be typed."""
-    said = opening(argument.help)
+    said = opening(argument.help) + (f" Or {NONE}." if _may_be_none(argument) else "")
     if _names_file(argument):
         return f"{_FILES[argument.kind.file]}: {said[:1].lower()}{said[1:]}"
     if isinstance(argument.kind, Choice):
