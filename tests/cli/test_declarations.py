@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -168,7 +169,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def typed(*words: str) -> survey:
+def made_by(declared: type[DeclaredPlan], words: Sequence[str]) -> Any:
     """Return the plan that a command makes of words."""
     made: list[Any] = []
 
@@ -176,12 +177,53 @@ def typed(*words: str) -> survey:
         made.append(plan)
 
     command = typer.Typer()
-    command.command()(question(survey, keep))
-    files = ["--model", "m.skops", "--query", "query.json"]
-    done = CliRunner().invoke(command, [*files, *words], catch_exceptions=False)
+    command.command()(question(declared, keep))
+    done = CliRunner().invoke(command, list(words), catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    plan: survey = made[0]
-    return plan
+    return made[0]
+
+
+def typed(*words: str) -> Any:
+    """Return the plan of all kinds that words make."""
+    return made_by(survey, ["--model", "m.skops", "--query", "query.json", *words])
+
+
+SAME: list[tuple[str, Any]] = [
+    ("age", dc.histogram("age", epsilon=0.5)),
+    (
+        "age job --bins age=3 --no-clip",
+        dc.histogram(["age", "job"], bins={"age": 3}, clip=False, epsilon=0.5),
+    ),
+    ("age --ranges", dc.histogram("age", ranges=True, epsilon=0.5)),
+    ("age --given job", dc.entropy("age", given="job", epsilon=0.5)),
+    ("age --order inf", dc.entropy("age", order=math.inf, epsilon=0.5)),
+    ("a b --base nats", dc.mutual_information("a", "b", base="nats", epsilon=0.5)),
+    ("a b c", dc.mutual_information("a", ["b", "c"], epsilon=0.5)),
+    (
+        "age 50 --candidate 20 --candidate 30.5",
+        dc.percentile("age", 50, candidates=[20, 30.5], epsilon=0.5),
+    ),
+    ("age 25 75", dc.quantiles("age", [25, 75], epsilon=0.5)),
+    ("job --mechanism laplace", dc.most_frequent("job", mechanism="laplace", epsilon=0.5)),
+    (
+        "y --feature a --feature b --depth 2",
+        dc.decision_tree("y", features=["a", "b"], depth=2, epsilon=0.5),
+    ),
+    ("y --rows whole --seed 3", dc.random_forest("y", rows="whole", seed=3, epsilon=0.5)),
+    ("--kind mean --clip 2", dc.background("mean", clip=2, epsilon=0.5)),
+    ("--rows 20 --column a", dc.synthesize(20, columns=["a"], epsilon=0.5)),
+    ("9 --gamma 3 --delta 1e-6", dc.deniable_rows(9, gamma=3, epsilon=0.5, delta=1e-6)),
+    (
+        "a b --point 0 --point 3 --delta 1e-6",
+        dc.functional_mean(["a", "b"], points=[0, 3], epsilon=0.5, delta=1e-6),
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "plan"), SAME, ids=lambda part: str(part)[:30])
+def test_words_make_the_plan_of_python(words: str, plan: Any) -> None:
+    made = made_by(type(plan), [*words.split(), "--epsilon", "0.5"])
+    assert made == plan and made.key == plan.key
 
 
 def test_what_is_left_out_keeps_its_default(folder: Path) -> None:

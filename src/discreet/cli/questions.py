@@ -41,21 +41,11 @@ Act = Callable[..., None]
 def question(declared: type[DeclaredPlan], act: Act) -> Act:
     """Return a function with the options of a plan and of what is done with it."""
     shared = list(inspect.signature(act, eval_str=True).parameters.values())[1:]
-    if isinstance(declared, type):
-        own = parameters_of(declared)
-    else:
-        from discreet.cli.undeclared import QUESTIONS
-
-        asked = QUESTIONS[declared.__name__]
-        own = list(inspect.signature(asked, eval_str=True).parameters.values())
 
     def ask(**values: Any) -> None:
-        if isinstance(declared, type):
-            plan = plan_of(declared, values)
-        else:
-            plan = asked(**{p.name: values[p.name] for p in own})
-        act(plan, **{p.name: values[p.name] for p in shared})
+        act(plan_of(declared, values), **{p.name: values[p.name] for p in shared})
 
+    own = parameters_of(declared)
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared)]
     ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     ask.__annotations__ = {p.name: p.annotation for p in parameters}
