@@ -148,7 +148,7 @@ class LayeredPlan(Plan):
             return RecordRanking(
                 features=tuple(map(str, records)),
                 order=(chosen,),
-                gaps=None if noise.kind != "laplace" else (tuple(gaps),),
+                gaps=(tuple(gaps),) if noise.tells_gap else None,
                 values=None,
                 half_width=None,
                 level=_LEVEL,

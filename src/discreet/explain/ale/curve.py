@@ -187,7 +187,6 @@ def _band(
     of_counts = (of_sums * moves) @ layout.answering + centre[None, :] / noisy.counts.sum()
     length = np.sqrt(np.sum(of_sums**2, axis=1) + np.sum((of_counts / noisy.weight) ** 2, axis=1))
     unknown = np.abs(to_curve) @ (~known * reach)
-    # Of all weighted sums of noise with one length, a single term is the farthest out.
-    half = noisy.noise.half_width(level) * length + unknown
+    half = noisy.noise.half_width_of_sums(level) * length + unknown
     middle = to_curve @ moves
     return middle - half, middle + half, float(noisy.noise.std * length.max())

@@ -23,7 +23,8 @@ from discreet.errors import ArgumentError
 from discreet.explain.ale.curve import NoisySteps, accumulate
 from discreet.explain.ale.question import Promise, Question, ordered_codes
 from discreet.explain.clipping import Clip
-from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
+from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive_or_auto, check_whole
@@ -143,7 +144,7 @@ class AccumulatedEffectsPlan(Plan):
                 setting,
                 parts=self.intervals,
                 epsilon=epsilon["edges"],
-                delta=0.0 if self.mechanism == "laplace" else delta["edges"],
+                delta=0.0 if asks_for_pure(self.mechanism) else delta["edges"],
             )
         if "rug" in names:
             rug = count_stage(
@@ -187,8 +188,7 @@ class _EffectsRelease:
             # The edges are public now: moves between them are clipped where public rows say, and the
             # stage keeps its promise, with no more noise than it has stated.
             # The law stays the one that was priced: another would spend a delta nobody reserved.
-            law: NoiseName = "laplace" if isinstance(stage.noise, LaplaceNoise) else "gaussian"
-            promise = (*self.promise[:2], law)
+            promise = (*self.promise[:2], stage.noise.name)
             question = replace(question, points=points).limited(self.plan.limit, promise)
             stage = question.stage(*promise)
             counts = answers[1] if self.rug is not None else None
@@ -246,7 +246,7 @@ def _plain(value: Any) -> Any:
 
 def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
     """Take the vector apart: sums of moves, and weighted counts."""
-    weight = question.weight(noise.name)
+    weight = question.weight(noise.norm)
     return NoisySteps(
         sums=answer[: question.steps],
         counts=answer[question.steps :] / weight,

@@ -23,6 +23,7 @@ from discreet.explain.pdp.grids import grid_stage, public_grid
 from discreet.explain.pdp.knots import bend_grid
 from discreet.explain.pdp.question import CurveForm, Question, Reach
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
+from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel, TreeEnsemble
 from discreet.numerics import check_whole
 from discreet.plans import Program, Setting, share_out
@@ -213,6 +214,6 @@ class partial_dependence(DeclaredPlan):
         weights = [_SHARES[name] for name in others]
         split = share_out(self.delta, (1.0 - sum(weights), *weights))
         deltas = dict(zip(["curve", *others], split, strict=True))
-        if self.mechanism == "laplace":  # a pure question has pure grids
+        if asks_for_pure(self.mechanism):  # a pure question has pure grids
             deltas["grid"] = 0.0
         return epsilons, deltas

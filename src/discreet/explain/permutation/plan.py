@@ -27,7 +27,9 @@ from discreet.explain.permutation.scores import Scoring, choose_scorer
 from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
 from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
+from discreet.mechanisms.selection.registry import tells_gap
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive_or_auto, check_whole
 from discreet.plans import Perturbation, Plan, Program, Setting, Stage, share_out
@@ -67,7 +69,7 @@ class PermutationImportancePlan(Plan):
         check_choice("sampling", sampling, ("permutation", "marginal"))
         check_choice("release", release, ("values", "ranking"))
         ranked = release == "ranking"
-        check_choice("mechanism", mechanism, ORDERS if ranked else ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, ORDERS if ranked else noise_names())
         check_whole("seed", seed, 0, 2**64 - 1)
         if k is not None:
             check_whole("k", k, 1)
@@ -173,7 +175,7 @@ class PermutationImportancePlan(Plan):
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
         own_values = self.sampling == "marginal" and self.background is None
         # A ranking says nothing that has to be divided, unless it tells leads.
-        divided = self.wanted == "values" or self.mechanism == "laplace"
+        divided = self.wanted == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
         weights |= {"size": _SIZE_SHARE} if setting.rows is None and divided else {}
         weights = {"answer": 1 - sum(weights.values())} | weights

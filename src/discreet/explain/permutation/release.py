@@ -124,7 +124,7 @@ class RankingRelease:
         chosen = answers[0][0]
         rows = self._rows(answers)
         leads = None
-        if noise.kind == "laplace":
+        if noise.tells_gap:
             assert rows is not None
             leads = (tuple(None if np.isnan(lead) else float(lead / rows) for lead in chosen[:, 1]),)
         features = self.exchange.model.columns

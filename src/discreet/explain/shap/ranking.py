@@ -28,9 +28,10 @@ from discreet.explain.shap.diagnosis import Ranked, diagnose_ranking
 from discreet.explain.shap.parts import Explained, Protects, Question
 from discreet.explain.shap.planner import ways_to_rank
 from discreet.explain.shap.values import ShapValuesPlan
-from discreet.mechanisms import Noise, RankingName, SupportTest, ranking_noise
+from discreet.mechanisms import Noise, NoiseName, RankingName, SupportTest, ranking_noise
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
-from discreet.mechanisms.selection.ranking import ORDERS, OrderName, sorting_is_better
+from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_picks, sorting_is_better
+from discreet.mechanisms.selection.registry import tells_gap
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Diagnosis, ExactSums, Plan, Program, Setting, Stage, Way, share_out
@@ -93,19 +94,20 @@ class ShapRankingPlan(Plan):
 
     def _choose(self, setting: Setting, question: Question) -> RankingRelease | SortedRelease:
         """Return picks, or sorted sums where a public rule says that they are right more often."""
-        if self.mechanism == "sorted":
-            return self._sorted(setting, question)
-        picks = self._picked(setting, question, self.mechanism)
+        law = as_picks(self.mechanism)
+        if law is None:
+            return self._sorted(setting, question, SORTED[self.mechanism])
+        picks = self._picked(setting, question, law)
         if self.mechanism != "auto":
             return picks
-        sums = self._sorted(setting, question)
+        sums = self._sorted(setting, question, "auto")
         return sums if sorting_is_better(picks.ranking.noise, sums.sums.noise.std) else picks
 
     def _picked(self, setting: Setting, question: Question, mechanism: RankingName) -> RankingRelease:
         explained = self._explain(setting, question)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
-        if explained.rows is None and (self.magnitudes or mechanism == "laplace"):
+        if explained.rows is None and (self.magnitudes or tells_gap(mechanism)):
             shares["size"] = 0.1 * sum(shares.values())
         parts = share_out(self.epsilon, tuple(shares.values()))
         epsilons = dict(zip(shares, parts, strict=True))
@@ -126,10 +128,10 @@ class ShapRankingPlan(Plan):
             _size(explained, setting, epsilons.get("size")),
         )
 
-    def _sorted(self, setting: Setting, question: Question) -> SortedRelease:
+    def _sorted(self, setting: Setting, question: Question, law: NoiseName) -> SortedRelease:
         """Return values as ``shap_values`` plans them; a private size is for their unit alone."""
         norm: ClipNorm = "l2" if self.clip == "auto" else "linf"
-        values = ShapValuesPlan(question, self.clip, norm, None, self.epsilon, self.delta, "auto")
+        values = ShapValuesPlan(question, self.clip, norm, None, self.epsilon, self.delta, law)
         explained = values.explain(setting, centred=setting.rows is not None)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         counted = explained.rows is None and self.magnitudes
@@ -141,6 +143,7 @@ class ShapRankingPlan(Plan):
             statement=_STATEMENT,
             epsilon=epsilons[0],
             delta=self.delta,
+            mechanism=law,
         )
         size = _size(explained, setting, epsilons[1] if counted else None)
         return SortedRelease(explained, sums, size, self.k)
@@ -185,7 +188,7 @@ class ShapRankingPlan(Plan):
                 relation=setting.relation,
                 epsilon=self.epsilon / len(question.queries),
                 k=min(self.k, certificate.size),
-                mechanism="auto" if self.mechanism == "sorted" else self.mechanism,
+                mechanism=as_picks(self.mechanism) or "auto",
                 largest_sum=1.0,
             )
             return noise.std

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 from discreet.data import ROWS_CAP
-from discreet.mechanisms import LaplaceNoise, Noise
+from discreet.mechanisms import Noise
 from discreet.plans import Releaser, Setting, Stage, share_out
 from discreet.plans.stages import size_stage
 from discreet.schema import Bins
@@ -76,8 +77,7 @@ def counted_route(cells: dict[str, Bins], measure: Measure, setting: Setting, bu
     """
     way = direct_above(cells, measure, setting, budget)
     counts = histogram_route(cells, measure, setting, replace(budget, epsilon=way.stage.noise.epsilon))
-    noise = counts.stages[0].noise
-    assert isinstance(noise, LaplaceNoise)
+    noise = cast(Noise, counts.stages[0].noise)
 
     def errors(size: float) -> dict[str, float]:
         rows = round(min(max(size, 1.0), ROWS_CAP))

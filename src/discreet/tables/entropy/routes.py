@@ -140,5 +140,4 @@ def counted_cells(cells: dict[str, Bins], setting: Setting) -> Contribution:
 
 def mean_error(noise: MeasureNoise) -> float:
     """Return the mean distance between the released and the exact number."""
-    part = math.sqrt(2 / math.pi) if noise.name == "gaussian" else math.sqrt(0.5)
-    return part * noise.std
+    return noise.noise.mean_deviation * noise.std

@@ -71,13 +71,18 @@ def range_program(
     def band(level: float) -> float:
         # Of all ranges of cells the mean one holds a third of them.
         first, last = len(bins) // 3, max(1, 2 * len(bins) // 3)
-        normal, std = stage.noise.name == "gaussian", stage.noise.std
+        normal, std = _is_normal(stage), stage.noise.std
         typical = math.sqrt(tree.mean_variance() / (_variance(tree, first, last) or 1.0))
         half = range_half_width(tree, first, last, block_std=std, normal=normal, level=level)
         return typical * half
 
     share = of_count(band, setting.rows, "an even range's share of the records", cells=3)
     return Program((stage,), finish, {"count of a range": share})
+
+
+def _is_normal(stage: RangeStage) -> bool:
+    noise = stage.noise
+    return (noise.noise if isinstance(noise, TableNoise) else noise).normal
 
 
 def _variance(tree: RangeTree, first: int, last: int) -> float:
@@ -104,7 +109,7 @@ def _build(
     counts: NDArray[np.float64],
     level: float,
 ) -> RangeHistogram:
-    normal = stage.noise.name == "gaussian"
+    normal = _is_normal(stage)
     cell = _variance(tree, 0, 1)
     half_width, together = (
         range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=own)
