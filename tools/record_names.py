@@ -14,8 +14,11 @@ CHOICES: dict[tuple[str, str], str] = {}
 FIELDS: dict[str, str] = {}
 """Fields of what is released: of plans, results, prices, stages."""
 
-TEXTS: dict[str, str] = {}
+TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf"}
 """Whole texts: names of mechanisms, stages, kinds."""
 
-WORDS: dict[str, str] = {}
+WORDS: dict[str, str] = {
+    "auto, laplace, gaussian": "auto, laplace, linf, gaussian",
+    "sorted, got": "sorted, sorted laplace, sorted linf, sorted gaussian, got",
+}
 """Parts of sentences, in the order in which they are replaced."""

@@ -120,7 +120,7 @@ class Question:
         lost = self._public_curve(math.inf) - self._public_curve(self.reach)
 
         def band(level: float) -> float:
-            return self._even_band(noise.half_width(level))
+            return self._even_band(noise.half_width_of_sums(level))
 
         bias = float(np.abs(lost).max())
         return of_mean(band, self.setting.rows, size, of, bias=bias)

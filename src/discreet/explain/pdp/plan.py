@@ -93,8 +93,8 @@ class partial_dependence(DeclaredPlan):
       smooth: remove bends that noise explains (free; curves of numeric features).
       epsilon: the whole budget of the plan, rug, grids and number of records included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
-        noise in the shape of a box, on all points at once.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism for the L-infinity norm, on
+        all points at once), or ``auto``: the least noise.
 
     Guarantees:
       - Replacing one record moves every point of the curve by at most range / n, so L1 m range / n

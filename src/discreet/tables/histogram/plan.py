@@ -38,7 +38,8 @@ class histogram(DeclaredPlan):
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise (which ``linf``,
+        the K-norm mechanism, never has on counts).
 
     Guarantees:
       - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
