@@ -38,8 +38,8 @@ class histogram(DeclaredPlan):
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise (which ``linf``,
-        the K-norm mechanism, never has on counts).
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism, which never has less noise on
+        counts), or ``auto``: the one with less noise.
 
     Guarantees:
       - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
