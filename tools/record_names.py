@@ -20,5 +20,14 @@ TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf"}
 WORDS: dict[str, str] = {
     "auto, laplace, gaussian": "auto, laplace, linf, gaussian",
     "sorted, got": "sorted, sorted laplace, sorted linf, sorted gaussian, got",
+    **{
+        f"mutual_information(columns=[['{one}'], ['paid']]": (
+            f"mutual_information(first=['{one}'], second=['paid']"
+        )
+        for one in ("home", "income")
+    },
 }
 """Parts of sentences, in the order in which they are replaced."""
+
+SPLIT: dict[str, tuple[str, tuple[str, ...]]] = {"mutual_information": ("columns", ("first", "second"))}
+"""Arguments of a plan that were written as one list, and the names that its entries have now."""

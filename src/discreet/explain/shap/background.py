@@ -23,6 +23,7 @@ from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.engines import MOST_BACKGROUND, choose_engine
 from discreet.explain.shap.queries import read_queries
 from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_positive, check_whole
 from discreet.plans import Attribution, Plan, Program, Releaser, Result, Setting, Stage, share_out
@@ -172,7 +173,7 @@ class BackgroundPlan(Plan):
     ) -> None:
         super().__init__(epsilon, delta)
         check_choice("kind", method, tuple(_ROWS))
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, noise_names())
         check_whole("seed", seed, 0)
         self.method, self.seed, self.mechanism = method, seed, mechanism
         self.rows = _ROWS[method] if rows is None else rows

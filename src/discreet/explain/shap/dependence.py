@@ -26,6 +26,7 @@ from discreet.explain.shap.engines import Engine, LinearEngine, choose_engine
 from discreet.explain.shap.parts import LEVEL, read_background
 from discreet.explain.shap.queries import Queries
 from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_positive, check_whole, up
 from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
@@ -60,7 +61,7 @@ class ShapDependencePlan(Plan):
     ) -> None:
         super().__init__(epsilon, delta)
         check_whole("bins", bins, 1, 10_000)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, noise_names())
         if clip is not None:
             check_positive("clip", clip, "It bounds the SHAP value of one record.")
         if coalitions is not None:

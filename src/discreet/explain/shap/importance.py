@@ -28,6 +28,7 @@ from discreet.explain.clipping import (
 from discreet.explain.shap.engines import Engine, choose_engine
 from discreet.explain.shap.parts import LEVEL, read_background
 from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.models import Model, as_model
 from discreet.numerics import check_choice, check_whole
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, share_out
@@ -59,7 +60,7 @@ class ShapImportancePlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, noise_names())
         if coalitions is not None:
             check_whole("coalitions", coalitions, 1, 2**20)
         check_whole("seed", seed, 0)

@@ -22,6 +22,7 @@ from discreet.explain.clipping import Clip, ClipNorm, check_clip
 from discreet.explain.shap.parts import LEVEL, Explained, Protects, Question
 from discreet.explain.shap.planner import NoiseStd, ways_to_measure
 from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.models import as_model
 from discreet.numerics import check_choice, check_finite
 from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, Way, share_out
@@ -50,7 +51,7 @@ class ShapValuesPlan(Plan):
         mechanism: NoiseName,
     ) -> None:
         super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
+        check_choice("mechanism", mechanism, noise_names())
         check_clip(clip, clip_norm)
         if base_value is not None:
             check_finite("base_value", base_value)

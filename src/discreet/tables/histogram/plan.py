@@ -38,7 +38,7 @@ class histogram(DeclaredPlan):
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism, which never has less noise on
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism, which has more noise on
         counts), or ``auto``: the one with less noise.
 
     Guarantees:
