@@ -27,11 +27,10 @@ from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
 from discreet.plans.expected import Expected
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import NoisyMean, build_histogram, partition
 from discreet.schema import FloatArray
 
-_LEVEL = 0.95
 RUG_BINS = 20
 _WEIGHTS = np.concatenate([[0.0], np.geomspace(1e-4, 1e14, 109)])
 _STANDS_OUT = 2.0
@@ -208,7 +207,7 @@ class EffectsRelease:
         layout, smooth = question.layout(points), self.smooth and not question.categories
         curve, wide = (
             accumulate(noisy, layout, level=level, smooth=smooth, clip=self.clip)
-            for level in (_LEVEL, at_once(_LEVEL, len(points)))
+            for level in (LEVEL, at_once(LEVEL, len(points)))
         )
         return self._curve(points, curve, wide, self._histogram(points, noisy, counts))
 
@@ -221,16 +220,16 @@ class EffectsRelease:
         if self.rug is not None:
             assert counts is not None
             cells = partition(self.question.setting, (self.question.feature,), RUG_BINS)
-            return build_histogram(cells, counts, self.rug.noise, level=_LEVEL, clip=True)
+            return build_histogram(cells, counts, self.rug.noise, level=LEVEL, clip=True)
         return Histogram(
             columns=(self.question.feature,),
             labels=(self.question.cell_names(points),),
             edges=(None if self.question.categories else tuple(points.tolist()),),
             counts=tuple(np.maximum(noisy.counts, 0.0).tolist()),
             noise_std=noisy.count_std,
-            half_width=noisy.noise.half_width(_LEVEL) / noisy.weight,
-            level=_LEVEL,
-            half_width_all=noisy.noise.half_width(at_once(_LEVEL, len(noisy.counts))) / noisy.weight,
+            half_width=noisy.noise.half_width(LEVEL) / noisy.weight,
+            level=LEVEL,
+            half_width_all=noisy.noise.half_width(at_once(LEVEL, len(noisy.counts))) / noisy.weight,
         )
 
     def _curve(
@@ -243,7 +242,7 @@ class EffectsRelease:
             y=tuple(curve.values.tolist()),
             low=tuple(curve.low.tolist()),
             high=tuple(curve.high.tolist()),
-            level=_LEVEL,
+            level=LEVEL,
             noise_std=curve.std,
             quantity=self.quantity,
             rug=rug,

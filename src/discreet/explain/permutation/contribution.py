@@ -40,14 +40,13 @@ from discreet.mechanisms import NOISES, NoiseName, ranking_noise, sum_noise
 from discreet.mechanisms.additive.registry import laws_for
 from discreet.mechanisms.selection.ranking import SORTED, OrderName, as_picks, sorting_is_better
 from discreet.models import BoundModel
-from discreet.numerics import up
+from discreet.numerics import UNIT_ROUNDOFF, up
 from discreet.plans import Setting, Stage
 from discreet.plans.stages.sums import sum_terms
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
-_LAST_BIT = 2.0**-53
 _DIFFERENCE = 2.0
 """A difference of two losses holds two answers of the model."""
 
@@ -146,7 +145,7 @@ def certify(
         bounds: dict[Relation, Bounds] = {REPLACE_ONE: replaced, ADD_REMOVE: added}
         return Certificate(("pfi-marginal", "pfi-loss-once"), size, bounds)
     exact = Certificate(("pfi", "pfi-loss-once"), size, {REPLACE_ONE: replaced})
-    return exact.widen(4 * (repeats + 1) ** 2 * _LAST_BIT * most, "pfi-rounding")
+    return exact.widen(4 * (repeats + 1) ** 2 * UNIT_ROUNDOFF * most, "pfi-rounding")
 
 
 def _scaled(bounds: Bounds, factor: float) -> Bounds:

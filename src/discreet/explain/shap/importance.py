@@ -24,7 +24,6 @@ from discreet.explain.clipping import (
 )
 from discreet.explain.shap.engines import Engine, choose_engine
 from discreet.explain.shap.parts import (
-    LEVEL,
     Coalitions,
     MeanStages,
     Seed,
@@ -37,7 +36,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray

@@ -13,12 +13,12 @@ from discreet.plans import Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Expected
 from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, NoiseChoice, Number
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.stages import partition
 from discreet.plans.stages.counts import BinCounts
 from discreet.schema import Bins
 from discreet.tables.entropy.routes import (
-    LEVEL,
     MOST_REHEARSED,
     REFERENCE_ROWS,
     Budget,

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from discreet.data import ROWS_CAP, Contribution
 from discreet.mechanisms import Noise, NoiseName
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import count_stage, size_stage
 from discreet.schema import Bins
 from discreet.tables.entropy.estimates import Estimate, estimate_measure, rehearse
 from discreet.tables.entropy.noise import MeasureNoise, above, between, direct_noise, narrowed_noise
 from discreet.tables.entropy.values import Measure
-
-LEVEL = 0.95
 
 FIRST_SHARE = 0.1
 """What the first of two stages gets of epsilon: the number of records, or the range of counts."""
