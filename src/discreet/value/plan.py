@@ -135,7 +135,8 @@ class data_shapley(DeclaredPlan):
       n_jobs: workers for the refits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian`` or ``auto``; for ``top`` and ``bottom`` the law of a pick.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` or ``auto``; for ``top`` and ``bottom`` the law of
+        a pick.
 
     Guarantees:
       - How far one record moves all released values together follows from the public coalitions: from

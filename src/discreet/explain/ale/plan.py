@@ -69,7 +69,7 @@ class accumulated_effects(DeclaredPlan):
         twice as much as long as the noise stays below a hundredth of their curve; None the range.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta edges are cheaper, and Gaussian noise is allowed.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise on the effects.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise on the effects.
 
     Steps with few records are shrunk to zero (or, smoothed, to their neighbours) by what is known of
     the noise; the band of a step that the noise hides spans all that ``limit`` lets it be.

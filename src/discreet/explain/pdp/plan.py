@@ -41,12 +41,13 @@ from discreet.plans.kinds import (
     Values,
 )
 from discreet.plans.stages import count_stage, partition, size_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.schema import FloatArray, Number, Schema
 
 _MOST_POINTS = 10_000
 _CURVE_POINTS, _SURFACE_POINTS = 20, 10
 _RECORDS_SHOWN = "A curve per record would show the records themselves."
-_SHARES = {"curve": 0.8, "size": 0.1, "rug": 0.1, "grid": 0.1}
+_SHARES = {"curve": 0.8, "size": SIZE_SHARE, "rug": 0.1, "grid": 0.1}
 
 
 def _features(name: str, feature: Any) -> str | tuple[str, str]:

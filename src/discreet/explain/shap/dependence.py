@@ -56,7 +56,7 @@ class shap_dependence(DeclaredPlan):
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, counts included.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP

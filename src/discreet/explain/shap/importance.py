@@ -54,7 +54,7 @@ class shap_importance(DeclaredPlan):
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Replacing one of n records moves every importance by at most r/n for a model with range r, in

@@ -50,13 +50,13 @@ from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
 from discreet.plans.held import Rows
 from discreet.plans.kinds import Choice, Positive, Whole
 from discreet.plans.stages import NoisyMean, noisy_mean, size_stage, sum_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
 Protects = Literal["background", "query"]
 
-_SHARES = (0.9, 0.1)
 """Of epsilon: for sums, and for a private number of records."""
 
 _CLIP_HINT = "Or use clip='auto', or clip=None for the proven range."
@@ -196,7 +196,7 @@ class MeanStages:
         mechanism: NoiseName = "auto",
     ) -> MeanStages:
         """Calibrate both; a column to count the records by gets a tenth of epsilon, None nothing."""
-        epsilons = share_out(epsilon, (1.0,) if counted is None else _SHARES)
+        epsilons = share_out(epsilon, (1.0,) if counted is None else (1 - SIZE_SHARE, SIZE_SHARE))
         sums = sum_stage(
             name,
             contribution,

@@ -51,6 +51,7 @@ from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Switch, Whole
 from discreet.plans.stages import size_stage, sum_terms
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Certificate
 
 _STATEMENT = "shap-contribution"
@@ -79,7 +80,8 @@ class shap_ranking(DeclaredPlan):
       delta: zero for a pure guarantee; with a delta many choices are cheaper together.
       mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
         gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
-        there is a delta, whose order is then free, and so are the values; or ``auto``: the one that
+        there is a delta, whose order is then free, and so are the values (``sorted laplace`` and so on
+        say which noise); or ``auto``: the one that
         puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
 
     Guarantees:
@@ -163,7 +165,7 @@ class shap_ranking(DeclaredPlan):
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
         if explained.rows is None and (self.magnitudes or tells_gap(mechanism)):
-            shares["size"] = 0.1 * sum(shares.values())
+            shares["size"] = SIZE_SHARE * sum(shares.values())
         parts = share_out(self.epsilon, tuple(shares.values()))
         epsilons = dict(zip(shares, parts, strict=True))
         certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)

@@ -121,7 +121,7 @@ class shap_values(DeclaredPlan):
       radius: one number or one per column, in the columns' units; whole ranges if left out.
       epsilon: the whole budget of the plan: all queries, and the number of records under add-remove.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many numbers.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - For a model with range r, replacing one of n records moves the values by at most

@@ -79,7 +79,7 @@ class entropy(DeclaredPlan):
         of epsilon told.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Noise is calibrated to the exact change one record can make. [entropy-shannon] [entropy-renyi]
@@ -143,7 +143,7 @@ class mutual_information(DeclaredPlan):
       method: ``direct``, ``histogram`` or ``auto``; see ``entropy``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Noise is calibrated to what one record can change, two thirds of three entropies' changes.
