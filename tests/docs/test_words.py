@@ -25,7 +25,7 @@ class Word(typing.NamedTuple):
 
 
 WORDS = {
-    "box": Word(r"\bbox noise\b|\bshape of a box\b|\"box\"", "K-norm mechanism", 22),
+    "box": Word(r"\bbox noise\b|\bshape of a box\b|\"box\"", "K-norm mechanism", 0),
     "companions": Word(r"\bcompanions?\b|\bcompany\b", "batch rows", 114),
     "grain": Word(r"\bgrain\b", "batch error", 27),
     "gain": Word(r"\bgain\b", "Lipschitz constant", 86),
@@ -36,8 +36,8 @@ WORDS = {
     "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
     "reach": Word(r"\breach(es)?\b", "radius", 390),
     "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
-    "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 87),
-    "picked": Word(r"\bpicked\b", "select-then-measure", 31),
+    "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 85),
+    "picked": Word(r"\bpicked\b", "select-then-measure", 21),
     "billed": Word(r"\bbill(ed|s)?\b", "zCDP composition", 14),
     "word": Word(r"author's word", "user-asserted sensitivity", 2),
     "honest": Word(r"\bhonest\b", "hierarchical shrinkage", 4),

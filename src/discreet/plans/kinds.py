@@ -17,11 +17,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar
 
 from discreet.arguments import as_list, as_names, check_flag, check_text, shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.lattice import given_box
 from discreet.numerics import (
     check_choice,
@@ -355,4 +356,4 @@ class Interval(Kind):
 Epsilon = Annotated[float, Positive(hint="It is the whole budget of this plan.")]
 Delta = Annotated[float, Probability()]
 Switch = Annotated[bool, Flag()]
-NoiseChoice = Annotated[NoiseName, Choice(get_args(NoiseName))]
+NoiseChoice = Annotated[NoiseName, Choice(noise_names)]
