@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ArgumentError
+from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
@@ -92,3 +93,9 @@ def test_a_comparison_says_whom_it_is_for() -> None:
 def test_wrong_arguments_are_named(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ArgumentError, match=sentence):
         dc.synthesize(**{"epsilon": 1.0, **wrong})
+
+
+EXAMPLES = [
+    Example("synthesize", lambda _: dc.synthesize(5, bins=3, epsilon=1.0)),
+    Example("synthesize", lambda _: dc.synthesize(5, columns=["age", "home"], epsilon=1.0, delta=1e-5)),
+]
