@@ -21,6 +21,7 @@ from typing import Any
 
 import discreet as dc
 from discreet.plans import Setting
+from discreet.privacy.accounting import ACCOUNTANTS
 from discreet.privacy.relation import RELATIONS, Relation
 from tests.laws import world
 
@@ -34,6 +35,7 @@ class Example:
       ask: makes the plan, of a model or of None.
       forms: of the models it is asked of; none if it takes no model.
       relations: under which it can be answered; it must be refused under others.
+      accountants: that can bill it; others must refuse it for free.
       other: makes the same plan of another sealed query, a neighbour of the first.
       unreadable: why it cannot be read back, if it cannot.
     """
@@ -42,6 +44,7 @@ class Example:
     ask: Callable[[Any], dc.Plan]
     forms: tuple[str, ...] = ()
     relations: tuple[str, ...] = RELATIONS
+    accountants: tuple[str, ...] = tuple(ACCOUNTANTS)
     other: Callable[[Any], dc.Plan] | None = None
     unreadable: str = ""
 
@@ -122,6 +125,10 @@ def cases_of(*forms: str) -> list[Case]:
 
 
 def leaning_cases() -> list[Case]:
-    """Return every example of a function once more, of models that lean as far as they may."""
+    """Return every example of a function once more, of models that lean as far as they may.
+
+    Single precision is refused where places change.
+    """
     asked = [case for case in all_cases() if case.form == "opaque"]
-    return [replace(case, form=form) for form in world.LEANING for case in asked]
+    single = [replace(case, form="single") for case in asked if case.relation.keeps_places]
+    return [*(replace(case, form="leaning") for case in asked), *single]

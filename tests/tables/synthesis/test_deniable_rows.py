@@ -103,10 +103,12 @@ EXAMPLES = [
         "deniable_rows",
         lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
         relations=("replace-one",),
+        accountants=("basic",),
     ),
     Example(
         "deniable_rows",
         lambda _: dc.deniable_rows(6, proposal="ball", radius=0.3, epsilon=3.0, delta=1e-2),
         relations=("replace-one",),
+        accountants=("basic",),
     ),
 ]
