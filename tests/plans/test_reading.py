@@ -6,11 +6,14 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 
 import discreet as dc
 from discreet.errors import ArgumentError
+from discreet.value.engines.scores import custom_score
 
 
 def fitted(flip: bool = False) -> LogisticRegression:
@@ -101,8 +104,91 @@ def test_functions_of_a_choice_come_by_their_names() -> None:
         dc.most_frequent("a", epsilon=1.0),
         dc.percentile("a", 50, candidates=[2, 1], epsilon=1.0),
         dc.quantiles("a", [75, 25], epsilon=1.0, mechanism="exponential"),
+        dc.decision_tree("y", features=["a"], depth=2, cuts="private", epsilon=1.0),
+        dc.random_forest("y", trees=3, method="random", seed=2, epsilon=1.0, delta=1e-6),
     ],
     ids=lambda plan: plan.plan_name,
 )
 def test_plans_without_objects_read_back(plan: Any) -> None:
     assert dc.plan_from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("accumulated_effects", {"feature": "a", "intervals": 4, "limit": 1, "smooth": True}),
+        ("accumulated_effects", {"feature": "c", "order": np.array([2, 1]), "limit": None}),
+        ("feature_interaction", {"feature": "a", "k": 1}),
+        ("permutation_importance", {"release": "ranking", "k": np.int64(1), "mechanism": "sorted"}),
+        ("permutation_importance", {"clip": 0.5, "scoring": "log_loss", "mechanism": "gaussian"}),
+    ],
+    ids=str,
+)
+def test_explanations_of_a_model_read_back(name: str, given: dict[str, Any]) -> None:
+    plan = getattr(dc, name)(fitted(), **given, epsilon=1.0, delta=1e-6)
+    printed = plan.arguments()["model"]["fingerprint"]
+    assert dc.plan_from_json(plan.to_json(), {printed: fitted()}) == plan
+    assert plan.at(0.5).at(1.0) == plan and plan.whole().whole() == plan.whole()
+
+
+def test_rows_to_draw_from_come_by_their_digest_and_keep_their_stamp() -> None:
+    rows, model = [{"a": 0.1, "b": 0.9}, {"a": 0.5, "b": 0.5}], fitted()
+    given: dict[str, Any] = {"sampling": "marginal", "epsilon": 1.0}
+    plan = dc.permutation_importance(model, background=rows, **given)
+    printed = plan.arguments()
+    objects = {printed["model"]["fingerprint"]: model, printed["background"]: rows}
+    assert dc.plan_from_json(plan.to_json(), objects) == plan
+    stamped = dc.permutation_importance(model, background=plan.background.stamped(True), **given)
+    assert stamped.at(2.0).simulated and stamped.key != plan.key and not plan.at(2.0).simulated
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("any_curve", {"grid": [0, 1, 2.5], "bounds": (0, 1)}),
+        ("any_curve", {"feature": "a", "bounds": (0, 1), "repeatable": False, "smooth": True}),
+        ("any_ranking", {"items": ["p", "q"], "k": np.int64(1)}),
+    ],
+    ids=str,
+)
+def test_explainers_of_ones_own_come_by_their_names(name: str, given: dict[str, Any]) -> None:
+    def explain(table: Any) -> Any:
+        return table
+
+    make = getattr(dc, name)
+    plan = make(explain, name="mine", epsilon=1.0, **given)
+    assert dc.plan_from_json(plan.to_json(), {"name:mine": explain}) == plan
+    assert plan.arguments()["explainer"] == {"kind": "mine", "fingerprint": "name:mine"}
+    assert plan.at(0.5).at(1.0) == plan and plan.at(0.5).explainer is plan.explainer
+    unnamed = make(explain, epsilon=1.0, **given)
+    assert unnamed.arguments()["explainer"]["kind"] == "explain" and unnamed.at(1.0) == unnamed
+    with pytest.raises(ArgumentError, match="explainer must have a name to be read back"):
+        dc.plan_from_json(unnamed.to_json(), {"name:mine": explain})
+
+
+def test_values_of_records_read_back_with_their_model_rows_and_score() -> None:
+    test = pd.DataFrame({"a": [0.1, 0.9], "y": [0, 1]})
+    given: dict[str, Any] = {"test": test, "epsilon": 1.0}
+    score = custom_score("share", accuracy_score, low=0.0, high=1.0, needs="label")
+    plans = [
+        dc.data_shapley(LogisticRegression(), records=3, coreset=dc.Coreset(), n_jobs=2, **given),
+        dc.data_shapley(LogisticRegression(), score=score, audience="public", top=2, **given),
+        dc.data_shapley(method="tknn", radius=0.5, **given),
+    ]
+    for plan in plans:
+        told = plan.arguments()
+        objects = {told["test"]: test.copy(), told["score"]: score}
+        if told["model"] is not None:
+            objects[told["model"]["fingerprint"]] = LogisticRegression()
+        assert dc.plan_from_json(plan.to_json(), objects) == plan
+        with pytest.raises(ArgumentError, match="objects must have test under its fingerprint"):
+            dc.plan_from_json(plan.to_json(), {k: v for k, v in objects.items() if k != told["test"]})
+    objects = {plans[0].arguments()["model"]["fingerprint"]: LogisticRegression(C=2.0)}
+    objects[plans[0].arguments()["test"]] = test
+    with pytest.raises(ArgumentError, match="model must be what the plan was made of, got another"):
+        dc.plan_from_json(plans[0].to_json(), objects)
+
+
+def test_what_says_nothing_to_counts_is_no_part_of_their_question() -> None:
+    given: dict[str, Any] = {"test": np.zeros((2, 2)), "method": "tknn", "epsilon": 1.0}
+    assert dc.data_shapley(rounds=9, seed=3, clip=0.5, **given) == dc.data_shapley(**given)

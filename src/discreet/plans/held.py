@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from discreet.arguments import check_text, shown
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.models import Model, as_model
 from discreet.models.fingerprint import Kept
@@ -92,7 +92,7 @@ class Function(Kind):
 
     Args:
       name_from: from all arguments and the function's own, its name or None.
-      title: what is written down as its kind.
+      title: what is written down as its kind; what it is called if this is empty.
     """
 
     name_from: Callable[[Mapping[str, Any], str], str | None]
@@ -118,7 +118,9 @@ class Function(Kind):
 
     def plain(self, value: Any) -> Any:
         """Return what identifies the function."""
-        return None if value is None else {"kind": self.title, "fingerprint": value.fingerprint}
+        if value is None:
+            return None
+        return {"kind": self.title or function_name(value), "fingerprint": value.fingerprint}
 
     def read(self, name: str, plain: Any, objects: Objects) -> Any:
         """Return the function that was named."""
@@ -134,10 +136,12 @@ class Rows(Kind):
     Args:
       make: reads what was given; the answer has ``digest`` and ``to_json()``.
       inline: whether the rows themselves are written down, or their digest.
+      mark: what stands before a digest.
     """
 
     make: Callable[[Any], Any]
     inline: bool = False
+    mark: str = ""
 
     word = "rows"
     file = "rows"
@@ -150,7 +154,7 @@ class Rows(Kind):
         """Return the rows, or their digest."""
         if value is None:
             return None
-        return value.to_json() if self.inline else value.digest
+        return value.to_json() if self.inline else f"{self.mark}{value.digest}"
 
     def read(self, name: str, plain: Any, objects: Objects) -> Any:
         """Return rows that were written down, or those with this digest."""
@@ -158,13 +162,13 @@ class Rows(Kind):
 
 
 @dataclass(frozen=True)
-class Estimator(Kind):
-    """An estimator that has not been fitted, or a score: known by its value, kept by ``make``."""
+class Table(Kind):
+    """Public rows of a whole table (a frame, an array, a file), known by value; ``make`` keeps them."""
 
     make: Callable[[str, Any], Kept] = Kept
 
-    word = "estimator"
-    file = "model"
+    word = "table"
+    file = "table"
 
     def check(self, name: str, value: Any) -> Kept:
         """Return it, kept."""
@@ -180,19 +184,35 @@ class Estimator(Kind):
 
 
 @dataclass(frozen=True)
-class Table(Estimator):
-    """Public rows of a whole table: a frame, an array or a file of them."""
+class Estimator(Table):
+    """An estimator that has not been fitted: known by its value, written with its kind."""
 
-    word = "table"
-    file = "table"
+    word = "estimator"
+    file = "model"
+
+    def plain(self, value: Any) -> Any:
+        """Return its kind and its fingerprint."""
+        if value is None:
+            return None
+        return {"kind": type(value.value).__name__, "fingerprint": value.fingerprint}
+
+    def read(self, name: str, plain: Any, objects: Objects) -> Any:
+        """Return the one with this fingerprint."""
+        return None if plain is None else find_object(name, written_fingerprint(name, plain), objects)
 
 
 def named_by_name(given: Mapping[str, Any], name: str) -> str | None:
     """Return the name that the argument ``name`` gives the plan's only function."""
-    called: str | None = given["name"]
-    if called is not None:
-        check_text("name", called)
-    return called
+    named: str | None = given["name"]
+    if named is not None and (not isinstance(named, str) or not named):
+        raise ArgumentError(f"name must be a text, got {shown(named)}.")
+    return named
+
+
+def function_name(function: Kept) -> str:
+    """Return what a function is called: by the name it was given, or by its own."""
+    own = getattr(function.value, "__name__", type(function.value).__name__)
+    return function.name or str(own)
 
 
 FittedModel = Annotated[Any, ModelKind()]

@@ -10,7 +10,6 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ArgumentError
-from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
@@ -96,19 +95,3 @@ def test_add_remove_is_refused() -> None:
     )
     with pytest.raises(ArgumentError, match="relation must be replace-one"):
         session.price(dc.deniable_rows(5, **TERMS))
-
-
-EXAMPLES = [
-    Example(
-        "deniable_rows",
-        lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
-        relations=("replace-one",),
-        accountants=("basic",),
-    ),
-    Example(
-        "deniable_rows",
-        lambda _: dc.deniable_rows(6, proposal="ball", radius=0.3, epsilon=3.0, delta=1e-2),
-        relations=("replace-one",),
-        accountants=("basic",),
-    ),
-]

@@ -20,17 +20,22 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.data.calls import Pulse
-from discreet.data.evidence import ThirdParty
+from discreet.data.calls import Pulse, ThirdParty
 from discreet.engines.shapley.coalitions import MaskSet, sample_masks
 from discreet.engines.shapley.kernel import Predictor, kernel_values, record_values
 from discreet.engines.shapley.linear import linear_record_values, linear_values
 from discreet.engines.shapley.tree_tables import most_at_once
 from discreet.engines.shapley.trees import BackgroundTables, QueryTables, tree_rounding_error
 from discreet.errors import ArgumentError
-from discreet.explain.shap.bounds.importance import bound_rows_exact, bound_rows_masks
 from discreet.explain.shap.bounds.operator import bound_linear_box
-from discreet.explain.shap.bounds.records import bound_exact, bound_masks, centre, rounding_error
+from discreet.explain.shap.bounds.records import (
+    bound_exact,
+    bound_masks,
+    bound_rows_exact,
+    bound_rows_masks,
+    centre,
+    rounding_error,
+)
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.bounds import Ranges, bound_trees
 from discreet.numerics import check_whole, up
