@@ -84,7 +84,7 @@ _HOMES = PLANS | {
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
     "describe_plans": "discreet.plans.registry",
-    "plan_from_json": "discreet.plans.reading",
+    "plan_from_json": "discreet.plans.registry",
     "protect": "discreet.session",
     "report": "discreet.reporting",
     "samples": "discreet.samples",
@@ -121,8 +121,8 @@ if TYPE_CHECKING:
     from discreet.plans import Plan as Plan
     from discreet.plans import Ranking as Ranking
     from discreet.plans import Surface as Surface
-    from discreet.plans.reading import plan_from_json as plan_from_json
     from discreet.plans.registry import describe_plans as describe_plans
+    from discreet.plans.registry import plan_from_json as plan_from_json
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
     from discreet.plans.results.range_histogram import RangeHistogram as RangeHistogram

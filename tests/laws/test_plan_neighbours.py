@@ -21,7 +21,7 @@ from discreet.mechanisms.additive.select_then_measure import PickedNoise
 from discreet.mechanisms.selection.spanning_tree import GRAIN as SCORE_GRAIN
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Stage
-from discreet.plans.stages.table_noise import TableNoise
+from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import NORMS, Certificate
 from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation
 from discreet.tables.entropy.noise import MeasureNoise

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.value.engines.games import FunctionGame
-from discreet.value.engines.stability import claimed_stability
+from discreet.value.engines.linear_fits import claimed_stability
 from discreet.value.private_design import (
     Audience,
     Pairs,

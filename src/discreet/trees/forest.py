@@ -13,7 +13,7 @@ from discreet.mechanisms import Noise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.expected import Expected, of_summed_choice
 from discreet.plans.kinds import Choice, Delta, Epsilon, Whole
-from discreet.plans.stages.table_noise import TableNoise
+from discreet.plans.stages.sums import TableNoise
 from discreet.randomness import public_generator
 from discreet.trees.columns import Splits, candidate_splits
 from discreet.trees.forest_growth import (

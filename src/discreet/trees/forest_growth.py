@@ -17,7 +17,7 @@ from discreet.data.blocks import Block
 from discreet.mechanisms import Noise
 from discreet.plans import Setting, Stage
 from discreet.plans.stages import assign_subsets
-from discreet.plans.stages.table_noise import TableNoise, table_noise
+from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray
 from discreet.trees.columns import CutGrid, IntArray, Splits

@@ -18,7 +18,7 @@ from discreet.data.blocks import Block
 from discreet.mechanisms import Noise, NoiseName, count_noise
 from discreet.plans import Setting, Stage
 from discreet.plans.expected import Expected, of_mean
-from discreet.plans.stages.table_noise import TableNoise
+from discreet.plans.stages.sums import TableNoise
 from discreet.schema import FloatArray
 from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.splits import Assign, reached_leaves

@@ -31,7 +31,7 @@ from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
 from discreet.value.engines.games import Chains
 from discreet.value.engines.layered import LayeredDesign, balanced_design, layered_value, marginals
-from discreet.value.engines.stability import Stability
+from discreet.value.engines.linear_fits import Stability
 
 Audience = Literal["owner", "public"]
 

@@ -28,8 +28,8 @@ from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 from discreet.value.engines.games import Chains
 from discreet.value.engines.layered import layer_clips
+from discreet.value.engines.linear_fits import Stability
 from discreet.value.engines.running import run_chains
-from discreet.value.engines.stability import Stability
 from discreet.value.engines.utilities import Utility
 from discreet.value.private_design import Audience, ValueDesign
 from discreet.value.private_rows import TestSet

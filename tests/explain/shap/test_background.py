@@ -19,7 +19,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.shap.background import Background, background
 from discreet.numerics import to_units
 from discreet.plans import Program, Result, Setting
-from discreet.plans.stages.row_means import certify_mean, mean_contribution
+from discreet.plans.stages.means import certify_mean, mean_contribution
 from discreet.privacy.certificate import (
     NORMS,
     Certificate,

@@ -30,12 +30,12 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, sum_noise
 from discreet.plans import Setting
 from discreet.plans.stages.aggregate import (
+    assign_subsets,
     certify_vectors,
     find_frame,
     one_by_one,
     subsets_contribution,
 )
-from discreet.plans.stages.subsets import assign_subsets
 from discreet.privacy.certificate import (
     NORMS,
     Bounds,

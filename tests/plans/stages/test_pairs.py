@@ -24,7 +24,7 @@ from discreet.plans.stages.marginals import (
     project,
     tree_stages,
 )
-from discreet.plans.stages.table_noise import table_noise
+from discreet.plans.stages.sums import table_noise
 from discreet.privacy.accounting import event_cost, total
 from discreet.privacy.certificate import (
     NORMS,

@@ -12,7 +12,7 @@ import pytest
 from discreet.data import PrivateTable
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.rows import open_rows
-from discreet.plans.stages.subsets import assign_subsets
+from discreet.plans.stages.aggregate import assign_subsets
 from discreet.privacy.relation import Relation
 from discreet.schema import Number, Schema
 

@@ -15,9 +15,8 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError, CertificateError
 from discreet.plans import Setting
 from discreet.randomness import SimulatedNoise
-from discreet.select.choose.local_choices import JOINT, LOCAL, JointChoice
 from discreet.select.choose.plan import choose
-from discreet.select.choose.table import TABLE_CHOICES
+from discreet.select.choose.table import JOINT, LOCAL, TABLE_CHOICES, JointChoice
 from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence

@@ -14,7 +14,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.privacy.accounting import CountGaussianEvent
-from discreet.tables.histogram.consistency import onto_total, whole_counts
+from discreet.tables.histogram.plan import onto_total, whole_counts
 from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 

@@ -19,8 +19,8 @@ from discreet.value.engines.layered import (
     others,
     stated_error,
 )
+from discreet.value.engines.linear_fits import claimed_stability
 from discreet.value.engines.shapley import exact_shapley
-from discreet.value.engines.stability import claimed_stability
 from tests.oracles.games import random_game
 
 

@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from discreet.errors import ArgumentError
 from discreet.value.engines.games import Chains
-from discreet.value.engines.linear_fits import linear_fit
-from discreet.value.engines.stability import stable_fits
+from discreet.value.engines.linear_fits import linear_fit, stable_fits
 from discreet.value.engines.utilities import Utility
 
 CLIP = 1.0

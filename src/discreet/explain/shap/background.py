@@ -30,7 +30,7 @@ from discreet.plans.expected import of_mean
 from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Whole
 from discreet.plans.results.result import is_table
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
-from discreet.plans.stages.row_means import draw_mean_rows, half_width, mean_contribution
+from discreet.plans.stages.means import draw_mean_rows, half_width, mean_contribution
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number, Schema
@@ -148,7 +148,7 @@ class Background(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw how the rows are spread in every column."""
-        from discreet.plans.results.pictures.background import BackgroundDisplay
+        from discreet.plans.results.pictures.attribution import BackgroundDisplay
 
         return BackgroundDisplay(self.rows).plot(ax, title=title)
 

@@ -268,7 +268,7 @@ class Surface(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw a heat map; the colour bar states the noise."""
-        from discreet.plans.results.pictures.surface import SurfaceDisplay
+        from discreet.plans.results.pictures.curve import SurfaceDisplay
 
         return SurfaceDisplay(self).plot(ax, title=title)
 

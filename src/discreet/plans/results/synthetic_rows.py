@@ -44,7 +44,7 @@ class SyntheticRows(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw how the rows are spread in every column."""
-        from discreet.plans.results.pictures.background import BackgroundDisplay
+        from discreet.plans.results.pictures.attribution import BackgroundDisplay
 
         return BackgroundDisplay(self.to_frame()).plot(ax, title=title)
 

@@ -6,10 +6,15 @@ be known of the explainer but that it says of a subset what its rows alone make 
 
 Several subsets may be explained in one go (``ExplainMany``), which saves model calls; then it is the
 caller who sees to it that they do not touch each other.
+
+Rows are assigned so that one record touches one subset: under replace-one a row's place decides; under add-remove a keyed hash of its id, or of the encoded
+row if the schema names no id, so that adding or removing a row moves no other. The id of a record
+is read for nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import warnings
@@ -18,6 +23,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
@@ -26,11 +32,31 @@ from discreet.data.state import quietly, thread_state
 from discreet.errors import ArgumentError
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.plans import Setting
-from discreet.plans.stages.subsets import assign_subsets
 from discreet.privacy.certificate import NOT_PROVEN, Box, Certificate
-from discreet.privacy.relation import RELATIONS, REPLACE_ONE
+from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray, Schema
+from discreet.schema.raw import plain_text
+
+
+def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes) -> NDArray[np.int64]:
+    """Return the subset of every row of a block.
+
+    Guarantees:
+      - Under replace-one the assignment depends on the row's number alone; under add-remove on the
+        row itself alone. [row-to-subset]
+    """
+    if Relation(relation).keeps_places:
+        return (block.start + np.arange(len(block))) % subsets
+    if block.ids is not None:
+        # As floats: whose ids are missing must not decide where a row goes.
+        texts = [str(plain_text(value)).encode("utf-8", "replace") for value in block.ids]
+    else:
+        texts = [row.tobytes() for row in np.ascontiguousarray(block.values)]
+    hashes = [hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts]
+    words = np.frombuffer(b"".join(hashes), dtype="<u8")
+    return np.asarray(words % np.uint64(subsets), dtype=np.int64)
+
 
 ExplainMany = Callable[[list[FloatArray]], Iterable[FloatArray]]
 """The vectors of some subsets, in order, from their encoded rows; NaN where there is none."""

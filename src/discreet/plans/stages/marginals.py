@@ -27,7 +27,7 @@ from discreet.mechanisms.selection.spanning_tree import Edge, TreeChoice, count_
 from discreet.numerics import check_whole
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.plans.expected import EVEN, Expected, of_mean
-from discreet.plans.stages.table_noise import TableNoise, table_noise
+from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.schema import Bins, FloatArray, Schema
 
 LARGEST_PAIRS = 19_900

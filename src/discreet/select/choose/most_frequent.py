@@ -18,8 +18,7 @@ from discreet.plans.kinds import Column, Delta, Epsilon
 from discreet.plans.results.choice import Choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
-from discreet.select.choose.choices import ScoreChoice, build_choice
-from discreet.select.choose.chooser import CHOICES, ChoiceName, decide
+from discreet.select.choose.chooser import CHOICES, ChoiceName, ScoreChoice, build_choice, decide
 
 _UNIT = "records fewer than the most frequent"
 

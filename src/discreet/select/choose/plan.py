@@ -29,8 +29,7 @@ from discreet.plans.results.choice import Choice
 from discreet.plans.stages import sum_terms
 from discreet.privacy.certificate import Box
 from discreet.schema import Schema
-from discreet.select.choose.choices import ScoreChoice, build_choice
-from discreet.select.choose.chooser import CHOICES, decide
+from discreet.select.choose.chooser import CHOICES, ScoreChoice, build_choice, decide
 from discreet.select.choose.table import TABLE_CHOICES, TableChoice, TableChoiceName, check_needs
 from discreet.select.choose.utilities import GuardedUtility, Utility, utility_contribution
 from discreet.select.choose.whole_table import GuardedFunction, TableClaim, TableFunction

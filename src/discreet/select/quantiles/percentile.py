@@ -26,8 +26,15 @@ from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Number
 from discreet.schema.fine_grid import FineGrid, fine_grid
-from discreet.select.choose.choices import INVERSE, build_choice
-from discreet.select.choose.chooser import CHOICES, ChoiceName, ChoiceNoise, Chooser, decide
+from discreet.select.choose.chooser import (
+    CHOICES,
+    INVERSE,
+    ChoiceName,
+    ChoiceNoise,
+    Chooser,
+    build_choice,
+    decide,
+)
 from discreet.select.quantiles.order_statistics import (
     PercentileDistances,
     Standing,

@@ -12,7 +12,7 @@ from discreet.mechanisms import Noise
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
 from discreet.tables.entropy.values import Measure
-from discreet.tables.histogram.consistency import onto_total
+from discreet.tables.histogram.plan import onto_total
 
 _SEED = 0
 _FEWEST_DRAWS, _DRAWS = 16, 100

@@ -18,7 +18,7 @@ from discreet.plans.expected import of_count
 from discreet.plans.results.bands import at_once
 from discreet.plans.results.range_histogram import RangeHistogram, RangeTree, range_half_width
 from discreet.plans.stages import count_stage
-from discreet.plans.stages.table_noise import TableNoise, table_noise
+from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.schema import Bins
 
 MOST_CELLS = 2**16

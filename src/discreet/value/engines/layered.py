@@ -28,8 +28,8 @@ from discreet.numerics import check_positive, check_whole
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
 from discreet.value.engines.games import Chains, Game
+from discreet.value.engines.linear_fits import Stability
 from discreet.value.engines.running import Estimates, Progress, resumed, run_chains, showing
-from discreet.value.engines.stability import Stability
 
 _MOST_MEMBERS = 2**24
 """Coalitions of more records than have this many members together are drawn later: 128 MB."""

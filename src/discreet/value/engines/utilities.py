@@ -16,15 +16,18 @@ from discreet.numerics import check_finite, check_positive
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 from discreet.value.engines.games import Chains
-from discreet.value.engines.linear_fits import MOST_COLUMNS, LinearFit, linear_fit, with_l2_penalty
-from discreet.value.engines.scores import Score, named_score
-from discreet.value.engines.solvers import ROUNDING, TOLERANCE
-from discreet.value.engines.stability import (
+from discreet.value.engines.linear_fits import (
+    MOST_COLUMNS,
+    LinearFit,
     Stability,
     greatest_weights,
     least_squares_slope,
+    linear_fit,
     stable_fits,
+    with_l2_penalty,
 )
+from discreet.value.engines.scores import Score, named_score
+from discreet.value.engines.solvers import ROUNDING, TOLERANCE
 
 _SLICE_CELLS = 2**20
 """Scores are taken for fewer fits at a time where there are many test rows: 8 MB."""
