@@ -271,7 +271,7 @@ EXAMPLES = [
     Example(
         "permutation_importance",
         lambda model: dc.permutation_importance(
-            model, repeats=2, sampling="marginal", epsilon=1.0, delta=1e-5
+            model, repeats=2, sampling="marginal", mechanism="gaussian", epsilon=1.0, delta=1e-5
         ),
         FORMS,
     ),
