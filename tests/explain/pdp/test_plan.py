@@ -277,7 +277,7 @@ def test_gaussian_noise_wins_on_many_points() -> None:
     price = plan.prepare(setting)
     assert price.stages[0].noise.name == "gaussian"
     box = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0).prepare(setting)
-    assert box.stages[0].noise.name == "box"
+    assert box.stages[0].noise.name == "linf"
     assert price.stages[0].noise.std < 0.9 * box.stages[0].noise.std
     terms = {"resolution": 100, "mechanism": "laplace", "epsilon": 1.0}
     laplace = dc.partial_dependence(model, "mass", **terms).prepare(setting)

@@ -118,7 +118,7 @@ def test_sorting_is_taken_where_it_is_better() -> None:
     for k in (1, D):
         plan = permutation_importance(FOREST, release="ranking", k=k, epsilon=1.0)
         made[k] = plan.prepare(setting).stages[0].noise
-    assert made[1].name == "permute-and-flip" and made[D].name == "sorted box"
+    assert made[1].name == "permute-and-flip" and made[D].name == "sorted linf"
     plan = permutation_importance(FOREST, release="ranking", mechanism="exponential", epsilon=1.0)
     picks = plan.prepare(setting).stages[0].noise
     assert made[D].spread < picks.spread

@@ -38,7 +38,7 @@ from discreet.explain.shap.bounds.records import (
 )
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.bounds import Ranges, bound_trees
-from discreet.numerics import check_whole, up
+from discreet.numerics import UNIT_ROUNDOFF, check_whole, up
 from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray, Schema
 
@@ -51,7 +51,6 @@ MOST_BACKGROUND = 100_000
 _ALL_UP_TO = 10
 _PER_FEATURE = 20
 _SAME = 1e-9
-_UNIT = 2.0**-53
 _MEAN_ROUNDINGS = 2.0**18
 
 
@@ -151,7 +150,7 @@ class LinearEngine(Engine):
     def rounding(self) -> float:
         """See ``Engine``: a difference and a product, of a mean of as many rows as there may be."""
         sizes = np.maximum(np.abs(self.ranges.low), np.abs(self.ranges.high))
-        return up(_MEAN_ROUNDINGS * _UNIT * float((np.abs(self.form.weights) * sizes).max()))
+        return up(_MEAN_ROUNDINGS * UNIT_ROUNDOFF * float((np.abs(self.form.weights) * sizes).max()))
 
 
 @dataclass(frozen=True)
