@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from discreet.data import PrivateTable, SealedContribution, Summand, add_up
-from discreet.mechanisms.additive.select_then_measure import PickedNoise
+from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.selection.spanning_tree import GRAIN as SCORE_GRAIN
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Stage
@@ -96,7 +96,7 @@ def apart(noise: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
             return (noise.scores(first) - noise.scores(second)) / SCORE_GRAIN
         case SplitNoise():
             return _utilities_apart(noise, first, second)
-        case TableNoise() | PickedNoise():
+        case TableNoise() | SelectThenMeasure():
             return (first - second)[list(noise.places)] * noise.step
     return (first - second).astype(np.float64) * noise.step
 

@@ -65,10 +65,10 @@ def check_bill(session: dc.Session, plan: dc.Plan, monkeypatch: pytest.MonkeyPat
     spent, promised = session.balance.spent, release.guarantee
     assert spent == price.cost.amount, "the charge is another than the price"
     assert promised.epsilon == plan.epsilon and promised.delta <= plan.delta
-    stages = [to_units(stage["epsilon"]) for stage in release.stages]
-    assert sum(stages) <= to_units(promised.epsilon), "stages cost more than is promised"
+    assert sum(to_units(stage["epsilon"]) for stage in release.stages) == to_units(promised.epsilon)
     if session._account.terms.accountant == "basic":
-        assert spent.loss <= to_units(promised.epsilon) and spent.delta <= to_units(plan.delta)
+        units = to_units(promised.epsilon), to_units(promised.delta)
+        assert (spent.loss, spent.delta) == units, "the charge is another than the promise"
     return release
 
 

@@ -17,13 +17,14 @@ import pytest
 
 from discreet.data import CellContribution, ModelCalls, Summand, TablesContribution, VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.engine import sum_block
+from discreet.data.contributions import SubsetsContribution
+from discreet.data.engine import _subset_rows, sum_block
 from discreet.explain.pdp.contribution import curve_contribution
 from discreet.privacy.certificate import Ball, Box
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases, leaning_cases
-from tests.laws.runs import block_of, run
+from tests.laws.runs import block_of, private, run
 
 ByRow = VectorContribution | CellContribution | TablesContribution
 ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
@@ -130,10 +131,14 @@ def by_row(case: Case) -> list[ByRow]:
 
 
 @pytest.mark.proves("lattice")
+@pytest.mark.proves("generic-plots")
 @pytest.mark.parametrize("case", [*all_cases(), *leaning_cases()], ids=str)
-def test_a_vector_is_a_function_of_its_own_row_or_is_paid_for(case: Case) -> None:
+def test_a_vector_is_a_function_of_its_own_rows_or_is_paid_for(case: Case) -> None:
     for contribution in by_row(case):
         assert too_far(contribution, case.relation) == []
+    for stage in run(case).stages:
+        if isinstance(stage.contribution, SubsetsContribution):
+            assert entangled(stage.contribution) == []
 
 
 @pytest.mark.proves("lattice")
@@ -147,6 +152,40 @@ def test_rows_alone_add_up_to_the_block(case: Case) -> None:
         asked = [Summand(contribution, stage.noise.step)]
         by_itself = [sum_block(block.rows(row, row + 1), asked)[0] for row in range(24)]
         assert np.array_equal(sum(by_itself), sum_block(block.rows(0, 24), asked)[0])
+
+
+def entangled(contribution: SubsetsContribution) -> list[str]:
+    """Return which subsets say something else if another subset holds other rows, or none."""
+    parts = _subset_rows(private(), contribution, None)
+    marked = block_of(ODD.iloc[[0, 0, 0]], contribution.columns).values
+    alone = [
+        [rows if place == kept else rows[:0] for place, rows in enumerate(parts)] for kept in (1, 2)
+    ]
+    whole, *others = (
+        list(contribution.compute(given)) for given in (parts, [marked, *parts[1:]], *alone)
+    )
+    same = {"beside another": range(1, len(parts)), "alone": (1,), "alone again": (2,)}
+    return [
+        f"subset {place} {how}"
+        for (how, places), found in zip(same.items(), others, strict=True)
+        for place in places
+        if not np.array_equal(found[place], whole[place], equal_nan=True)
+    ]
+
+
+@pytest.mark.refutes("generic-plots")
+def test_subsets_that_share_a_call_are_caught() -> None:
+    """Answers of a leaning model tell that a record of another subset is in the call."""
+    model: Any = world.model("leaning").bind(world.SCHEMA)
+    (case, *_) = [case for case in leaning_cases() if case.example.plan == "feature_interaction"]
+    (stage,) = [one for one in run(case).stages if isinstance(one.contribution, SubsetsContribution)]
+
+    def together(parts: list[np.ndarray]) -> list[np.ndarray]:
+        answers = model.predict(np.concatenate(parts))
+        ends = np.cumsum([len(rows) for rows in parts])[:-1]
+        return [np.array([found.sum()]) for found in np.split(answers, ends)]
+
+    assert entangled(replace(stage.contribution, compute=together, size=1))
 
 
 # Planted faults: what a contributor would write.

@@ -540,7 +540,14 @@ EXAMPLES = [
     Example(
         "accumulated_effects",
         lambda model: dc.accumulated_effects(
-            model, "income", intervals=4, edges="uniform", limit=None, epsilon=1.0, delta=1e-5
+            model,
+            "income",
+            intervals=4,
+            edges="uniform",
+            limit=None,
+            mechanism="gaussian",
+            epsilon=1.0,
+            delta=1e-5,
         ),
         ("linear", "opaque"),
     ),

@@ -486,7 +486,13 @@ EXAMPLES = [
     Example(
         "partial_dependence",
         lambda model: dc.partial_dependence(
-            model, "income", resolution=4, curve="centred", epsilon=1.0, delta=1e-5
+            model,
+            "income",
+            resolution=4,
+            curve="centred",
+            mechanism="gaussian",
+            epsilon=1.0,
+            delta=1e-5,
         ),
         FORMS,
     ),

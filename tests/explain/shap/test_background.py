@@ -458,5 +458,8 @@ def test_explanations_against_it_are_free_and_right() -> None:
 EXAMPLES = [
     Example("background", lambda _: background(rows=5, bins=3, epsilon=1.0)),
     Example("background", lambda _: background("mean", rows=3, epsilon=1.0)),
-    Example("background", lambda _: background("mean", rows=3, clip=0.5, epsilon=1.0, delta=1e-5)),
+    Example(
+        "background",
+        lambda _: background("mean", rows=3, clip=0.5, mechanism="gaussian", epsilon=1.0, delta=1e-5),
+    ),
 ]

@@ -199,7 +199,14 @@ EXAMPLES = [
     Example(
         "shap_dependence",
         lambda model: dc.shap_dependence(
-            model, "home", background=public_rows(), coalitions=8, clip=0.3, epsilon=1.0, delta=1e-5
+            model,
+            "home",
+            background=public_rows(),
+            coalitions=8,
+            clip=0.3,
+            mechanism="gaussian",
+            epsilon=1.0,
+            delta=1e-5,
         ),
         ("linear", "opaque"),
     ),

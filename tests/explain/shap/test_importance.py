@@ -68,7 +68,13 @@ EXAMPLES = [
     Example(
         "shap_importance",
         lambda model: dc.shap_importance(
-            model, background=public_rows(), clip=None, coalitions=8, epsilon=1.0, delta=1e-5
+            model,
+            background=public_rows(),
+            clip=None,
+            coalitions=8,
+            mechanism="gaussian",
+            epsilon=1.0,
+            delta=1e-5,
         ),
         ("trees", "opaque"),
     ),

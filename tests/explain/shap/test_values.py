@@ -300,7 +300,13 @@ EXAMPLES = [
     Example(
         "shap_values",
         lambda model: dc.shap_values(
-            model, world.public_rows(2), clip=None, base_value=0.4, epsilon=1.0, delta=1e-5
+            model,
+            world.public_rows(2),
+            clip=None,
+            base_value=0.4,
+            mechanism="gaussian",
+            epsilon=1.0,
+            delta=1e-5,
         ),
         ("trees", "opaque"),
     ),

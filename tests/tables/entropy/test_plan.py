@@ -318,7 +318,10 @@ def test_many_cells_have_a_direct_answer() -> None:
 EXAMPLES = [
     Example("entropy", lambda _: entropy("home", epsilon=1.0)),
     Example("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
-    Example("entropy", lambda _: entropy("home", given="paid", epsilon=1.0, delta=1e-5)),
+    Example(
+        "entropy",
+        lambda _: entropy("home", given="paid", mechanism="gaussian", epsilon=1.0, delta=1e-5),
+    ),
     Example("entropy", lambda _: entropy("home", order=2.0, epsilon=1.0)),
     Example("mutual_information", lambda _: mutual_information("home", "paid", epsilon=1.0)),
 ]

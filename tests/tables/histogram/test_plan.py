@@ -239,6 +239,9 @@ def test_pictures_of_one_and_two_columns() -> None:
 
 EXAMPLES = [
     Example("histogram", lambda _: dc.histogram("income", bins=6, epsilon=1.0)),
-    Example("histogram", lambda _: dc.histogram(["home", "paid"], epsilon=1.0, delta=1e-5)),
+    Example(
+        "histogram",
+        lambda _: dc.histogram(["home", "paid"], mechanism="gaussian", epsilon=1.0, delta=1e-5),
+    ),
     Example("histogram", lambda _: dc.histogram("income", bins=64, ranges=True, epsilon=1.0)),
 ]

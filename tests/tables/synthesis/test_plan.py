@@ -97,7 +97,12 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any], sentence: str) -> None
 
 EXAMPLES = [
     Example("synthesize", lambda _: dc.synthesize(5, bins=3, epsilon=1.0)),
-    Example("synthesize", lambda _: dc.synthesize(5, columns=["age", "home"], epsilon=1.0, delta=1e-5)),
+    Example(
+        "synthesize",
+        lambda _: dc.synthesize(
+            5, columns=["age", "home"], mechanism="gaussian", epsilon=1.0, delta=1e-5
+        ),
+    ),
     Example(
         "deniable_rows",
         lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
