@@ -99,7 +99,7 @@ def ask_feature_interaction(
     points: Annotated[int, typer.Option(help="Rows used of a subset.")] = 50,
     mechanism: Annotated[
         str,
-        typer.Option(help="auto, laplace, gaussian; rankings: exponential, permute-and-flip, sorted."),
+        typer.Option(help="auto, laplace, linf, gaussian; rankings: exponential, permute-and-flip, sorted."),
     ] = "auto",
     isolated: Isolated = False,
 ) -> Plan:

@@ -15,8 +15,8 @@ from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.permutation.contribution import value_noise
 from discreet.explain.permutation.losses import choose_scorer, permutation_losses
-from discreet.explain.permutation.noise import _laplace_tail
 from discreet.explain.permutation.plan import permutation_importance
+from discreet.mechanisms.additive.laplace import tail_of_two
 from discreet.plans import Setting
 from tests.explain.permutation.cases import TINY, exchange, models
 from tests.oracles.releaser import SimulatedReleaser
@@ -177,7 +177,7 @@ def test_the_band_of_two_laplace_noises() -> None:
         noise = draw.laplace(size=400_000) + shared * draw.laplace(size=400_000)
         for distance in (0.5, 2.0, 5.0):
             found = np.mean(np.abs(noise) > distance)
-            assert _laplace_tail(distance, shared) == pytest.approx(found, abs=0.003)
+            assert tail_of_two(distance, shared) == pytest.approx(found, abs=0.003)
 
 
 def test_unread_features_cost_nothing() -> None:
@@ -223,7 +223,7 @@ def test_bad_arguments_are_said() -> None:
         ({"release": "all"}, "release must be one of values, ranking"),
         ({"k": 2}, "k must be left out unless release='ranking'"),
         ({"background": ROWS[:5]}, "background must be left out unless sampling='marginal'"),
-        ({"mechanism": "exponential"}, "mechanism must be one of auto, laplace, gaussian"),
+        ({"mechanism": "exponential"}, "mechanism must be one of auto, laplace, linf, gaussian"),
         ({"release": "ranking", "mechanism": "gaussian"}, "mechanism must be one of auto, expon"),
         ({"seed": -1}, "seed must be a whole number"),
     ):
