@@ -58,6 +58,9 @@ EXCEPTIONS = {
     r"capital gain|information gain|^\| bill ": "a column, a criterion",
 }
 
+GENERATED = re.compile(r"<!-- written by docs/.*?<!-- written by hand", re.S)
+"""What docstrings say again."""
+
 
 def cells(line: str) -> list[str]:
     """Return the cells of a row of a table."""
@@ -120,11 +123,11 @@ def words_of(text: str) -> str:
 
 
 def texts() -> dict[str, str]:
-    """Return what people read and what programmers write, without what may stay."""
+    """Return what people read and what programmers write, without what may stay or is a copy."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     kept = {}
     for path in [*(ROOT / "src").rglob("*.py"), *pages]:
-        text = path.read_text()
+        text = "" if path.name == "cli.md" else GENERATED.sub("", path.read_text())
         for exception in EXCEPTIONS:
             text = re.sub(exception, "", text, flags=re.M)
         kept[str(path.relative_to(ROOT))] = words_of(text)

@@ -96,6 +96,10 @@ class Kind(ABC):
         """Return an argument, or one entry of it, from a text of the command line."""
         return text
 
+    def gather(self, name: str, entries: Iterable[Any]) -> Any:
+        """Return the argument from the entries of an option that may be repeated."""
+        return list(entries)
+
     def form(self) -> dict[str, Any]:
         """Return what a form needs to ask for it, as plain data."""
         marks = {"optional": self.optional, "auto": self.auto, "many": self.many}
@@ -148,6 +152,11 @@ class Columns(Kind):
         if self.empty and not isinstance(value, str) and not as_list(name, value):
             return ()
         return as_names(name, value)
+
+    def gather(self, name: str, entries: Iterable[Any]) -> Any:
+        """Return the names; one alone by itself, as it is given in Python."""
+        found = list(entries)
+        return found[0] if len(found) == 1 else found
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from discreet.explain.permutation.plan import permutation_importance
 from discreet.mechanisms.additive.laplace import tail_of_two
 from discreet.plans import Setting
 from tests.explain.permutation.cases import TINY, exchange, models
+from tests.laws.examples import Example
+from tests.laws.world import FORMS
 from tests.oracles.releaser import SimulatedReleaser
 
 D, N = 5, 9_000  # more than one block
@@ -257,3 +259,28 @@ def test_a_plan_is_known_again() -> None:
     assert "permutation_importance(model=RandomForestClassifier" in repr(
         permutation_importance(FOREST, epsilon=1.0)
     )
+
+
+EXAMPLES = [
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(model, repeats=2, epsilon=1.0),
+        FORMS,
+        relations=("replace-one",),
+    ),
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(
+            model, repeats=2, sampling="marginal", epsilon=1.0, delta=1e-5
+        ),
+        FORMS,
+    ),
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(
+            model, repeats=2, release="ranking", k=2, clip=0.5, epsilon=1.0
+        ),
+        ("linear", "opaque"),
+        relations=("replace-one",),
+    ),
+]

@@ -27,7 +27,7 @@ from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Program, Setting, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Switch, Values, Whole
+from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Switch, Texts, Whole
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
@@ -86,7 +86,7 @@ class accumulated_effects(DeclaredPlan):
     _: KW_ONLY
     intervals: Annotated[int, Whole(1, 1_000)] = 20
     edges: Annotated[str, Choice(("quantile", "uniform"))] = "quantile"
-    order: Annotated[Iterable[Any] | None, Values(by=_order, optional=True)] = None
+    order: Annotated[Iterable[Any] | None, Texts(by=_order, optional=True)] = None
     rug: Switch = True
     smooth: Switch = False
     clip: Switch = True

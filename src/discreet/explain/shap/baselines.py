@@ -85,7 +85,7 @@ class shap_baseline(DeclaredPlan):
     """
 
     model: FittedModel
-    x: Annotated[Any, Rows(_one_query, inline=True)]
+    x: Annotated[Any, Rows(_one_query, inline=True, also="query")]
     _: KW_ONLY
     method: Annotated[Method, Choice(get_args(Method))] = "gaussian"
     clip: Annotated[float, Positive(hint="Records are shrunk into an L2 ball of this radius.")]
