@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.mechanisms.selection.basic import Pick
+from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
 from discreet.mechanisms.smooth.tables import stability_table
