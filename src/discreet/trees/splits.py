@@ -19,7 +19,8 @@ from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import LocalDampening
-from discreet.mechanisms.selection.basic import ExponentialMechanism, Pick
+from discreet.mechanisms.selection.basic import ExponentialMechanism
+from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
 from discreet.mechanisms.smooth.tables import stability_table

@@ -405,7 +405,7 @@ def test_auto_takes_the_less_noisy_law(loans: pd.DataFrame) -> None:
         (["size"], {}, "feature must be the name of one column"),
         ("size", {"mechanism": "gaussian"}, "delta must be positive for the Gaussian mechanism"),
         ("kind", {"mechanism": "gaussian"}, "delta must be positive for the Gaussian mechanism"),
-        ("size", {"mechanism": "cauchy"}, "mechanism must be one of auto, laplace, gaussian"),
+        ("size", {"mechanism": "cauchy"}, "mechanism must be one of auto, laplace, linf, gaussian"),
     ],
 )
 def test_bad_questions_are_answered_with_a_sentence(

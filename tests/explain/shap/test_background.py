@@ -411,7 +411,7 @@ def test_the_seed_and_the_rows_are_part_of_the_question() -> None:
         ({"clip": 1.0}, r"clip must be left out of kind='sample', got 1\.0"),
         ({"kind": "mean", "clip": 0.0}, "clip must be a positive finite number"),
         ({"kind": "mean", "bins": 8}, "bins must be left out of kind='mean', got 8"),
-        ({"mechanism": "uniform"}, "mechanism must be one of auto, laplace, gaussian"),
+        ({"mechanism": "uniform"}, "mechanism must be one of auto, laplace, linf, gaussian"),
         ({"epsilon": 0.0}, "epsilon must be a positive finite number"),
     ],
 )

@@ -18,7 +18,7 @@ from discreet.mechanisms import (
     PermuteAndFlip,
     TopK,
 )
-from discreet.mechanisms.selection.basic import Selection
+from discreet.mechanisms.selection.pick import Selection
 from discreet.numerics import to_units
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent, event_cost, total
 from discreet.randomness import SimulatedNoise, SystemNoise

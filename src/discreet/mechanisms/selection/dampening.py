@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.selection.basic import ExponentialMechanism, FloatArray
+from discreet.mechanisms.selection.basic import ExponentialMechanism
+from discreet.mechanisms.selection.pick import FloatArray
 from discreet.numerics import check_positive, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent
 from discreet.randomness import IntArray, NoiseSource

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.selection.basic import ExponentialMechanism, FloatArray
+from discreet.mechanisms.selection.basic import ExponentialMechanism
+from discreet.mechanisms.selection.pick import FloatArray
 from discreet.randomness import IntArray, NoiseSource
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.mechanisms.additive.registry import NOISES, NoiseName
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
-from discreet.mechanisms.selection.basic import FloatArray, Pick
+from discreet.mechanisms.selection.pick import FloatArray, Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share, tells_gap
 from discreet.numerics import (
     check_choice,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.mechanisms.selection.basic import ExponentialMechanism, NoisyMax, PermuteAndFlip, Pick
+from discreet.mechanisms.selection.basic import ExponentialMechanism, NoisyMax, PermuteAndFlip
+from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.smooth.tables import TableName
 from discreet.numerics import check_positive, float_of_units, to_budget_units
 from discreet.privacy.accounting.conversion import zcdp_budget

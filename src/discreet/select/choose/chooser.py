@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.mechanisms.selection.basic import Pick
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
+from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
 from discreet.mechanisms.smooth.tables import stability_table
