@@ -1,29 +1,150 @@
-"""Tree ensembles over a whole grid: every record meets a leaf once per range of the grid it serves."""
+"""Answers over a grid and over single steps: question *curve* and question *steps*, for every form.
+
+A curve has one answer for every point of a grid (of two grids: for every pair of points) that some
+features are set to; a step needs answers at the few points around a record's own value. Linear models
+and trees are evaluated without a changed row ever being made; a tree's records meet a leaf once per
+range of the grid it serves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.evidence import ThirdParty
 from discreet.errors import ModelError
-from discreet.models import TreeEnsemble
+from discreet.models import BoundModel, LinearForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy, starts_of
 from discreet.models.forms.trees import apply_link
 from discreet.schema import FloatArray
 
 IntArray = NDArray[np.int64]
+Predictions = Callable[[FloatArray, int], FloatArray]
+"""Returns a number inside the bounds per row; so many successive rows are made from one record."""
+
+_ROWS_AT_ONCE = 2**15
+"""About so many rows are made at once."""
 
 _NONE = np.zeros(1)
 """Stands for the second grid of a curve; no split looks at it."""
 
 
+class CurveEngine(ABC):
+    """What a model answers if features are set to all combinations of the points of their grids."""
+
+    third_party: ThirdParty | None = None
+
+    @abstractmethod
+    def predict(self, rows: FloatArray) -> FloatArray:
+        """Return every row's answers, one column per cell of the grid, the last feature fastest.
+
+        They are not clipped, and NaN where the model fails.
+
+        Guarantees:
+          - Unless third-party code is called, answers are a function of their own row, to the last
+            bit. [pdp]
+        """
+
+
+def cells_of(grids: Sequence[FloatArray]) -> FloatArray:
+    """Return all combinations of the grids' points, one row each, the last grid fastest.
+
+    >>> cells_of([np.array([0.0, 1.0]), np.array([5.0, 6.0])]).tolist()
+    [[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [1.0, 6.0]]
+    """
+    return np.column_stack([part.ravel() for part in np.meshgrid(*grids, indexing="ij")])
+
+
 @dataclass(frozen=True)
-class TreeGrid:
+class LinearCurves(CurveEngine):
+    """A weighted sum of columns: features that are set shift it by the same for all rows."""
+
+    form: LinearForm
+    places: Sequence[int]
+    grids: Sequence[FloatArray]
+
+    @cached_property
+    def _shifts(self) -> FloatArray:
+        return np.asarray((cells_of(self.grids) * self.form.weights[self.places]).sum(axis=1))
+
+    def predict(self, rows: FloatArray) -> FloatArray:
+        """See ``CurveEngine``."""
+        rest = self.form.scores(rows)
+        for place in self.places:
+            rest -= self.form.weights[place] * rows[:, place]
+        return self.form.shifted(rest, self._shifts)
+
+
+@dataclass(frozen=True)
+class CalledCurves(CurveEngine):
+    """Any model, called with every record at every cell of the grid."""
+
+    model: BoundModel
+    places: Sequence[int]
+    grids: Sequence[FloatArray]
+
+    @property
+    def third_party(self) -> ThirdParty | None:  # type: ignore[override]
+        """What is known of the model, unless code of ours evaluates it."""
+        return self.model.third_party
+
+    def predict(self, rows: FloatArray) -> FloatArray:
+        """See ``CurveEngine``."""
+        cells = cells_of(self.grids)
+        answers = np.empty((len(rows), len(cells)), order="F")
+        records = max(1, _ROWS_AT_ONCE // len(cells))
+        for start in range(0, len(rows), records):
+            part = np.repeat(rows[start : start + records], len(cells), axis=0)
+            part[:, self.places] = np.tile(cells, (len(part) // len(cells), 1))
+            said = self.model.answer(part, len(cells))
+            answers[start : start + records] = said.reshape(-1, len(cells))
+        return answers
+
+
+class StepEngine(ABC):
+    """What a model answers if one feature is set to a few values of every row's own."""
+
+    third_party: ThirdParty | None = None
+
+    @abstractmethod
+    def predict(self, rows: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+        """Return the clipped predictions of all rows at each of the values (values x rows).
+
+        Guarantees:
+          - Unless third-party code is called, answers are a function of their own row and its values,
+            to the last bit. [ale]
+        """
+
+
+@dataclass(frozen=True)
+class PredictedSteps(StepEngine):
+    """Any model that predicts the rows made of a record, next to each other."""
+
+    place: int
+    predictions: Predictions
+    third_party: ThirdParty | None
+
+    def predict(self, rows: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+        """See ``StepEngine``."""
+        made = np.repeat(rows, len(values), axis=0)
+        made[:, self.place] = np.column_stack(values).ravel()
+        return self.predictions(made, len(values)).reshape(len(rows), len(values)).T
+
+
+def linear_predictions(model: BoundModel, form: LinearForm) -> Predictions:
+    """Return the predictions of a weighted sum of columns, each a function of its own row."""
+    return lambda rows, _: np.clip(form.predict(rows), model.bounds.low, model.bounds.high)
+
+
+@dataclass(frozen=True)
+class TreeGrid(CurveEngine):
     """What an ensemble answers if one or two features are set to the points of ascending grids.
 
     Guarantees:
@@ -43,7 +164,7 @@ class TreeGrid:
         return cls(trees, over, int(np.prod([len(grid) for grid in grids])))
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """Return every row's answers, one column per cell of the grid, the last feature fastest."""
+        """See ``CurveEngine``."""
         if rows.ndim != 2 or rows.shape[1] != self.trees.width:  # the kernel would read beyond a row
             raise ModelError(f"rows must have {self.trees.width} columns, got shape {rows.shape}.")
         scores = np.zeros((self.cells, len(rows)))

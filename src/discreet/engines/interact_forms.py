@@ -23,34 +23,24 @@ from discreet.engines.interact import (
     answer_terms,
 )
 from discreet.engines.interact_trees import TreeDependences
-from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
+from discreet.models import BoundModel, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import fits_masks
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
 
-def choose_dependences(model: BoundModel) -> Dependences:
-    """Return the way that knows the model's form, if there is one.
-
-    Guarantees:
-      - What it says of some rows depends on these rows alone. [generic-plots]
-    """
-    match model.form:
-        case LinearForm() as form:
-            return NetworkDependences(NetworkForm.of_linear(form), model.bounds)
-        case NetworkForm() as network:
-            return NetworkDependences(network, model.bounds)
-        case TreeEnsemble() as trees:
-            return _of_trees(model, trees)
-    return _called(model)
+def network_dependences(model: BoundModel, form: NetworkForm) -> Dependences:
+    """Return dependences of a network with one hidden layer."""
+    return NetworkDependences(form, model.bounds)
 
 
-def _of_trees(model: BoundModel, trees: TreeEnsemble) -> Dependences:
-    return TreeDependences(trees, model.bounds) if fits_masks(trees) else _called(model)
+def tree_dependences(model: BoundModel, trees: TreeEnsemble) -> Dependences | None:
+    """Return dependences of trees; None if a tree has too many leaves for a mask."""
+    return TreeDependences(trees, model.bounds) if fits_masks(trees) else None
 
 
-def _called(model: BoundModel) -> Dependences:
+def called_dependences(model: BoundModel, _: None = None) -> Dependences:
     """Return dependences by calls, of answers scaled to -1 .. 1: no square may overflow."""
     _, _, fill, scale = answer_terms(model.bounds)
 

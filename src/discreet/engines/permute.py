@@ -1,4 +1,4 @@
-"""How models answer rows in which one value is another record's, as fast as their form allows.
+"""How models answer rows in which one value is another record's: question *permute*, for every form.
 
 * ``NetworkEngine``: linear and logistic models and networks with one hidden layer; the first layer
   moves along one column of its weights.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.evidence import ThirdParty
-from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
+from discreet.models import BoundModel, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy
 from discreet.schema import FloatArray
 
@@ -253,15 +253,3 @@ class CallEngine(Engine):
             stacked[: part.size, place] = donors[part.ravel(), place]
             scores[start : start + size] = self.model.answer(stacked[: part.size]).reshape(part.shape)
         return scores
-
-
-def choose_engine(model: BoundModel) -> Engine:
-    """Return the engine that knows the model's form, if there is one."""
-    match model.form:
-        case LinearForm() as form:
-            return NetworkEngine(NetworkForm.of_linear(form))
-        case NetworkForm() as network:
-            return NetworkEngine(network)
-        case TreeEnsemble() as trees:
-            return EnsembleEngine(trees)
-    return CallEngine(model)

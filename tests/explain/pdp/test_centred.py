@@ -12,8 +12,10 @@ import pytest
 
 import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
+from discreet.engines.curves import CurveEngine
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.centred import Shape
+from discreet.explain.pdp.contribution import Curves
 from discreet.plans import Setting, Stage
 from tests.oracles.releaser import SimulatedReleaser
 
@@ -86,7 +88,7 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
     planted, relation = stage, "replace-one"
     honest = stage.contribution
     if fault == "long shapes":
-        wide = Shape(3, 1.0, 1.0, name).contribution(MODEL.bind(WILD), lambda block: wild_curves(block))
+        wide = Shape(3, 1.0, 1.0, name).contribution(MODEL.bind(WILD), Curves(WildCurves(), 0.0))
         scale = np.ones(4)
         scale[0] = Shape(3, 1.0, 0.17, name).weight / Shape(3, 1.0, 1.0, name).weight
         planted = replace(
@@ -107,8 +109,9 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
     assert worst_move(planted, "replace-one", norm) > bound
 
 
-def wild_curves(block: Any) -> np.ndarray:
-    return CURVES[block["who"].astype(int)].copy()
+class WildCurves(CurveEngine):
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return CURVES[rows[:, 0].astype(int)].copy()
 
 
 @pytest.mark.proves("pdp-centred")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
-from discreet.engines.interact_forms import choose_dependences
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.aggregate.borda import ballot_program, check_ballots
 from discreet.mechanisms.selection.borda import BallotMechanism
@@ -65,7 +65,7 @@ class FeatureInteractionPlan(Plan):
         items = self._items(model.columns)
         check_ballots(len(items), self.k, self.subsets, self.mechanism)
         place = None if self.feature is None else model.columns.index(self.feature)
-        dependences = choose_dependences(model)
+        dependences = engine_for("interact", model)
         return ballot_program(
             SubsetInteractions(dependences, place, self.points),
             setting,

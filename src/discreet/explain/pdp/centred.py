@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.data import ModelCalls, VectorContribution
+from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.explain.pdp.contribution import Curves
 from discreet.models import BoundModel
@@ -127,5 +127,5 @@ class Shape:
             fill=0.0,
             compute=compute,
             proven=self.certify(),
-            calls=ModelCalls(model.third_party, lipschitz=lipschitz),
+            calls=curves.calls(lipschitz),
         )

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS
-from discreet.engines.permute import Engine, Index, choose_engine
+from discreet.engines.permute import Engine, Index
+from discreet.engines.table import engine_for
 from discreet.explain.permutation.scores import Scorer
 from discreet.models import BoundModel
 from discreet.randomness import public_generator
@@ -131,7 +132,7 @@ def permutation_losses(
       repeats: how many partners every row has.
       seed: of the order they are taken in.
     """
-    engine = choose_engine(model)
+    engine = engine_for("permute", model)
     parts = []
     for start in range(0, len(rows), BLOCK_ROWS):
         part = np.asarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)

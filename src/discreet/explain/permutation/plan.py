@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from discreet.engines.permute import choose_engine
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import Clip
 from discreet.explain.permutation.clip import clip_bias, ranking_clip
@@ -195,7 +195,7 @@ class PermutationImportancePlan(Plan):
             marginals = Marginals.of(setting, model.columns, self.seed, *shares["marginals"])
             draws = marginals.unknown()
         assert schema.target is not None
-        engine = choose_engine(model)
+        engine = engine_for("permute", model)
         exchange = Exchange(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
         return exchange, marginals
 
