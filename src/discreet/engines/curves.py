@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from discreet.data.evidence import ThirdParty
 from discreet.errors import ModelError
-from discreet.models import BoundModel, LinearForm, TreeEnsemble
+from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy, starts_of
 from discreet.models.forms.trees import apply_link
+from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -108,6 +109,53 @@ class CalledCurves(CurveEngine):
         return answers
 
 
+@dataclass(frozen=True)
+class NetworkCurves(CurveEngine):
+    """A network with one hidden layer: features that are set move the layer by the same for all rows.
+
+    Guarantees:
+      - A record's answers are a function of its own row, to the last bit, and differ from the
+        network's own by rounding alone. [network-grid]
+    """
+
+    form: NetworkForm
+    places: Sequence[int]
+    grids: Sequence[FloatArray]
+
+    @cached_property
+    def _given(self) -> FloatArray:
+        """What every cell gives to the first layer (units x cells)."""
+        cells, given = cells_of(self.grids), np.zeros((len(self.form.bias), self._size))
+        for number, place in enumerate(self.places):
+            given += self.form.weights[place][:, None] * cells[:, number]
+        return given
+
+    @property
+    def _size(self) -> int:
+        return int(np.prod([len(grid) for grid in self.grids]))
+
+    def predict(self, rows: FloatArray) -> FloatArray:
+        """See ``CurveEngine``."""
+        from discreet.engines.kernels.curve_network import fill_network_curves
+
+        form, out = self.form, np.empty((self._size, len(rows)))
+        varied = np.zeros(len(form.weights), dtype=bool)
+        varied[self.places] = True
+        fill_network_curves(
+            *(_network_columns(form, rows), varied, self._given),
+            *(form.weights, form.bias, form.outer, form.outer_bias),
+            *(form.curve, form.rate, form.logistic, out),
+        )
+        return out.T
+
+
+def _network_columns(form: NetworkForm, rows: FloatArray) -> FloatArray:
+    """Return a row per feature; the kernel would read beyond rows of another width."""
+    if rows.ndim != 2 or rows.shape[1] != len(form.weights):
+        raise ModelError(f"rows must have {len(form.weights)} columns, got shape {rows.shape}.")
+    return np.array(rows.T, order="C")
+
+
 class StepEngine(ABC):
     """What a model answers if one feature is set to a few values of every row's own."""
 
@@ -136,6 +184,33 @@ class PredictedSteps(StepEngine):
         made = np.repeat(rows, len(values), axis=0)
         made[:, self.place] = np.column_stack(values).ravel()
         return self.predictions(made, len(values)).reshape(len(rows), len(values)).T
+
+
+@dataclass(frozen=True)
+class NetworkSteps(StepEngine):
+    """A network with one hidden layer, of which only what follows the feature is computed again.
+
+    Guarantees:
+      - A record's answers are a function of its own row and values, to the last bit, and differ from
+        the network's own by rounding alone. [network-grid]
+    """
+
+    form: NetworkForm
+    bounds: Box
+    place: int
+
+    def predict(self, rows: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+        """See ``StepEngine``."""
+        from discreet.engines.kernels.curve_network import fill_network_steps
+
+        form, out = self.form, np.empty((len(values), len(rows)))
+        fill_network_steps(
+            *(_network_columns(form, rows), self.place, np.array(values, dtype=np.float64)),
+            *(form.weights, form.bias, form.outer, form.outer_bias),
+            *(form.curve, form.logistic, out),
+        )
+        low, high = self.bounds.limits
+        return np.clip(np.where(np.isnan(out), low / 2 + high / 2, out), low, high)
 
 
 def linear_predictions(model: BoundModel, form: LinearForm) -> Predictions:

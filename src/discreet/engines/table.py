@@ -3,8 +3,8 @@
 | question | linear | trees | network | opaque | engine |
 |---|---|---|---|---|---|
 | predict | own sum | - | - | calls | answers of whole rows |
-| curve | shifts | leaves | - | calls | answers over a grid (``curves``) |
-| steps | predict | predict | - | predict | answers around a row's own value (``curves``) |
+| curve | shifts | leaves | layer | calls | answers over a grid (``curves``) |
+| steps | predict | predict | layer | predict | answers around a row's own value (``curves``) |
 | permute | one unit | leaves | layer | calls | one value of another row (``permute``) |
 | interact | one unit | leaves | layer | calls | means over exchanged rows (``interact``) |
 | shapley | formula | formula | layer | calls | Shapley values (``shapley.values``) |
@@ -23,6 +23,8 @@ from discreet.engines.curves import (
     CalledCurves,
     CurveEngine,
     LinearCurves,
+    NetworkCurves,
+    NetworkSteps,
     PredictedSteps,
     Predictions,
     StepEngine,
@@ -59,9 +61,13 @@ ENGINES: dict[Asked, dict[str, Maker]] = {
     "curve": {
         "linear": lambda _, form, places, grids: LinearCurves(form, places, grids),
         "trees": lambda _, form, places, grids: TreeGrid.of(form, places, grids),
+        "network": lambda _, form, places, grids: NetworkCurves(form, places, grids),
         "opaque": lambda model, _, places, grids: CalledCurves(model, places, grids),
     },
-    "steps": {"opaque": _steps},
+    "steps": {
+        "network": lambda model, form, place: NetworkSteps(form, model.bounds, place),
+        "opaque": _steps,
+    },
     "permute": {
         "linear": lambda _, form: NetworkEngine(NetworkForm.of_linear(form)),
         "trees": lambda _, form: EnsembleEngine(form),

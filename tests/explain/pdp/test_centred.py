@@ -111,7 +111,7 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
 
 class WildCurves(CurveEngine):
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        return CURVES[rows[:, 0].astype(int)].copy()
+        return CURVES[rows[:, 1].astype(int)].copy()
 
 
 @pytest.mark.proves("pdp-centred")

@@ -86,7 +86,7 @@ def _part(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _curved(
+def add_curved(
     rest: FloatArray, donors: FloatArray, outer: FloatArray, shift: float, table: FloatArray
 ) -> None:
     """Write shift + the sum over units of outer / (1 + rest donor); two units share a division."""
@@ -109,7 +109,7 @@ def _curved(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plain(
+def add_plain(
     rest: FloatArray,
     donors: FloatArray,
     outer: FloatArray,
@@ -205,10 +205,10 @@ def exchange_network(
             j, k = sets[t]
             if near[j] and (k < 0 or near[k]):
                 _part(curves, factors, sets[t], True, rest, donors)
-                _curved(rest, donors, curved, shift, table)
+                add_curved(rest, donors, curved, shift, table)
             else:
                 _part(layer, parts, sets[t], False, rest, donors)
-                _plain(rest, donors, outer, outer_bias, activation, table)
+                add_plain(rest, donors, outer, outer_bias, activation, table)
             finish(table.reshape(-1), logistic, terms)
             _average(table, terms, given[t, first:after], others[t, first:after])
             if t == 0:
