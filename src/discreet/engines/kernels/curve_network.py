@@ -1,13 +1,13 @@
 """Compiled answers of networks with one hidden layer, over a grid and around a row's own value.
 
 What features that are not varied give to the first layer is summed once per row; a point of the grid
-adds its own part. Where the layer ends in a logistic curve, exponentials are taken once per row and once
-per point, and the sum of both parts becomes their product.
+adds its own part. Where the layer ends in a logistic curve, exponentials are taken once per row and
+once per point, and the sum of both parts becomes their product.
 
 A row's answers are a function of the row alone, to the last bit: everything is added unit by unit and
 feature by feature in one order, vector instructions run along the rows, none of which sees another, and
-``exponential`` is made of sums and products, which round alike in every lane. Tiles are always full: the
-last one has rows of zeros at its end.
+``exponential`` is made of sums and products, which round alike in every lane. Tiles are always full:
+the last one has rows of zeros at its end.
 """
 
 # mypy: disable-error-code="untyped-decorator"
