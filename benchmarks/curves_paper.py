@@ -269,8 +269,7 @@ def _agreement(task: Task, orders: Any, exact: Any) -> float:
 
 def exact_importances(task: Task, seed: int) -> Any:
     """Return every feature's mean loss after one permutation of all rows, not private."""
-    from discreet.explain.permutation.losses import permutation_losses
-    from discreet.explain.permutation.scores import choose_scorer
+    from discreet.explain.permutation.losses import choose_scorer, permutation_losses
 
     scorer = choose_scorer(task.bound, task.schema)
     losses = permutation_losses(

@@ -73,8 +73,7 @@ def measure_importance(quick: bool) -> Rows:
     """Return permutation importance of all features."""
     from sklearn.inspection import permutation_importance
 
-    from discreet.explain.permutation.losses import permutation_losses
-    from discreet.explain.permutation.scores import choose_scorer
+    from discreet.explain.permutation.losses import choose_scorer, permutation_losses
 
     found = []
     targets = {"forest": 15, "boosting": 15, "logistic": 5, "network": 3}

@@ -23,7 +23,7 @@ from rich.progress import track
 from benchmarks.harness import print_table, save_results
 from benchmarks.ledger_storm import storm_row
 from discreet.ledger import Ledger, Terms
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.server import find_binaries, running_server
 
 YOUNG, OLD = 100, 10_000

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger import Ledger, Terms
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 PROCESSES, CHARGES = 16, 200
 DATASET = "storm"

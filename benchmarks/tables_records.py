@@ -20,7 +20,7 @@ from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.plans import Setting
 from discreet.plans.stages.marginals import lay_out
 from discreet.tables.functional.kernels import spectrum
-from discreet.tables.synthesis.proposals import Ball, radii_of
+from discreet.tables.synthesis.proposals import BallProposal, radii_of
 
 Rows = list[dict[str, Any]]
 COLUMNS = ("age", "education-num", "hours-per-week", "income")
@@ -47,7 +47,7 @@ def pass_rates(seeds: int) -> Rows:
     draw = np.random.default_rng(0)
     rows = []
     for gamma in GAMMAS:
-        ball = Ball(radii, layout.sizes, gamma)
+        ball = BallProposal(radii, layout.sizes, gamma)
         counts = [plausible_seeds(ball, codes, draw) for _ in range(seeds)]
         for k in THRESHOLDS:
             test = DeniabilityTest(k, 2, gamma, 1.0, len(codes))
@@ -82,7 +82,7 @@ def draw_pass_rates(rows: Rows) -> None:
     figure.savefig(RESULTS / "tables_pass_rate.png", dpi=120)
 
 
-def plausible_seeds(ball: Ball, codes: Any, draw: np.random.Generator) -> int:
+def plausible_seeds(ball: BallProposal, codes: Any, draw: np.random.Generator) -> int:
     """Return the plausible seeds of one proposal."""
     seed = codes[draw.integers(len(codes))]
     reach = np.asarray(ball.radii)

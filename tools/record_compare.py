@@ -15,6 +15,7 @@ EQUAL, NAMES, OTHER = "equal", "equal but for names", "different"
 def renamed(plain: Any) -> Any:
     """Return something that was recorded, as it would be called now."""
     if isinstance(plain, Mapping):
+        plain = split_up(plain)
         return {record_names.FIELDS.get(key, key): renamed(value) for key, value in plain.items()}
     if isinstance(plain, list):
         return [renamed(entry) for entry in plain]
@@ -24,6 +25,16 @@ def renamed(plain: Any) -> Any:
     for old, new in record_names.WORDS.items():
         plain = plain.replace(old, new)
     return plain
+
+
+def split_up(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a plan's description with the entries of a list under names of their own."""
+    arguments = plain.get("arguments")
+    listed, names = record_names.SPLIT.get(str(plain.get("kind")), ("", ()))
+    if not isinstance(arguments, Mapping) or listed not in arguments:
+        return plain
+    others = {name: value for name, value in arguments.items() if name != listed}
+    return {**plain, "arguments": dict(zip(names, arguments[listed], strict=True)) | others}
 
 
 def parts_of(case: dict[str, Any]) -> dict[str, Any]:

@@ -17,5 +17,13 @@ FIELDS: dict[str, str] = {}
 TEXTS: dict[str, str] = {}
 """Whole texts: names of mechanisms, stages, kinds."""
 
-WORDS: dict[str, str] = {}
+WORDS: dict[str, str] = {
+    f"mutual_information(columns=[['{one}'], ['paid']]": (
+        f"mutual_information(first=['{one}'], second=['paid']"
+    )
+    for one in ("home", "income")
+}
 """Parts of sentences, in the order in which they are replaced."""
+
+SPLIT: dict[str, tuple[str, tuple[str, ...]]] = {"mutual_information": ("columns", ("first", "second"))}
+"""Arguments of a plan that were written as one list, and the names that its entries have now."""

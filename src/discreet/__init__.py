@@ -26,7 +26,7 @@ PLANS = {
     "choose": "discreet.select.choose.plan",
     "data_shapley": "discreet.value.plan",
     "decision_tree": "discreet.trees.decision_tree.plan",
-    "deniable_rows": "discreet.tables.synthesis.deniable_rows",
+    "deniable_rows": "discreet.tables.synthesis.plan",
     "entropy": "discreet.tables.entropy.plan",
     "feature_interaction": "discreet.explain.interaction.plan",
     "functional_mean": "discreet.tables.functional.plan",
@@ -56,12 +56,12 @@ _HOMES = PLANS | {
     "Coreset": "discreet.value.coreset",
     "Curve": "discreet.plans",
     "DecisionTree": "discreet.trees.decision_tree.result",
-    "DeniableRows": "discreet.tables.synthesis.deniable_rows",
+    "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
-    "MeanCurve": "discreet.tables.functional.plan",
+    "MeanCurve": "discreet.plans.results.result",
     "Model": "discreet.models",
     "NeighbourCounts": "discreet.value.private_neighbours",
     "Number": "discreet.schema",
@@ -70,15 +70,15 @@ _HOMES = PLANS | {
     "PrivateRandomForestClassifier": "discreet.estimators",
     "Quantiles": "discreet.plans.results.choice",
     "RandomForest": "discreet.trees.forest.result",
-    "RangeHistogram": "discreet.tables.results",
+    "RangeHistogram": "discreet.plans.results.range_histogram",
     "Ranking": "discreet.plans",
     "RecordRanking": "discreet.plans.results.valuation",
     "Release": "discreet.session",
-    "Scalar": "discreet.tables.results",
+    "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
     "Surface": "discreet.plans",
-    "SyntheticRows": "discreet.tables.synthesis.plan",
+    "SyntheticRows": "discreet.plans.results.synthetic_rows",
     "Valuation": "discreet.plans.results.valuation",
     "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
@@ -125,6 +125,11 @@ if TYPE_CHECKING:
     from discreet.plans.registry import describe_plans as describe_plans
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
+    from discreet.plans.results.range_histogram import RangeHistogram as RangeHistogram
+    from discreet.plans.results.result import MeanCurve as MeanCurve
+    from discreet.plans.results.scalar import Scalar as Scalar
+    from discreet.plans.results.synthetic_rows import DeniableRows as DeniableRows
+    from discreet.plans.results.synthetic_rows import SyntheticRows as SyntheticRows
     from discreet.plans.results.valuation import RecordRanking as RecordRanking
     from discreet.plans.results.valuation import Valuation as Valuation
     from discreet.privacy.certificate import Certificate as Certificate
@@ -142,14 +147,9 @@ if TYPE_CHECKING:
     from discreet.session import protect as protect
     from discreet.tables.entropy.plan import entropy as entropy
     from discreet.tables.entropy.plan import mutual_information as mutual_information
-    from discreet.tables.functional.plan import MeanCurve as MeanCurve
     from discreet.tables.functional.plan import functional_mean as functional_mean
     from discreet.tables.histogram.plan import histogram as histogram
-    from discreet.tables.results import RangeHistogram as RangeHistogram
-    from discreet.tables.results import Scalar as Scalar
-    from discreet.tables.synthesis.deniable_rows import DeniableRows as DeniableRows
-    from discreet.tables.synthesis.deniable_rows import deniable_rows as deniable_rows
-    from discreet.tables.synthesis.plan import SyntheticRows as SyntheticRows
+    from discreet.tables.synthesis.plan import deniable_rows as deniable_rows
     from discreet.tables.synthesis.plan import synthesize as synthesize
     from discreet.tables.synthesis.quality import compare_tables as compare_tables
     from discreet.trees.decision_tree.plan import decision_tree as decision_tree

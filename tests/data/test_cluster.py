@@ -40,8 +40,8 @@ from discreet.data import (
     cluster,
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
+from discreet.data.calls import ThirdParty, isolated
 from discreet.data.cluster import Cluster
-from discreet.data.evidence import ThirdParty, isolated
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting

@@ -14,11 +14,10 @@ import pytest
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import threadpool_info
 
-from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up, quiet
+from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.evidence import ThirdParty, isolated
-from discreet.data.quiet import quietly
-from discreet.data.state import calm
+from discreet.data.calls import ThirdParty, isolated
+from discreet.data.state import calm, quietly, silence
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
 
@@ -35,7 +34,7 @@ def state() -> tuple[Any, ...]:
         warnings.showwarning,
         logging.root.manager.disable,
         sorted((p["filepath"], p["num_threads"]) for p in threadpool_info()),
-        quiet.silence.inside,
+        silence.inside,
         calm.inside,
     )
 
@@ -107,7 +106,7 @@ def test_a_failed_beginning_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
         raise OSError("no libraries")
 
     before = state()
-    monkeypatch.setattr("discreet.data.quiet._thread_pools", broken)
+    monkeypatch.setattr("discreet.data.state._thread_pools", broken)
     with pytest.raises(OSError, match="no libraries"), quietly():
         pass  # pragma: no cover
     assert state() == before

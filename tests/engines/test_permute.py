@@ -29,8 +29,13 @@ from discreet.engines.permute import (
 )
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError, ModelError
-from discreet.explain.permutation.losses import Draws, mean_losses, partners, permutation_losses
-from discreet.explain.permutation.scores import choose_scorer
+from discreet.explain.permutation.losses import (
+    Draws,
+    choose_scorer,
+    mean_losses,
+    partners,
+    permutation_losses,
+)
 
 D = 5
 DRAW = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from discreet.ledger import Ledger, Terms
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet.errors import BudgetExhausted
 from discreet.ledger import Ledger, Terms
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 PROCESSES = 8
 

@@ -8,7 +8,7 @@ from discreet.errors import ArgumentError
 from discreet.ledger import Head, Ledger
 from discreet.ledger.checks import check_amount, check_label, check_terms, note_text
 from discreet.numerics import LARGEST_UNITS
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import make_terms
 
 

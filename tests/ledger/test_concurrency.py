@@ -17,7 +17,7 @@ from discreet.errors import BudgetExhausted, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.store.connection import put_away_all
 from discreet.ledger.store.migrations import NEWEST
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger import swarm
 from tests.ledger.backends import Backend, make_terms
 

@@ -16,7 +16,7 @@ from discreet.errors import (
     LedgerUnavailable,
 )
 from discreet.ledger import Head, Ledger, Order, Reservation
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 TENTH = Amount.charge(0.1)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from discreet.errors import AccessDenied, BudgetExhausted, LedgerConflict
 from discreet.ledger import Head, Ledger, Reservation
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import make_terms
 
 amounts = st.builds(Amount, st.integers(0, 12), st.integers(0, 4))

@@ -20,7 +20,7 @@ import discreet as dc
 from discreet.cli import main
 from discreet.errors import LedgerUnavailable, ReleaseError, SettlementFailed
 from discreet.ledger import Ledger
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend
 from tests.ledger.store.test_failures import largest_file
 

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import LedgerConflict
 from discreet.ledger import Head, Ledger
 from discreet.ledger.store.tables import analysts, datasets, entries, keys, releases
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

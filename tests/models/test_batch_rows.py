@@ -10,9 +10,8 @@ import pytest
 import discreet as dc
 from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS
-from discreet.data.calls import RowCalls
-from discreet.data.evidence import ThirdParty, probed
-from discreet.data.quiet import quietly
+from discreet.data.calls import RowCalls, ThirdParty, probed
+from discreet.data.state import quietly
 from discreet.errors import ModelError
 from discreet.mechanisms import sum_noise
 from discreet.models import BoundModel, Model

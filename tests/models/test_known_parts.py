@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import discreet as dc
 from discreet.data.calls import CALL_ROWS, CallShape
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.models.known_parts import ANYWHERE, IN_ITS_PLACE, known_parts
 from discreet.schema import FloatArray
 

@@ -106,3 +106,56 @@ def test_functions_of_a_choice_come_by_their_names() -> None:
 )
 def test_plans_without_objects_read_back(plan: Any) -> None:
     assert dc.plan_from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("accumulated_effects", {"feature": "a", "intervals": 4, "limit": 1, "smooth": True}),
+        ("accumulated_effects", {"feature": "c", "order": np.array([2, 1]), "limit": None}),
+        ("feature_interaction", {"feature": "a", "k": 1}),
+        ("permutation_importance", {"release": "ranking", "k": np.int64(1), "mechanism": "sorted"}),
+        ("permutation_importance", {"clip": 0.5, "scoring": "log_loss", "mechanism": "gaussian"}),
+    ],
+    ids=str,
+)
+def test_explanations_of_a_model_read_back(name: str, given: dict[str, Any]) -> None:
+    plan = getattr(dc, name)(fitted(), **given, epsilon=1.0, delta=1e-6)
+    printed = plan.arguments()["model"]["fingerprint"]
+    assert dc.plan_from_json(plan.to_json(), {printed: fitted()}) == plan
+    assert plan.at(0.5).at(1.0) == plan and plan.whole().whole() == plan.whole()
+
+
+def test_rows_to_draw_from_come_by_their_digest_and_keep_their_stamp() -> None:
+    rows, model = [{"a": 0.1, "b": 0.9}, {"a": 0.5, "b": 0.5}], fitted()
+    given: dict[str, Any] = {"sampling": "marginal", "epsilon": 1.0}
+    plan = dc.permutation_importance(model, background=rows, **given)
+    printed = plan.arguments()
+    objects = {printed["model"]["fingerprint"]: model, printed["background"]: rows}
+    assert dc.plan_from_json(plan.to_json(), objects) == plan
+    stamped = dc.permutation_importance(model, background=plan.background.stamped(True), **given)
+    assert stamped.at(2.0).simulated and stamped.key != plan.key and not plan.at(2.0).simulated
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("any_curve", {"grid": [0, 1, 2.5], "bounds": (0, 1)}),
+        ("any_curve", {"feature": "a", "bounds": (0, 1), "repeatable": False, "smooth": True}),
+        ("any_ranking", {"items": ["p", "q"], "k": np.int64(1)}),
+    ],
+    ids=str,
+)
+def test_explainers_of_ones_own_come_by_their_names(name: str, given: dict[str, Any]) -> None:
+    def explain(table: Any) -> Any:
+        return table
+
+    make = getattr(dc, name)
+    plan = make(explain, name="mine", epsilon=1.0, **given)
+    assert dc.plan_from_json(plan.to_json(), {"name:mine": explain}) == plan
+    assert plan.arguments()["explainer"] == {"kind": "mine", "fingerprint": "name:mine"}
+    assert plan.at(0.5).at(1.0) == plan and plan.at(0.5).explainer is plan.explainer
+    unnamed = make(explain, epsilon=1.0, **given)
+    assert unnamed.arguments()["explainer"]["kind"] == "explain" and unnamed.at(1.0) == unnamed
+    with pytest.raises(ArgumentError, match="explainer must have a name to be read back"):
+        dc.plan_from_json(unnamed.to_json(), {"name:mine": explain})

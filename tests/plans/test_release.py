@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import ReleaseError
 from discreet.ledger import Head
-from discreet.plans import share_out
+from discreet.plans import Result, share_out
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -123,3 +126,12 @@ def test_a_release_draws_itself_with_its_promise() -> None:
     assert display.ax_.get_xticklabels()[0].get_rotation() == 40
     assert repr(release).startswith("Release(histogram of 'people': epsilon=0.1")
     plt.close("all")
+
+
+def test_every_kind_of_result_is_known_to_a_process_that_only_reads() -> None:
+    asked = "import discreet as dc; dc.Release; from discreet.plans import Result; Result.read({})"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    said = done.stderr.splitlines()[-1]
+    results = {name for name in dc.__all__ if isinstance(getattr(dc, name), type)}
+    results = {name for name in results if issubclass(getattr(dc, name), Result)}
+    assert len(results) > 15 and results <= set(re.findall(r"\w+", said)), said

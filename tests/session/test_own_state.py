@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 import discreet as dc
 from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.evidence import ThirdParty, isolated
+from discreet.data.calls import ThirdParty, isolated
 from discreet.data.state import own_state, thread_state
 from discreet.errors import DiscreetError
 from discreet.plans import Plan

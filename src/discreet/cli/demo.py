@@ -15,11 +15,11 @@ from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.shap.background import Background
 from discreet.models import as_model
 from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
+from discreet.plans.results.scalar import Scalar
+from discreet.plans.results.synthetic_rows import SyntheticRows
 from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
-from discreet.tables.results import Scalar
-from discreet.tables.synthesis.plan import SyntheticRows
 from discreet.trees.decision_tree.result import DecisionTree
 from discreet.value.private_neighbours import NeighbourCounts
 

@@ -9,8 +9,7 @@ import typer
 from discreet.cli.options import Delta, Epsilon, Mechanism
 from discreet.plans import Plan
 from discreet.tables.functional.plan import functional_mean
-from discreet.tables.synthesis.deniable_rows import deniable_rows
-from discreet.tables.synthesis.plan import synthesize
+from discreet.tables.synthesis.plan import deniable_rows, synthesize
 
 Columns = Annotated[
     list[str] | None, typer.Option("--column", help="A column of the records; all if left out.")

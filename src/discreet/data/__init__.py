@@ -1,5 +1,6 @@
 """Sealed tables, what one record contributes, and the engine that adds contributions up."""
 
+from discreet.data.calls import ModelCalls
 from discreet.data.contributions import (
     CellContribution,
     Contribution,
@@ -9,7 +10,6 @@ from discreet.data.contributions import (
     WholeContribution,
 )
 from discreet.data.engine import Summand, add_up
-from discreet.data.evidence import ModelCalls
 from discreet.data.table import ROWS_CAP, PrivateTable
 
 __all__ = [

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from discreet.data.blocks import Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError, ReleaseFailed
 from discreet.randomness import IntArray
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.calls import Pulse
-from discreet.data.evidence import PROVEN, Evidence, ModelCalls
+from discreet.data.calls import PROVEN, Evidence, ModelCalls, Pulse
 from discreet.data.table import ROWS_CAP
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells

@@ -27,9 +27,8 @@ from discreet.data.contributions import (
     VectorContribution,
     WholeContribution,
 )
-from discreet.data.quiet import pin_thread, quietly
 from discreet.data.rows import open_rows
-from discreet.data.state import own_state, thread_state
+from discreet.data.state import own_state, pin_thread, quietly, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
@@ -296,7 +295,7 @@ def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:
 
 
 def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
-    from discreet.data.kernels import round_and_add
+    from discreet.data.blocks import round_and_add
 
     if isinstance(region, Ball):
         vectors = np.asfortranarray(_into_ball(vectors, region, fill))

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.data.conversion import from_arrow, from_pandas
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import DataRefused
 from discreet.schema.raw import RawColumn
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.evidence import ThirdParty
+from discreet.data.calls import ThirdParty
 from discreet.errors import ModelError
 from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy, starts_of

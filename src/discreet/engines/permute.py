@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.evidence import ThirdParty
+from discreet.data.calls import ThirdParty
 from discreet.models import BoundModel, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy
 from discreet.schema import FloatArray

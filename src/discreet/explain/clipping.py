@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.numerics import check_choice, check_positive_or_auto, up
 from discreet.privacy.certificate import Ball, Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, Relation

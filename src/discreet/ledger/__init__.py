@@ -9,7 +9,6 @@ A reservation is refused, or recorded and spent; there is nothing in between. Wh
 chained under a key, so that ``Ledger.verify`` finds what was changed behind the ledger's back.
 """
 
-from discreet.ledger.copies import Copy
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import (
     Account,
@@ -24,6 +23,7 @@ from discreet.ledger.records import (
 )
 from discreet.ledger.under_way import Answered
 from discreet.ledger.unsettled import Unsettled
+from discreet.ledger.verify import Copy
 
 __all__ = [
     "Account",

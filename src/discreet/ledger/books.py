@@ -14,11 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.ledger.chain import GENESIS, Chain
+from discreet.ledger.checks import budget_exhausted, tampered, unknown_dataset
 from discreet.ledger.records import Head, Terms
-from discreet.ledger.refusals import budget_exhausted, tampered, unknown_dataset
-from discreet.ledger.store.ids import new_id
-from discreet.ledger.store.tables import datasets, entries, keys
-from discreet.privacy.accounting.amounts import Amount
+from discreet.ledger.store.tables import datasets, entries, keys, new_id
+from discreet.privacy.accounting.filters import Amount
 
 Row = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Checks of what callers hand to the ledger, before a transaction begins."""
+"""What callers may hand to the ledger, and the sentences with which it says no."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import ArgumentError
+from discreet.errors import AccessDenied, ArgumentError, BudgetExhausted, LedgerConflict, LedgerTampered
 from discreet.ledger.records import Terms
 from discreet.numerics import (
     LARGEST_UNITS,
@@ -14,6 +14,7 @@ from discreet.numerics import (
     check_positive,
     check_probability,
     check_whole,
+    format_units,
 )
 from discreet.privacy.accounting import ACCOUNTANTS, Amount
 from discreet.privacy.relation import RELATIONS
@@ -91,3 +92,102 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_UNITS = {name: accountant.unit for name, accountant in ACCOUNTANTS.items()}
+
+
+def unknown_dataset(dataset: str) -> LedgerConflict:
+    """Return the error for a data set that was never registered."""
+    return LedgerConflict(
+        f"dataset must be one the ledger knows, got {dataset!r}. Register it with protect first."
+    )
+
+
+def differing_term(dataset: str, term: str, stored: str, given: str) -> LedgerConflict:
+    """Return the error for terms that contradict the registered ones."""
+    return LedgerConflict(
+        f"{term} must be {stored} as registered for dataset {dataset!r}, got {given}."
+        " Use the registered terms."
+    )
+
+
+def budget_exhausted(
+    accountant: str, charge: Amount, left: Amount, *, dataset: str, analyst: str | None = None
+) -> BudgetExhausted:
+    """Return the error for a charge that does not fit what the data set or analyst has left."""
+    lever = "epsilon" if charge.loss > left.loss else "delta"
+    owner, advice = f"dataset {dataset!r}", f"Lower {lever} or ask for fewer answers."
+    if analyst is not None:
+        owner = f"analyst {analyst!r} of dataset {dataset!r}"
+        advice = f"Lower {lever}, or ask the owner for a larger allotment."
+    return BudgetExhausted(
+        f"This plan costs {spell(accountant, charge)}; {owner} has {spell(accountant, left)} left."
+        f" {advice}",
+        requested=parts(accountant, charge),
+        remaining=parts(accountant, left),
+    )
+
+
+def no_allotment(dataset: str, analyst: str) -> AccessDenied:
+    """Return the error for an analyst without a share where others have one."""
+    return AccessDenied(
+        f"analyst must be one with an allotment for dataset {dataset!r}, got {analyst!r}."
+        " Ask the owner for an allotment."
+    )
+
+
+def allotment_too_small(
+    accountant: str, dataset: str, analyst: str, budget: Amount, spent: Amount
+) -> LedgerConflict:
+    """Return the error for an allotment below what the analyst already spent."""
+    return LedgerConflict(
+        f"budget must be at least {spell(accountant, spent)}, which analyst {analyst!r} already"
+        f" spent on dataset {dataset!r}, got {spell(accountant, budget)}. Allot at least that."
+    )
+
+
+def unknown_reservation(reservation: str, dataset: str) -> LedgerConflict:
+    """Return the error for a reservation that is not in this ledger."""
+    return LedgerConflict(
+        f"reservation must be one this ledger made for dataset {dataset!r}, got {reservation!r}."
+        " Settle it with the ledger that reserved it."
+    )
+
+
+def already_settled(reservation: str) -> LedgerConflict:
+    """Return the error for a reservation whose release is already stored."""
+    return LedgerConflict(
+        f"reservation must be settled only once, got {reservation!r} again."
+        " Reserve anew for another release."
+    )
+
+
+def wrong_key(ledger: str) -> LedgerConflict:
+    """Return the error for a key that is not the ledger's own."""
+    return LedgerConflict(
+        f"key must be the one the ledger {ledger} was written with, got another."
+        " Open it with the key file that was made with it."
+    )
+
+
+def tampered(what: str) -> LedgerTampered:
+    """Return the error for a row that the ledger did not write."""
+    return LedgerTampered(
+        f"{what} was changed by something other than the ledger. Run verify, then restore a backup."
+    )
+
+
+def spell(accountant: str, amount: Amount) -> str:
+    """Return an amount as words.
+
+    >>> spell("zcdp", Amount.budget(0.25, 1e-6))
+    'rho=0.25 and delta=0.000001'
+    """
+    return " and ".join(f"{name}={value}" for name, value in parts(accountant, amount).items())
+
+
+def parts(accountant: str, amount: Amount) -> dict[str, str]:
+    """Return an amount as exact decimal texts under the accountant's own names."""
+    loss = _UNITS.get(accountant, "loss")  # type: ignore[call-overload]  # a row may hold any text
+    return {loss: format_units(amount.loss), "delta": format_units(amount.delta)}

@@ -18,8 +18,8 @@ from discreet.ledger.checks import (
     check_name,
     check_terms,
     note_text,
+    unknown_dataset,
 )
-from discreet.ledger.copies import Copy
 from discreet.ledger.postings import (
     check_may_store,
     check_same_terms,
@@ -46,16 +46,15 @@ from discreet.ledger.records import (
     Terms,
     Verification,
 )
-from discreet.ledger.refusals import unknown_dataset
 from discreet.ledger.shares import check_share
-from discreet.ledger.store.ids import new_id
 from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import Work, find_locks, work_with
 from discreet.ledger.store.opening import Books, open_books
+from discreet.ledger.store.tables import new_id
 from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
-from discreet.ledger.verify import verify_books
-from discreet.privacy.accounting.amounts import Amount
+from discreet.ledger.verify import Copy, verify_books
+from discreet.privacy.accounting.filters import Amount
 
 
 class Ledger:

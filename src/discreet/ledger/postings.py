@@ -15,21 +15,20 @@ from discreet.ledger.books import (
     lock_account,
 )
 from discreet.ledger.chain import Chain, body_digest
-from discreet.ledger.queries import account_from, find_entry, read_account
-from discreet.ledger.records import Account, Head, Reservation, Terms
-from discreet.ledger.refusals import (
+from discreet.ledger.checks import (
     already_settled,
     differing_term,
     spell,
     tampered,
     unknown_reservation,
 )
+from discreet.ledger.queries import account_from, find_entry, read_account
+from discreet.ledger.records import Account, Head, Reservation, Terms
 from discreet.ledger.shares import set_share, spend_share
 from discreet.ledger.store.connection import lock_creation
-from discreet.ledger.store.ids import new_id
-from discreet.ledger.store.tables import releases
+from discreet.ledger.store.tables import new_id, releases
 from discreet.ledger.unsettled import Unsettled
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 
 def post_registration(connection: Connection, chain: Chain, terms: Terms) -> Account:

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Select, bindparam, select
 
 from discreet.ledger.books import Row, budget_of, find_row, spent_of
 from discreet.ledger.chain import Chain, is_release_of
+from discreet.ledger.checks import tampered, unknown_dataset
 from discreet.ledger.records import Account, Balance, Entry, Head, StoredRelease, Terms
-from discreet.ledger.refusals import tampered, unknown_dataset
 from discreet.ledger.shares import find_share, has_allotment, is_shared
 from discreet.ledger.store.tables import datasets, entries, releases
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 _FIND_ENTRY = select(entries).where(
     entries.c.kind == bindparam("kind"), entries.c.reference == bindparam("reference")

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import ArgumentError
-from discreet.privacy.accounting.amounts import Amount
-from discreet.privacy.accounting.filters import AccountantName
+from discreet.privacy.accounting.filters import AccountantName, Amount
 from discreet.privacy.relation import Relation
 
 

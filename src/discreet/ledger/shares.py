@@ -10,14 +10,14 @@ from sqlalchemy import Connection, exists, insert, select, update
 
 from discreet.ledger.books import Row, budget_of, spent_of
 from discreet.ledger.chain import Chain
-from discreet.ledger.refusals import (
+from discreet.ledger.checks import (
     allotment_too_small,
     budget_exhausted,
     no_allotment,
     tampered,
 )
 from discreet.ledger.store.tables import analysts
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 
 
 def find_share(connection: Connection, dataset: str, analyst: str) -> Row | None:

@@ -3,20 +3,197 @@
 All reads see one moment of the ledger. What cannot be found: a chain rewritten by someone who holds
 the key, a ledger put back to an earlier state and a data set removed with all its rows, unless a
 release of it is at hand.
+
+A release as somebody holds it is compared with the one that was stored with its settlement. A
+copy's head is its place in the chain; whoever edits a copy leaves the head as it is. Only the text
+that was settled, whose digest is in the chain, tells whether the rest of the copy is genuine.
+
+``Replay`` follows a chain from its first entry: is each one genuine, and what do they add up to?
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, Table, select, union
 
 from discreet.ledger.books import Row, has_own_key
-from discreet.ledger.chain import Chain, is_release_of
-from discreet.ledger.copies import Copy, check_copies
+from discreet.ledger.chain import GENESIS, Chain, is_release_of
 from discreet.ledger.records import Head, Verification
-from discreet.ledger.replay import Replay
 from discreet.ledger.store.tables import analysts, datasets, entries, releases
+
+
+@dataclass(slots=True)
+class Replay:
+    """What the entries of one data set say, and what is wrong with them.
+
+    Attributes:
+        sequence: The last entry's number.
+        digest: The last entry's digest.
+        totals: The row of the data set that the entries add up to.
+        shares: The rows of its analysts.
+        settled: The settlements, by the id of their reservation.
+        seen: The digests of the entries that a head names.
+    """
+
+    dataset: str
+    chain: Chain
+    wanted: frozenset[int] = frozenset()
+    problems: list[str] = field(default_factory=list)
+    entries: int = 0
+    sequence: int = 0
+    digest: object = GENESIS
+    totals: Row = field(default_factory=lambda: {"spent_loss": 0, "spent_delta": 0})
+    shares: dict[str, Row] = field(default_factory=dict)
+    settled: dict[object, Row] = field(default_factory=dict)
+    seen: dict[int, object] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every entry so far is genuine and in its place."""
+        return not self.problems
+
+    def follow(self, entry: Mapping[str, Any]) -> None:
+        """Take the next entry."""
+        self.entries += 1
+        self._check_place(entry)
+        if not self.chain.is_genuine(entry):
+            self.problems.append(f"{self._name(entry)} was edited or inserted.")
+        if self.is_whole:
+            self._count(entry)
+        if entry["kind"] == "settle":
+            self.settled[entry["reference"]] = dict(entry)
+        if self.sequence in self.wanted:
+            self.seen[self.sequence] = entry["digest"]
+
+    def _check_place(self, entry: Mapping[str, Any]) -> None:
+        expected, number = self.sequence + 1, entry["sequence"]
+        if number != expected:
+            self.problems.append(
+                f"Entry {expected} of dataset {self.dataset!r} is missing or was moved:"
+                f" entry {number!r} stands in its place."
+            )
+        elif entry["previous"] != self.digest:
+            self.problems.append(
+                f"{self._name(entry)} does not follow the entry before it: one was edited,"
+                " removed, inserted or moved."
+            )
+        self.sequence = number if isinstance(number, int) else expected
+        self.digest = entry["digest"]
+
+    def _count(self, entry: Mapping[str, Any]) -> None:
+        # Only genuine entries get here: their fields have the types the ledger wrote.
+        kind = entry["kind"]
+        if kind == "register":
+            self.totals = _registered(entry)
+        elif kind == "allot":
+            share = self._share(entry["analyst"])
+            share.update(budget_loss=entry["loss"], budget_delta=entry["delta"])
+        elif kind == "reserve":
+            _spend(self.totals, entry)
+            if entry["analyst"] is not None:
+                _spend(self._share(entry["analyst"]), entry)
+
+    def _share(self, analyst: str) -> Row:
+        blank = {"budget_loss": None, "budget_delta": None, "spent_loss": 0, "spent_delta": 0}
+        return self.shares.setdefault(analyst, {"analyst": analyst, **blank})
+
+    def _name(self, entry: Mapping[str, Any]) -> str:
+        return f"Entry {entry['sequence']} of dataset {self.dataset!r} ({entry['kind']})"
+
+
+def _registered(entry: Mapping[str, Any]) -> Row:
+    budget = {"budget_loss": entry["loss"], "budget_delta": entry["delta"]}
+    return {**json.loads(entry["note"]), **budget, "spent_loss": 0, "spent_delta": 0}
+
+
+def _spend(totals: Row, entry: Mapping[str, Any]) -> None:
+    totals["spent_loss"] += entry["loss"]
+    totals["spent_delta"] += entry["delta"]
+
+
+Rewrite = Callable[[str], str]
+"""Makes of a stored text the one that this version would write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A release that ``verify`` shall compare with the ledger.
+
+    Attributes:
+        dataset: The data set it says it is of.
+        reservation: The reservation it says it was paid with.
+        head: The place in the chain it carries, if any.
+        content: The rest of it, as one text that is equal for equal releases.
+        rewrite: For texts stored by an earlier version, which may lack fields that a copy read and
+            saved since has.
+    """
+
+    dataset: str
+    reservation: str
+    head: Head | None
+    content: str
+    rewrite: Rewrite = str
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any], rewrite: Rewrite = str) -> Copy:
+        """Return the copy that a release's JSON object is."""
+        head = None if plain["head"] is None else Head.from_json(plain["head"])
+        return cls(str(plain["dataset"]), str(plain["id"]), head, _content(plain), rewrite)
+
+
+def check_copies(connection: Connection, replay: Replay, copies: list[Copy]) -> Iterator[str]:
+    """Yield what is wrong with copies of releases of the replayed data set."""
+    for copy in copies:
+        fault = _find_fault(connection, replay, copy)
+        if fault is not None:
+            yield f"The release {copy.reservation!r} of dataset {copy.dataset!r} {fault}."
+
+
+def _find_fault(connection: Connection, replay: Replay, copy: Copy) -> str | None:
+    settlement = replay.settled.get(copy.reservation)
+    if settlement is None or not replay.chain.is_genuine(settlement):
+        return "was never settled in this ledger: its id was edited, or it is another's"
+    if copy.head is None:
+        return (
+            "carries no place in the ledger: it was removed, or this copy was saved before it had one"
+        )
+    if copy.head != Head(copy.dataset, settlement["sequence"], settlement["digest"]):
+        return "carries the place of another entry: its head or its id was edited"
+    stored = _stored_text(connection, settlement)
+    if stored is None:
+        return "cannot be compared, because the ledger's own text of it is missing or was edited"
+    if not _is_same(stored, copy):
+        return "was edited: it is not the one that was settled"
+    return None
+
+
+def _stored_text(connection: Connection, settlement: Row) -> str | None:
+    own = releases.c.reservation == settlement["reference"]
+    row = connection.execute(select(releases).where(own)).first()
+    if row is None or not is_release_of(row._asdict(), settlement):
+        return None
+    return str(row.body)
+
+
+def _is_same(stored: str, copy: Copy) -> bool:
+    # The later reading is asked only if it is needed: most copies are what was stored.
+    return any(_content(json.loads(text)) == copy.content for text in _readings(stored, copy))
+
+
+def _readings(stored: str, copy: Copy) -> Iterator[str]:
+    yield stored
+    yield copy.rewrite(stored)
+
+
+def _content(plain: Mapping[str, Any]) -> str:
+    # Through JSON once: keys are texts and sequences lists, as in a text that was read.
+    read = json.loads(json.dumps(dict(plain)))
+    return json.dumps({k: v for k, v in read.items() if k != "head"}, sort_keys=True)
+
 
 _WRONG_KEY = (
     "The key is not the one this ledger was written with, or the ledger's mark of it was edited."

@@ -8,9 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.data.calls import CallShape, Pulse, RowCalls
-from discreet.data.evidence import PROVEN, Evidence, ThirdParty, isolated, probed
-from discreet.data.quiet import quietly
+from discreet.data.calls import (
+    PROVEN,
+    CallShape,
+    Evidence,
+    Pulse,
+    RowCalls,
+    ThirdParty,
+    isolated,
+    probed,
+)
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms.lattice import given_box
 from discreet.models.bounds import Ranges, bound_output

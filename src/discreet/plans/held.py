@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from discreet.arguments import check_text, shown
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.models import Model, as_model
 from discreet.models.fingerprint import Kept
@@ -92,7 +92,7 @@ class Function(Kind):
 
     Args:
       name_from: from all arguments and the function's own, its name or None.
-      title: what is written down as its kind.
+      title: what is written down as its kind; what it is called if this is empty.
     """
 
     name_from: Callable[[Mapping[str, Any], str], str | None]
@@ -118,7 +118,9 @@ class Function(Kind):
 
     def plain(self, value: Any) -> Any:
         """Return what identifies the function."""
-        return None if value is None else {"kind": self.title, "fingerprint": value.fingerprint}
+        if value is None:
+            return None
+        return {"kind": self.title or function_name(value), "fingerprint": value.fingerprint}
 
     def read(self, name: str, plain: Any, objects: Objects) -> Any:
         """Return the function that was named."""
@@ -189,10 +191,16 @@ class Table(Estimator):
 
 def named_by_name(given: Mapping[str, Any], name: str) -> str | None:
     """Return the name that the argument ``name`` gives the plan's only function."""
-    called: str | None = given["name"]
-    if called is not None:
-        check_text("name", called)
-    return called
+    named: str | None = given["name"]
+    if named is not None and (not isinstance(named, str) or not named):
+        raise ArgumentError(f"name must be a text, got {shown(named)}.")
+    return named
+
+
+def function_name(function: Kept) -> str:
+    """Return what a function is called: by the name it was given, or by its own."""
+    own = getattr(function.value, "__name__", type(function.value).__name__)
+    return function.name or str(own)
 
 
 FittedModel = Annotated[Any, ModelKind()]

@@ -105,6 +105,11 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def checked_later(name: str, value: Any) -> Any:
+    """Leave a value as it is, as ``by``: which ones will do hangs on other arguments, or on a model."""
+    return value
+
+
 def as_number(text: str) -> Any:
     """Return the number a text says, a whole one if it can be; else the text, for a check to refuse."""
     for make in (int, float):

@@ -6,11 +6,12 @@ Families with results of their own are imported here, so that ``Release.load`` k
 from discreet.explain.shap.background import Background as _Background  # noqa: F401
 from discreet.plans import Release
 from discreet.plans.results.choice import Choice as _Choice  # noqa: F401
+from discreet.plans.results.range_histogram import RangeHistogram as _RangeHistogram  # noqa: F401
+from discreet.plans.results.synthetic_rows import SyntheticRows as _SyntheticRows  # noqa: F401
 from discreet.plans.results.valuation import Valuation as _Valuation  # noqa: F401
+from discreet.session.opening import protect
 from discreet.session.price import PlanPrice, Price, Remaining
-from discreet.session.protect import protect
 from discreet.session.session import Session
-from discreet.tables.functional.plan import MeanCurve as _MeanCurve  # noqa: F401
 from discreet.trees.forest.result import RandomForest as _RandomForest  # noqa: F401
 from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
 

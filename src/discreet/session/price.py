@@ -1,17 +1,54 @@
-"""What plans would cost and how good their answers would be, before anything is spent."""
+"""What plans would cost and how good their answers would be, before anything is spent.
+
+How long isolated models take is tried on public rows.
+"""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from discreet.data import VectorContribution
+from discreet.data.blocks import Block
+from discreet.data.state import quietly
 from discreet.errors import DiscreetError
 from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Way
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount
+from discreet.schema import Schema
+
+_ROWS = 3
+
+
+def waiting(program: Program, setting: Setting) -> Waiting | None:
+    """Return how long the stages take that ask a model for one record at a time; None if none does."""
+    found = {id(stage.contribution): stage.contribution for stage in program.stages}
+    slow = [
+        contribution
+        for contribution in found.values()
+        if isinstance(contribution, VectorContribution)
+        and contribution.evidence(setting.relation).grade == "isolated"
+    ]
+    if not slow:
+        return None
+    seconds = sum(_seconds_per_record(contribution, setting.schema) for contribution in slow)
+    return Waiting(seconds, setting.rows)
+
+
+def _seconds_per_record(contribution: VectorContribution, schema: Schema) -> float:
+    places = [schema.position(name) for name in contribution.columns]
+    block = Block(0, contribution.columns, np.asfortranarray(schema.draw(_ROWS)[:, places]))
+    with quietly():
+        contribution.compute(block.rows(0, 1))  # what is made once is not counted
+        start = time.perf_counter()
+        contribution.compute(block)
+        return (time.perf_counter() - start) / _ROWS
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,50 @@
-"""Answers a program's stages inside a reservation: here rows are charged for, read and perturbed."""
+"""Answers a program's stages inside a reservation: here rows are charged for, read and perturbed.
+
+What was asked decides the promise on the face of a release.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.data.engine import Progress, check_summand
-from discreet.plans import Perturbation, Stage
+from discreet.data.engine import Progress, check_summand, is_dead
+from discreet.plans import Perturbation, Plan, Program, Stage
 from discreet.privacy.accounting import AccountantName, Filter, total
+from discreet.privacy.certificate import worst_grade
+from discreet.privacy.guarantee import MODEL_DEAD, Guarantee
+from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
+
+
+def promise_of(
+    plan: Plan,
+    program: Program,
+    asked: Sequence[Stage[Perturbation]],
+    *,
+    relation: Relation,
+    simulation: bool,
+) -> Guarantee:
+    """Return the promise: of the stages that were asked, which may differ from those priced."""
+    certificates = [stage.certificate for stage in asked]
+    simulated = simulation or plan.simulated
+    told = [*program.assumptions, *(text for c in certificates for text in c.assumptions)]
+    told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
+    return Guarantee(
+        epsilon=plan.epsilon,
+        delta=sum(stage.noise.delta for stage in asked),
+        relation=program.relation or relation,
+        statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
+        assumptions=tuple(dict.fromkeys(told)),
+        certified=all(c.certified for c in certificates) and not simulated,
+        simulation=simulated,
+        protects=program.protects,
+        grade=worst_grade(c.grade for c in certificates),
+    )
 
 
 @dataclass

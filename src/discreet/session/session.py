@@ -35,14 +35,10 @@ from discreet.privacy.relation import Relation
 from discreet.progress import progress_bar
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Schema
-from discreet.session.checking import as_list, as_planned, check_programs
-from discreet.session.ending import failure
-from discreet.session.price import PlanPrice, Price, Remaining, find_usable
-from discreet.session.promise import promise_of
-from discreet.session.releaser import PaidReleaser
-from discreet.session.roles import check_owner, owners_call
-from discreet.session.settling import settle_later, settle_or_keep
-from discreet.session.waiting import waiting
+from discreet.session.checking import as_list, as_planned, check_owner, check_programs, owners_call
+from discreet.session.price import PlanPrice, Price, Remaining, find_usable, waiting
+from discreet.session.releaser import PaidReleaser, promise_of
+from discreet.session.settling import failure, settle_later, settle_or_keep
 
 if TYPE_CHECKING:
     import pandas as pd

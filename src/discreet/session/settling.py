@@ -1,4 +1,7 @@
-"""Storing answers that are paid for: with patience, and without losing them if patience ends."""
+"""Storing answers that are paid for: with patience, and without losing them if patience ends.
+
+A release that ended after its reservation is told in words that no row can change.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,20 @@ from discreet.errors import (
 from discreet.ledger import Head, Ledger, Reservation, Unsettled
 from discreet.plans import Release
 from discreet.progress import progress_bar
-from discreet.session.ending import failure
+
+
+def failure(
+    kind: type[KeyboardInterrupt | ReleaseFailed], reservation: Reservation
+) -> KeyboardInterrupt | ReleaseFailed:
+    """Return the error of a release that ended after its reservation, in words that are public."""
+    spent = f"after its reservation {reservation.id}, which stays spent."
+    if kind is KeyboardInterrupt:
+        return KeyboardInterrupt(f"The release was interrupted {spent} Nothing was released.")
+    return ReleaseFailed(
+        f"The release failed {spent} "
+        "The cause is not shown because it could reveal a row; report the plan you asked."
+    )
+
 
 PATIENCE = 60.0
 """Seconds for which settling is tried again."""

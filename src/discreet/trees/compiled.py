@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.evidence import PROVEN, ThirdParty
+from discreet.data.calls import PROVEN, ThirdParty
 from discreet.models import Model
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.models.model import BoundModel

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.data import WholeContribution
 from discreet.data.calls import Pulse
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.models.fingerprint import Kept
 from discreet.plans import Setting

@@ -17,9 +17,9 @@ import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import certify_intervals
-from discreet.explain.ale.curve import Layout, NoisySteps, accumulate, even_error
 from discreet.explain.ale.plan import accumulated_effects
-from discreet.explain.ale.question import Question
+from discreet.explain.ale.question import Layout, Question, even_error
+from discreet.explain.ale.release import NoisySteps, accumulate
 from discreet.mechanisms import LaplaceNoise
 from discreet.plans import Setting, Stage
 from discreet.randomness import SimulatedNoise

@@ -14,8 +14,7 @@ from discreet.data.blocks import Block
 from discreet.data.engine import sum_block
 from discreet.engines.table import engine_for
 from discreet.explain.permutation.contribution import Exchange
-from discreet.explain.permutation.losses import Draws
-from discreet.explain.permutation.scores import choose_scorer
+from discreet.explain.permutation.losses import Draws, choose_scorer
 from discreet.privacy.certificate import NORMS, Bounds, Certificate
 from tests.explain.shap.cases import ORDERS, tiny_models
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import discreet as dc
-from discreet.explain.permutation.clip import ranking_clip
+from discreet.explain.permutation.contribution import ranking_clip
 from tests.explain.permutation.cases import TINY, exchange
 
 

@@ -14,10 +14,9 @@ import discreet as dc
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.permutation.contribution import value_noise
-from discreet.explain.permutation.losses import permutation_losses
+from discreet.explain.permutation.losses import choose_scorer, permutation_losses
 from discreet.explain.permutation.noise import _laplace_tail
 from discreet.explain.permutation.plan import permutation_importance
-from discreet.explain.permutation.scores import choose_scorer
 from discreet.plans import Setting
 from tests.explain.permutation.cases import TINY, exchange, models
 from tests.oracles.releaser import SimulatedReleaser

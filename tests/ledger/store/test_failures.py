@@ -17,7 +17,7 @@ from sqlalchemy.exc import InvalidRequestError
 from discreet.errors import LedgerUnavailable
 from discreet.ledger import Ledger, Reservation
 from discreet.ledger.store.failures import explain
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.store.key import KEY_VARIABLE
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

@@ -15,7 +15,7 @@ from discreet.ledger.store.connection import Connections
 from discreet.ledger.store.migrations import NEWEST
 from discreet.ledger.store.place import find_place
 from discreet.ledger.store.tables import metadata
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend
 from tests.ledger.test_concurrency import run_swarm
 

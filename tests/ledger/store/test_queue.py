@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.ledger.store.queue import Queue
-from discreet.privacy.accounting.amounts import Amount
+from discreet.ledger.store.sqlite import Queue
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 from tests.ledger.test_concurrency import run_swarm
 
@@ -111,7 +111,7 @@ def test_without_a_file_or_locks_everybody_may_go(place: Path, monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise OSError("no locks here")
 
-    monkeypatch.setattr("discreet.ledger.store.queue.fcntl.flock", refuse)
+    monkeypatch.setattr("discreet.ledger.store.sqlite.fcntl.flock", refuse)
     with Queue(place).turn(60):
         served.append("no locks")
     assert served == ["no file", "no locks"]

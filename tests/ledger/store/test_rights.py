@@ -16,7 +16,7 @@ import pytest
 
 from discreet.errors import LedgerError, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 from tests.ledger.store.test_migrations import check_upgraded, write_version_1
 

@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from discreet.errors import LedgerConflict, LedgerTampered, LedgerUnavailable
 from discreet.ledger import Ledger, Reservation
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

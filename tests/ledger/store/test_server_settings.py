@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.privacy.accounting.amounts import Amount
+from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend, make_terms
 
 

@@ -19,13 +19,13 @@ from discreet.mechanisms.selection.deniability import (
 )
 from discreet.privacy.certificate import certify_cells
 from discreet.randomness import SimulatedNoise
-from discreet.tables.synthesis.proposals import Ball, Draw, Resample
+from discreet.tables.synthesis.proposals import BallProposal, Draw, Resample
 
 ROWS = 5
 PAIR = Resample((0,), (Draw(1, 0, np.array([[3, 1], [1, 4]])),))
 TRIPLE = Resample((0, 2), (Draw(1, 2, np.array([[3, 1], [1, 4]])),))
-LINE = Ball((1,), (4,), 1.4)
-WIDE = Ball((1,), (4,), 2.0)
+LINE = BallProposal((1,), (4,), 1.4)
+WIDE = BallProposal((1,), (4,), 2.0)
 CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "resample": (PAIR, (2, 2)),
     "keep two": (TRIPLE, (2, 2, 2)),
@@ -148,7 +148,7 @@ def distance(counts: np.ndarray, exact: np.ndarray, often: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("ball", [LINE, WIDE])
-def test_a_class_is_no_wider_than_its_factor(ball: Ball) -> None:
+def test_a_class_is_no_wider_than_its_factor(ball: BallProposal) -> None:
     chances = {cell: ball.probability(np.array([cell]), np.array([cell])) for cell in range(4)}
     for first, second in itertools.combinations(range(4), 2):
         codes = np.array([[first], [second]])

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from discreet.tables.entropy.bounds import (
+    TOLERANCE,
     bound_entropy,
     bound_entropy_above,
     bound_information,
     bound_information_above,
     coin_entropy,
+    largest_move,
 )
 from discreet.tables.entropy.noise import Narrowed
-from discreet.tables.entropy.search import TOLERANCE, largest_move
 from discreet.tables.entropy.values import Measure, renyi_entropy
 from tests.tables.count_tables import added, all_tables, replaced
 

@@ -14,6 +14,7 @@ from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
 from discreet.plans import Setting
+from discreet.plans.results.scalar import Scalar
 from discreet.privacy.certificate import certify_cells
 from discreet.randomness import SimulatedNoise
 from discreet.tables.entropy.estimates import estimate_measure, public_tables
@@ -21,7 +22,6 @@ from discreet.tables.entropy.noise import MeasureNoise, above, between, direct_n
 from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.entropy.routes import Route, choose_route
 from discreet.tables.entropy.values import Measure, renyi_entropy
-from discreet.tables.results import Scalar
 from tests.oracles.releaser import SimulatedReleaser
 from tests.tables.count_tables import all_tables
 

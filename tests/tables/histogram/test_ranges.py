@@ -13,10 +13,14 @@ from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
 from discreet.plans import Setting
+from discreet.plans.results.range_histogram import (
+    RangeHistogram,
+    RangeTree,
+    band_factor,
+    range_half_width,
+)
 from discreet.privacy.certificate import certify_cells
-from discreet.tables.histogram.range_bands import band_factor, range_half_width
-from discreet.tables.histogram.range_tree import RangeTree, candidate_trees
-from discreet.tables.results import RangeHistogram
+from discreet.tables.histogram.range_counts import candidate_trees
 from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema({"mass": dc.Number(0, 1), "kind": dc.Category("a", "b", "c")})

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.data.evidence import ThirdParty
+from discreet.data.calls import ThirdParty
 from discreet.engines.shapley.coalitions import MaskSet, sample_masks
 from discreet.engines.shapley.kernel import Predictor, kernel_values, record_values
 from discreet.engines.shapley.linear import linear_record_values, linear_values

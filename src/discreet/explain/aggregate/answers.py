@@ -5,7 +5,7 @@ Reading an answer gives a vector or None, or raises; it looks at nothing but the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,26 +13,7 @@ import numpy as np
 
 from discreet.arguments import as_list, as_names, shown
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import given_box
-from discreet.models.fingerprint import Kept
-from discreet.privacy.certificate import Box
 from discreet.schema import Category, FloatArray, Schema
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What identifies an explainer in a plan."""
-
-    kind: str
-    kept: Kept
-
-    def held(self) -> Iterable[Kept]:
-        """Return what a caller could change."""
-        return (self.kept,)
-
-    def to_json(self) -> dict[str, str]:
-        """Return it as plain data."""
-        return {"kind": self.kind, "fingerprint": self.kept.fingerprint}
 
 
 @dataclass(frozen=True)
@@ -59,31 +40,19 @@ class Grid:
         return None if self.values is None else tuple(str(value) for value in self.values)
 
 
-def identify(explainer: Any, name: str | None) -> Identity:
-    """Return what identifies an explainer in a plan; a function is never taken for another."""
+def read_explainer(name: str, explainer: Any) -> Any:
+    """Return an explainer, if it can be called."""
     if not callable(explainer):
         raise ArgumentError(
             f"explainer must be a function of a data frame, got {type(explainer).__name__}."
         )
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ArgumentError(f"name must be a text, got {name!r}.")
-    kind = name or str(getattr(explainer, "__name__", type(explainer).__name__))
-    return Identity(kind, Kept("explainer", explainer, name))
+    return explainer
 
 
-def read_grid(grid: Any, feature: Any) -> FloatArray | None:
-    """Return public points, or None if the schema's are wanted."""
-    if feature is not None and not isinstance(feature, str):
-        raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
-    if grid is None:
-        if feature is None:
-            raise ArgumentError(
-                "feature must name a column whose grid the curve has, got none. "
-                "Or give the points as grid."
-            )
-        return None
+def read_grid(name: str, grid: Any) -> tuple[float, ...]:
+    """Return public points."""
     try:
-        points = np.array(grid, dtype=np.float64)  # a copy: the caller may write to his own
+        points = np.array(grid, dtype=np.float64)
     except (TypeError, ValueError):
         points = np.empty(0)
     usable = points.ndim == 1 and 2 <= len(points) <= 10_000 and bool(np.isfinite(points).all())
@@ -92,15 +61,10 @@ def read_grid(grid: Any, feature: Any) -> FloatArray | None:
             f"grid must be 2 to 10,000 finite numbers that increase, got {grid!r}. "
             "Take public points, never those of the rows."
         )
-    return points
+    return tuple(points.tolist())
 
 
-def read_bounds(bounds: Any) -> Box:
-    """Return where a curve lies."""
-    return given_box(bounds, "They are public: where the curve can lie, never where it was seen.")
-
-
-def read_items(items: Any) -> tuple[str, ...]:
+def read_items(name: str, items: Any) -> tuple[str, ...]:
     """Return the names of what is ranked."""
     names = as_names("items", as_list("items", items, "They are public: list all candidates."))
     if "" in names:

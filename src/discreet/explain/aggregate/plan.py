@@ -12,30 +12,43 @@ the exact sensitivity, or by selection (``mechanisms.selection.borda``); both ne
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from discreet.arguments import check_flag
 from discreet.data.calls import Pulse
+from discreet.errors import ArgumentError
 from discreet.explain.aggregate.answers import (
     Grid,
-    identify,
-    read_bounds,
     read_curve,
+    read_explainer,
     read_grid,
     read_items,
     read_scores,
 )
-from discreet.explain.aggregate.borda import ballot_program, check_ballots
-from discreet.explain.smoothing import smooth_curve
-from discreet.mechanisms import Noise, NoiseName, sum_noise
-from discreet.mechanisms.selection.borda import BallotMechanism, certify_ballots
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage
+from discreet.explain.aggregate.release import CurveRelease, ballot_program, check_places
+from discreet.mechanisms import sum_noise
+from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism, certify_ballots
+from discreet.models.fingerprint import Kept
+from discreet.plans import Program, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
-from discreet.plans.results.bands import at_once
+from discreet.plans.held import Function, function_name, named_by_name
+from discreet.plans.kinds import (
+    Choice,
+    Column,
+    Delta,
+    Epsilon,
+    Interval,
+    NoiseChoice,
+    Switch,
+    Text,
+    Texts,
+    Values,
+    Whole,
+    checked_later,
+)
 from discreet.plans.stages.aggregate import (
     FRESH,
     MOST_SUBSETS,
@@ -44,219 +57,17 @@ from discreet.plans.stages.aggregate import (
     one_by_one,
     subsets_contribution,
 )
-from discreet.plans.stages.means import noisy_mean
 from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray, Schema
 
-Explainer = Callable[[Any], Any]
+_SEEN = "They are public: where the curve can lie, never where it was seen."
 
-_LEVEL = 0.95
-
-
-class AnyCurvePlan(Plan):
-    """See ``any_curve``."""
-
-    kind = "any_curve"
-
-    def __init__(
-        self,
-        explainer: Explainer,
-        feature: str | None,
-        grid: Any,
-        resolution: int,
-        bounds: Any,
-        subsets: int,
-        smooth: bool,
-        name: str | None,
-        repeatable: bool,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_flag(smooth=smooth)
-        check_whole("resolution", resolution, 2, 10_000)
-        check_whole("subsets", subsets, 1, MOST_SUBSETS)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        self.explainer, self.identity = explainer, identify(explainer, name)
-        self.feature, self.points = feature, read_grid(grid, feature)
-        self.resolution, self.bounds = resolution, read_bounds(bounds)
-        self.subsets, self.smooth, self.mechanism = subsets, smooth, mechanism
-        self.repeatable = bool(repeatable)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "explainer": self.identity.to_json(),
-            "feature": self.feature,
-            "grid": None if self.points is None else self.points.tolist(),
-            "resolution": self.resolution,
-            "bounds": list(self.bounds.limits),
-            "subsets": self.subsets,
-            "smooth": self.smooth,
-            "repeatable": self.repeatable,
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Try the explainer on public rows, lay out the grid and calibrate the noise."""
-        grid = self._grid(setting.schema)
-        low, high = self.bounds.limits
-        middle, half = low / 2 + high / 2, high / 2 - low / 2
-
-        def read(answer: Any) -> FloatArray | None:
-            curve = read_curve(answer, grid)
-            return None if curve is None else curve - middle
-
-        wanted = f"{len(grid)} numbers, an (x, y) pair or a Series over {grid.name!r}"
-        make_frame = find_frame(
-            self.explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
-        )
-        region = Box(-half, half)
-        contribution = subsets_contribution(
-            one_by_one(self.explainer, read, make_frame, len(grid)),
-            setting,
-            columns=tuple(setting.schema),
-            subsets=self.subsets,
-            region=region,
-            fill=0.0,
-            proven=_drawing(certify_vectors(len(grid), region), self.repeatable),
-            pulse=Pulse(),
-        )
-        noise = sum_noise(
-            contribution.proven,
-            relation=setting.relation,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            largest_sum=self.subsets * half,
-            joint=True,
-        )
-        release = _CurveRelease(self, grid, Stage("curve", contribution, noise))
-        error = of_mean(noise.half_width, self.subsets, 2 * half, "the width of the bounds")
-        return Program((release.stage,), release.finish, {"curve": error})
-
-    def _grid(self, schema: Schema) -> Grid:
-        if self.points is not None:
-            return Grid(self.feature or "x", self.points, None)
-        assert self.feature is not None
-        return Grid.of(schema, self.feature, self.resolution)
+Explainer = Annotated[Callable[[Any], Any], Function(named_by_name, title="", by=read_explainer)]
+Name = Annotated[str | None, Text(optional=True)]
+Subsets = Annotated[int, Whole(1, MOST_SUBSETS)]
 
 
-@dataclass(frozen=True)
-class _CurveRelease:
-    """Builds the curve from the noisy sum of one prepared plan."""
-
-    plan: AnyCurvePlan
-    grid: Grid
-    stage: Stage[Noise]
-
-    def finish(self, releaser: Releaser) -> Curve:
-        """Ask for the sum over subsets, then divide, smooth and clip."""
-        (noisy,) = releaser.answer(self.stage)
-        bounds = self.plan.bounds
-        mean, wide = (
-            noisy_mean(noisy, self.stage.noise, rows=self.plan.subsets, region=bounds, level=level)
-            for level in (_LEVEL, at_once(_LEVEL, len(noisy)))
-        )
-        y = mean.values
-        if self.plan.smooth and self.grid.values is None:
-            y = smooth_curve(self.grid.x, y, mean.std)
-        return Curve(
-            feature=self.grid.name,
-            x=tuple(self.grid.x.tolist()),
-            labels=self.grid.labels,
-            y=tuple(np.clip(y, bounds.low, bounds.high).tolist()),
-            low=tuple(mean.low.tolist()),
-            high=tuple(mean.high.tolist()),
-            level=_LEVEL,
-            noise_std=mean.std,
-            quantity=f"{self.plan.identity.kind}, mean of {self.plan.subsets} subsets",
-            rug=None,
-            ends_all=wide.ends,
-        )
-
-
-class AnyRankingPlan(Plan):
-    """See ``any_ranking``."""
-
-    kind = "any_ranking"
-
-    def __init__(
-        self,
-        explainer: Explainer,
-        items: Sequence[str],
-        k: int | None,
-        subsets: int,
-        name: str | None,
-        repeatable: bool,
-        epsilon: float,
-        delta: float,
-        mechanism: BallotMechanism,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        self.items = read_items(items)
-        check_ballots(len(self.items), k, subsets, mechanism)
-        self.explainer, self.identity = explainer, identify(explainer, name)
-        self.k, self.subsets, self.mechanism = k, subsets, mechanism
-        self.repeatable = bool(repeatable)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "explainer": self.identity.to_json(),
-            "items": list(self.items),
-            "k": self.k,
-            "subsets": self.subsets,
-            "repeatable": self.repeatable,
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Try the explainer on public rows and calibrate the choice."""
-
-        def read(answer: Any) -> FloatArray | None:
-            return read_scores(answer, self.items)
-
-        wanted = "scores of the items, or their names in order,"
-        make_frame = find_frame(
-            self.explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
-        )
-        return ballot_program(
-            one_by_one(self.explainer, read, make_frame, len(self.items)),
-            setting,
-            columns=tuple(setting.schema),
-            items=self.items,
-            k=self.k,
-            subsets=self.subsets,
-            proven=_drawing(certify_ballots(len(self.items)), self.repeatable),
-            pulse=Pulse(),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-        )
-
-
-def _drawing(certificate: Certificate, repeatable: bool) -> Certificate:
-    """Record what is taken on trust of an explainer that need not answer alike twice."""
-    return certificate if repeatable else certificate.assume(FRESH)
-
-
-def any_curve(
-    explainer: Explainer,
-    *,
-    feature: str | None = None,
-    grid: Sequence[float] | None = None,
-    resolution: int = 20,
-    bounds: tuple[float, float],
-    subsets: int = 200,
-    smooth: bool = False,
-    name: str | None = None,
-    repeatable: bool = True,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> AnyCurvePlan:
+class any_curve(DeclaredPlan):
     """Plan the curve of any explainer: the mean over disjoint subsets of the records.
 
     Args:
@@ -286,23 +97,79 @@ def any_curve(
     Assumes: what the explainer says of a subset depends on that subset's rows alone (it keeps nothing
     from one call to the next).
     """
-    shape = (feature, grid, resolution, bounds)
-    promise = (epsilon, delta, mechanism)
-    return AnyCurvePlan(explainer, *shape, subsets, smooth, name, repeatable, *promise)
+
+    explainer: Explainer
+    _: KW_ONLY
+    feature: Annotated[str | None, Column(optional=True)] = None
+    grid: Annotated[Sequence[float] | None, Values(by=read_grid, optional=True)] = None
+    resolution: Annotated[int, Whole(2, 10_000)] = 20
+    bounds: Annotated[tuple[float, float], Interval(hint=_SEEN)]
+    subsets: Subsets = 200
+    smooth: Switch = False
+    name: Name = None
+    repeatable: Switch = True
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Check that the curve has points."""
+        if self.grid is None and self.feature is None:
+            raise ArgumentError(
+                "feature must name a column whose grid the curve has, got none. "
+                "Or give the points as grid."
+            )
+        return {}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the explainer on public rows, lay out the grid and calibrate the noise."""
+        grid, explainer = self._grid(setting.schema), cast(Kept, self.explainer)
+        bounds: Any = self.bounds  # a box by now
+        low, high = bounds.limits
+        middle, half = low / 2 + high / 2, high / 2 - low / 2
+
+        def read(answer: Any) -> FloatArray | None:
+            curve = read_curve(answer, grid)
+            return None if curve is None else curve - middle
+
+        wanted = f"{len(grid)} numbers, an (x, y) pair or a Series over {grid.name!r}"
+        make_frame = find_frame(
+            explainer.value, read, setting.schema, wanted=wanted, repeatable=self.repeatable
+        )
+        region = Box(-half, half)
+        contribution = subsets_contribution(
+            one_by_one(explainer.value, read, make_frame, len(grid)),
+            setting,
+            columns=tuple(setting.schema),
+            subsets=self.subsets,
+            region=region,
+            fill=0.0,
+            proven=_drawing(certify_vectors(len(grid), region), self.repeatable),
+            pulse=Pulse(),
+        )
+        noise = sum_noise(
+            contribution.proven,
+            relation=setting.relation,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            largest_sum=self.subsets * half,
+            joint=True,
+        )
+        quantity = f"{function_name(explainer)}, mean of {self.subsets} subsets"
+        stage = Stage("curve", contribution, noise)
+        release = CurveRelease(grid, stage, bounds, self.subsets, self.smooth, quantity)
+        error = of_mean(noise.half_width, self.subsets, 2 * half, "the width of the bounds")
+        return Program((release.stage,), release.finish, {"curve": error})
+
+    def _grid(self, schema: Schema) -> Grid:
+        if self.grid is not None:
+            return Grid(self.feature or "x", np.array(self.grid, dtype=np.float64), None)
+        assert self.feature is not None
+        return Grid.of(schema, self.feature, self.resolution)
 
 
-def any_ranking(
-    explainer: Explainer,
-    *,
-    items: Sequence[str],
-    k: int | None = None,
-    subsets: int = 200,
-    name: str | None = None,
-    repeatable: bool = True,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: BallotMechanism = "auto",
-) -> AnyRankingPlan:
+class any_ranking(DeclaredPlan):
     """Plan the ranking of any explainer: every disjoint subset of the records casts a ballot.
 
     Args:
@@ -325,5 +192,49 @@ def any_ranking(
 
     Assumes: as ``any_curve``.
     """
-    promise = (epsilon, delta, mechanism)
-    return AnyRankingPlan(explainer, items, k, subsets, name, repeatable, *promise)
+
+    explainer: Explainer
+    _: KW_ONLY
+    items: Annotated[Sequence[str], Texts(by=read_items)]
+    k: Annotated[int | None, Whole(1, optional=True, by=checked_later)] = None
+    subsets: Subsets = 200
+    name: Name = None
+    repeatable: Switch = True
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[BallotMechanism, Choice(BALLOT_MECHANISMS)] = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Check how many places there are."""
+        check_places(len(self.items), self.k)
+        return {"k": None if self.k is None else int(self.k)}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the explainer on public rows and calibrate the choice."""
+        items, explainer = tuple(self.items), cast(Kept, self.explainer).value
+
+        def read(answer: Any) -> FloatArray | None:
+            return read_scores(answer, items)
+
+        wanted = "scores of the items, or their names in order,"
+        make_frame = find_frame(
+            explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
+        )
+        return ballot_program(
+            one_by_one(explainer, read, make_frame, len(items)),
+            setting,
+            columns=tuple(setting.schema),
+            items=items,
+            k=self.k,
+            subsets=self.subsets,
+            proven=_drawing(certify_ballots(len(items)), self.repeatable),
+            pulse=Pulse(),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+
+
+def _drawing(certificate: Certificate, repeatable: bool) -> Certificate:
+    """Record what is taken on trust of an explainer that need not answer alike twice."""
+    return certificate if repeatable else certificate.assume(FRESH)

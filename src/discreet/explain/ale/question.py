@@ -12,10 +12,9 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import category_effects, count_weight, interval_effects, reach
-from discreet.explain.ale.curve import Layout, even_error
 from discreet.explain.clipping import Clip, curve_size, public_rows
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel
@@ -30,6 +29,45 @@ _HARMLESS = 0.01
 
 Promise = tuple[float, float, NoiseName]
 """Epsilon, delta and the mechanism of the effects."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How steps, cells and points of a feature belong together.
+
+    Attributes:
+      widths: the length of every step, as a share of the feature's range.
+      answering: steps x cells; one where a cell's records answer for a step.
+      level: cells x points; where on the curve a cell's records are, for centring.
+    """
+
+    widths: FloatArray
+    answering: FloatArray
+    level: FloatArray
+
+    @classmethod
+    def of_intervals(cls, edges: FloatArray) -> Layout:
+        """Return the layout of intervals: a record is in the middle of its own."""
+        steps = len(edges) - 1
+        middle = np.eye(steps, steps + 1) / 2 + np.eye(steps, steps + 1, 1) / 2
+        return cls(np.diff(edges) / (edges[-1] - edges[0]), np.eye(steps), middle)
+
+    @classmethod
+    def of_categories(cls, count: int) -> Layout:
+        """Return the layout of categories: both neighbours answer for a step."""
+        both = np.eye(count - 1, count) + np.eye(count - 1, count, 1)
+        return cls(np.full(count - 1, 1.0 / (count - 1)), both, np.eye(count))
+
+    @property
+    def sums_up(self) -> FloatArray:
+        """Points x steps: one where a step comes before a point."""
+        points = len(self.widths) + 1
+        return np.tril(np.ones((points, points - 1)), -1)
+
+    def centred(self, shares: FloatArray) -> FloatArray:
+        """Points x steps: from moves to the curve whose mean over cells with these shares is zero."""
+        up_to = self.sums_up
+        return up_to - (shares @ self.level @ up_to)[None, :]
 
 
 @dataclass(frozen=True)
@@ -188,6 +226,14 @@ class Question:
             else:
                 found.append(stage)
         return min(found, key=lambda stage: stage.noise.std)
+
+
+def even_error(layout: Layout, noise: float) -> float:
+    """Return the greatest noise on a point, times n, if all cells held as many records; for prices."""
+    cells = layout.level.shape[0]
+    shares = np.full(cells, 1.0 / cells)
+    weights = layout.centred(shares) / (layout.answering @ shares)
+    return float(noise * np.linalg.norm(weights, axis=1).max())
 
 
 def ordered_codes(column: Category, order: tuple[Any, ...] | None) -> list[int]:

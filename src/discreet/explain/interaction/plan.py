@@ -1,90 +1,30 @@
 """Private feature interaction: a ranking of features by Friedman's H-statistic.
 
 A statistic that is a ratio of sums of squares of partial dependences has no useful sensitivity of its
-own; so every subset of the records casts a ballot (see ``ballots``), and one record moves one ballot.
+own; so every subset of the records casts a ballot (``aggregate.release``), and one record moves one.
 
 Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
-``h_engines``; others are called once per subset, so that no subset's ballot can hang on another's rows
-through the last bits of a prediction.
+``engines.interact_forms``; others are called once per subset, so that no subset's ballot can hang on
+another's rows through the last bits of a prediction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
-from discreet.explain.aggregate.borda import ballot_program, check_ballots
-from discreet.mechanisms.selection.borda import BallotMechanism
-from discreet.models import Model, as_model
-from discreet.numerics import check_whole
-from discreet.plans import Plan, Program, Setting
+from discreet.explain.aggregate.release import ballot_program
+from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism
+from discreet.plans import Program, Setting
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.held import FittedModel
+from discreet.plans.kinds import Choice, Column, Delta, Epsilon, Whole
+from discreet.plans.stages.aggregate import MOST_SUBSETS
 from discreet.schema import FloatArray
-
-
-class FeatureInteractionPlan(Plan):
-    """See ``feature_interaction``."""
-
-    kind = "feature_interaction"
-
-    def __init__(
-        self,
-        model: Model,
-        feature: str | None,
-        k: int | None,
-        subsets: int,
-        points: int,
-        epsilon: float,
-        delta: float,
-        mechanism: BallotMechanism,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        if feature is not None and not isinstance(feature, str):
-            raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
-        check_whole("points", points, 2, 1_000)
-        self.model, self.feature, self.k = model, feature, k
-        self.subsets, self.points, self.mechanism = subsets, points, mechanism
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "model": self.model.describe(),
-            "feature": self.feature,
-            "k": self.k,
-            "subsets": self.subsets,
-            "points": self.points,
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Try the model on public rows and calibrate the choice."""
-        model = self.model.bind(setting.schema)
-        items = self._items(model.columns)
-        check_ballots(len(items), self.k, self.subsets, self.mechanism)
-        place = None if self.feature is None else model.columns.index(self.feature)
-        dependences = engine_for("interact", model)
-        return ballot_program(
-            SubsetInteractions(dependences, place, self.points),
-            setting,
-            columns=model.columns,
-            items=items,
-            k=self.k,
-            subsets=self.subsets,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            pulse=dependences.pulse,
-        )
-
-    def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        if self.feature is not None and self.feature not in columns:
-            raise ArgumentError(
-                f"feature must be one the model uses ({', '.join(columns)}), got {self.feature!r}."
-            )
-        return tuple(name for name in columns if name != self.feature)
 
 
 @dataclass(frozen=True)
@@ -107,17 +47,7 @@ class SubsetInteractions:
         return pair_scores(self.dependences, few, pairs_with(self.place, few[0].shape[1]))
 
 
-def feature_interaction(
-    model: Any,
-    feature: str | None = None,
-    *,
-    k: int | None = None,
-    subsets: int = 200,
-    points: int = 50,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: BallotMechanism = "auto",
-) -> FeatureInteractionPlan:
+class feature_interaction(DeclaredPlan):
     """Plan which features interact: with all others, or with one feature.
 
     Args:
@@ -134,6 +64,39 @@ def feature_interaction(
     Guarantees:
       - One record moves one ballot. [borda] [generic-plots]
     """
-    return FeatureInteractionPlan(
-        as_model(model), feature, k, subsets, points, epsilon, delta, mechanism
-    )
+
+    model: FittedModel
+    feature: Annotated[str | None, Column(optional=True)] = None
+    _: KW_ONLY
+    k: Annotated[int | None, Whole(1, optional=True)] = None
+    subsets: Annotated[int, Whole(1, MOST_SUBSETS)] = 200
+    points: Annotated[int, Whole(2, 1_000)] = 50
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[BallotMechanism, Choice(BALLOT_MECHANISMS)] = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Try the model on public rows and calibrate the choice."""
+        model = self.model.bind(setting.schema)
+        items = self._items(model.columns)
+        place = None if self.feature is None else model.columns.index(self.feature)
+        dependences = engine_for("interact", model)
+        return ballot_program(
+            SubsetInteractions(dependences, place, self.points),
+            setting,
+            columns=model.columns,
+            items=items,
+            k=self.k,
+            subsets=self.subsets,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            pulse=dependences.pulse,
+        )
+
+    def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if self.feature is not None and self.feature not in columns:
+            raise ArgumentError(
+                f"feature must be one the model uses ({', '.join(columns)}), got {self.feature!r}."
+            )
+        return tuple(name for name in columns if name != self.feature)

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.blocks import Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import curve_size, public_rows
 from discreet.explain.pdp.bent import most_bent

@@ -1,4 +1,16 @@
-"""Losses of records with one feature's value taken from others, and whose values these are.
+"""Losses of records: how wrong an answer is, also with one feature's value taken from others.
+
+Every loss has a greatest value, which follows from public bounds:
+
+| scoring | loss of one record | greatest loss |
+|---|---|---|
+| ``squared_error`` | (answer - target)^2 | of the farthest pair of bounds |
+| ``absolute_error`` | abs(answer - target) | of the farthest pair of bounds |
+| ``brier`` | (probability - truth)^2 | 1 |
+| ``log_loss`` | -log of the true class's probability | log 100, or ``clip`` |
+| ``zero_one`` | 1 if the more probable class is wrong | 1 |
+
+Whose values are taken:
 
 * *Partners*: another row of the same block, by a public order. The values of a feature are those of the
   table, each as often as it is there.
@@ -8,7 +20,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +30,161 @@ from numpy.typing import NDArray
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.engines.permute import Engine, Index
 from discreet.engines.table import engine_for
-from discreet.explain.permutation.scores import Scorer
+from discreet.errors import ArgumentError, ModelError
 from discreet.models import BoundModel
+from discreet.numerics import check_choice, check_positive, up
+from discreet.privacy.certificate import Box
 from discreet.randomness import public_generator
-from discreet.schema import FloatArray
+from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.schema.raw import category_text, plain_text
+
+Scoring = Literal["auto", "squared_error", "absolute_error", "brier", "log_loss", "zero_one"]
+_OF_OUTPUT = {
+    "value": ("squared_error", "absolute_error"),
+    "probability": ("brier", "log_loss", "zero_one"),
+    "margin": ("zero_one",),
+}
+_CODES = {"squared_error": 0, "absolute_error": 1, "brier": 0, "log_loss": 2, "zero_one": 3}
+_LOG_CLIP = math.log(100.0)
+_TURN = 2.0**-12
+"""Answers this near the threshold, of the range, are wrong in part: last bits make no whole loss."""
 
 _MOVED_CELLS = 2**21
 """Scores held at once: 16 MB."""
 
 _MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Odd multipliers of splitmix64 (Steele, Lea, Flood 2014)."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A loss between 0 and ``most`` of an answer and an encoded target.
+
+    Args:
+      name: the scoring.
+      most: the greatest loss; greater ones are lowered to it.
+      steepness: how far a loss moves with an answer, at most.
+      bounds: of the answers.
+      middle: the answer at which a zero-one loss turns.
+      values: the truth behind every code of a category.
+      positive: the number that stands for the class in question.
+    """
+
+    name: str
+    most: float
+    steepness: float
+    bounds: Box
+    middle: float
+    values: tuple[float, ...] | None
+    positive: float | None
+
+    def truth(self, encoded: FloatArray) -> FloatArray:
+        """Return what an answer is compared with: a number, or 1 for the class in question."""
+        if self.values is not None:
+            return np.asarray(self.values)[encoded.astype(np.int64)]
+        return encoded if self.positive is None else (encoded == self.positive).astype(np.float64)
+
+    def add(self, scores: FloatArray, truth: FloatArray, logistic: bool, totals: FloatArray) -> None:
+        """Add the losses of every row of scores (a repeat) to the records' totals."""
+        from discreet.engines.kernels.permute import add_losses
+
+        low, high = self.bounds.limits
+        terms = np.array([low, high, low / 2 + high / 2, self.most, self.middle, self.steepness])
+        add_losses(scores, truth, logistic, _CODES[self.name], terms, totals)
+
+
+def choose_scorer(
+    model: BoundModel, schema: Schema, scoring: Scoring = "auto", clip: float | None = None
+) -> Scorer:
+    """Return the loss that suits a model's output and the schema's target.
+
+    Args:
+      model: bound to the schema.
+      schema: with a target.
+      scoring: one of the table above; ``auto`` is ``brier`` for probabilities, ``squared_error`` for
+        values, ``zero_one`` for margins.
+      clip: lower the greatest loss to this.
+    """
+    if schema.target is None:
+        raise ArgumentError(
+            "schema must name a target that answers are compared with, got none. "
+            "Use dc.Schema(columns, target=...)."
+        )
+    output = model.call.output
+    allowed = _OF_OUTPUT[output]
+    check_choice("scoring", scoring, ("auto", *allowed), f"The model's output is a {output}.")
+    name = allowed[0] if scoring == "auto" else scoring
+    column = schema[schema.target]
+    if output == "value":
+        values, positive = _numbers(column), None
+        ends = (column.low, column.high) if isinstance(column, Number) else (min(values), max(values))
+    else:
+        values, positive = _classes(column, _label(model, column))
+        ends = (0.0, 1.0)
+    most, steepness = _bound(name, model.bounds, ends, clip)
+    middle = 0.5 if output == "probability" else 0.0
+    return Scorer(name, most, steepness, model.bounds, middle, values or None, positive)
+
+
+def _bound(
+    name: str, bounds: Box, ends: tuple[float, float], clip: float | None
+) -> tuple[float, float]:
+    """Return the greatest loss and how far it moves with an answer."""
+    if clip is not None:
+        check_positive("clip", clip, "It bounds the loss of one record.")
+    lower = math.inf if clip is None else float(clip)
+    # As a loss is computed: rounding keeps order, so no loss is greater.
+    far = max(bounds.high - ends[0], ends[1] - bounds.low)
+    if name == "zero_one":
+        return min(1.0, lower), 1 / (_TURN * (bounds.high - bounds.low))
+    if name == "log_loss":
+        most = min(_LOG_CLIP if clip is None else lower, 700.0)
+        return most, up(math.exp(most))
+    if name == "absolute_error":
+        return min(far, lower), 1.0
+    most = min(far**2, lower)
+    return most, up(2 * math.sqrt(most))
+
+
+def _numbers(column: Number | Category) -> tuple[float, ...]:
+    """Return the numbers behind a category's codes; none for a number, which is its own code."""
+    if isinstance(column, Number):
+        return ()
+    if any(isinstance(value, str) for value in column.values):
+        raise ModelError(
+            f"model must have a probability as output for a target with the values "
+            f"{', '.join(column.labels)}, got numbers. Explain a classifier, or a numeric target."
+        )
+    return tuple(float(value) for value in column.values)
+
+
+def _label(model: BoundModel, column: Number | Category) -> Any:
+    """Return the class whose probability is meant; a function's is the second of two, or 1."""
+    classes = getattr(model.call.model, "classes_", None)
+    if classes is not None:
+        return classes[model.call.class_index]
+    return column.values[1] if isinstance(column, Category) and len(column) == 2 else 1
+
+
+def _classes(column: Number | Category, label: Any) -> tuple[tuple[float, ...], float | None]:
+    """Return the truth of every code of a category, or the number that stands for the class."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    wanted = plain_text(category_text(plain))
+    if isinstance(column, Category):
+        found = tuple(float(plain_text(category_text(v)) == wanted) for v in column.values)
+        if sum(found) == 1:
+            return found, None
+    else:
+        try:
+            number = float(wanted or "")
+        except ValueError:
+            number = math.nan
+        if column.low <= number <= column.high:
+            return (), float(column.encode(np.array([number]))[0])
+    raise ModelError(
+        f"model must predict a value of the schema's target, got the class {plain!r}. "
+        "Give the target the classes the model was fitted on."
+    )
 
 
 def mean_losses(

@@ -13,25 +13,32 @@ drawn.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import Clip
-from discreet.explain.permutation.clip import clip_bias, ranking_clip
-from discreet.explain.permutation.contribution import Exchange, ranking_stage, value_noise
-from discreet.explain.permutation.losses import Draws
+from discreet.explain.permutation.contribution import (
+    Exchange,
+    clip_bias,
+    ranking_clip,
+    ranking_stage,
+    value_noise,
+)
+from discreet.explain.permutation.losses import Draws, Scoring, choose_scorer
 from discreet.explain.permutation.release import Marginals, RankingRelease, ValueRelease
-from discreet.explain.permutation.scores import Scoring, choose_scorer
 from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
+from discreet.explain.shap.queries import Queries
 from discreet.mechanisms import Noise, NoiseName
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
-from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_positive_or_auto, check_whole
-from discreet.plans import Perturbation, Plan, Program, Setting, Stage, share_out
+from discreet.numerics import check_choice, check_whole
+from discreet.plans import Perturbation, Program, Setting, Stage, share_out
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean, of_mean_choice
+from discreet.plans.held import FittedModel, Rows
+from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Whole, checked_later
 from discreet.plans.stages import size_stage
 
 Sampling = Literal["permutation", "marginal"]
@@ -39,65 +46,75 @@ Wanted = Literal["values", "ranking"]
 
 _SIZE_SHARE, _MARGINAL_SHARE = 0.1, 0.2
 _LOSS = "the greatest loss"
+_CLIPS = "Or use 'auto', or None for the greatest loss."
+_MECHANISMS = tuple(dict.fromkeys((*get_args(NoiseName), *ORDERS)))
 
 
-class PermutationImportancePlan(Plan):
-    """See ``permutation_importance``."""
+def _public_rows(rows: Any) -> Queries:
+    # Rows that were read before keep their stamp: they may come from a simulation.
+    return rows if isinstance(rows, Queries) else read_background(rows)
 
-    kind = "permutation_importance"
-    clips = (("clip", None),)
 
-    def __init__(
-        self,
-        model: Model,
-        scoring: Scoring,
-        repeats: int,
-        sampling: Sampling,
-        release: Wanted,
-        k: int | None,
-        background: Any,
-        clip: Clip,
-        seed: int,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName | OrderName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_whole("repeats", repeats, 1, 1_000)
-        check_choice("sampling", sampling, ("permutation", "marginal"))
-        check_choice("release", release, ("values", "ranking"))
-        ranked = release == "ranking"
-        check_choice("mechanism", mechanism, ORDERS if ranked else ("auto", "laplace", "gaussian"))
-        check_whole("seed", seed, 0, 2**64 - 1)
-        if k is not None:
-            check_whole("k", k, 1)
-            if not ranked:
-                raise ArgumentError(f"k must be left out unless release='ranking', got {k!r}.")
-        if background is not None and sampling == "permutation":
+class permutation_importance(DeclaredPlan):
+    """Plan how much a model's mean loss grows when the values of a feature are exchanged.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds. The schema names the target.
+      scoring: ``squared_error`` or ``absolute_error`` of values, ``brier``, ``log_loss`` (at most
+        log 100 for a record) or ``zero_one`` of probabilities; ``auto`` is ``squared_error`` or
+        ``brier``.
+      repeats: exchanges that are averaged; more of them cost time, not privacy.
+      sampling: ``permutation`` exchanges values among the records (replace-one alone); ``marginal``
+        draws them from ``background``, which halves the bound and holds under both relations.
+      release: ``values`` with noise bands, or the ``ranking`` alone, which is cheaper.
+      k: how many features a ranking has, best first; all of them if left out.
+      background: public rows or a released ``dc.background(...)`` to draw from. Left out with
+        ``marginal``, noisy counts of every feature are released first, for a fifth of epsilon.
+      clip: lower the greatest loss of one record to this: less noise, and a bias where records exceed
+        it. ``auto`` takes what ranks rows drawn from the schema best, for rankings of models whose
+        output is a value (replace-one); None the greatest loss.
+      seed: of the public order or the draws.
+      epsilon: the whole budget of the plan, the number of records under add-remove included.
+      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise; for a ranking
+        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` or
+        ``auto``, which sorts noisy sums where most of the order is wanted: each moves by no more than
+        the others, so that noise in the shape of a box has less than half the width of Laplace noise.
+
+    Guarantees:
+      - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
+        L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
+      - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
+      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [box]
+    """
+
+    model: FittedModel
+    _: KW_ONLY
+    scoring: Annotated[Scoring, Choice(get_args(Scoring), by=checked_later)] = "auto"
+    repeats: Annotated[int, Whole(1, 1_000)] = 5
+    sampling: Annotated[Sampling, Choice(get_args(Sampling))] = "permutation"
+    release: Annotated[Wanted, Choice(get_args(Wanted))] = "values"
+    k: Annotated[int | None, Whole(1, optional=True)] = None
+    background: Annotated[Any, Rows(_public_rows, optional=True)] = None
+    clip: Annotated[Clip, Positive(auto=True, optional=True, hint=_CLIPS)] = "auto"
+    seed: Annotated[int, Whole(0, 2**64 - 1)] = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[NoiseName | OrderName, Choice(_MECHANISMS, by=checked_later)] = "auto"
+
+    clips: ClassVar = (("clip", None),)
+
+    def settle(self) -> dict[str, Any]:
+        """Check what belongs to rankings alone, and to values that are drawn alone."""
+        ranked = self.release == "ranking"
+        check_choice("mechanism", self.mechanism, ORDERS if ranked else get_args(NoiseName))
+        if self.k is not None and not ranked:
+            raise ArgumentError(f"k must be left out unless release='ranking', got {self.k!r}.")
+        if self.background is not None and self.sampling == "permutation":
             raise ArgumentError(
                 "background must be left out unless sampling='marginal': values come from the table."
             )
-        self.model, self.scoring, self.repeats, self.sampling = model, scoring, repeats, sampling
-        if clip is not None:
-            check_positive_or_auto("clip", clip, "Or use 'auto', or None for the greatest loss.")
-        self.wanted, self.k, self.seed, self.mechanism = release, k, seed, mechanism
-        self.clip: Clip = clip
-        self.background = None if background is None else read_background(background)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "model": self.model.describe(),
-            "scoring": self.scoring,
-            "repeats": self.repeats,
-            "sampling": self.sampling,
-            "release": self.wanted,
-            "k": self.k,
-            "background": None if self.background is None else self.background.digest,
-            "clip": self.clip,
-            "seed": self.seed,
-            "mechanism": self.mechanism,
-        }
+        return {}
 
     def prepare(self, setting: Setting) -> Program:
         """Choose a loss and an engine, certify what a record adds and calibrate the noise."""
@@ -108,7 +125,7 @@ class PermutationImportancePlan(Plan):
             )
         shares = self._shares(setting)
         exchange, marginals = self._exchange(setting, shares)
-        if self.wanted == "ranking":
+        if self.release == "ranking":
             return self._ranked(exchange, marginals, setting, shares)
         epsilon, delta = shares["answer"]
         law: NoiseName = self.mechanism  # type: ignore[assignment]  # checked for this release
@@ -173,7 +190,7 @@ class PermutationImportancePlan(Plan):
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
         own_values = self.sampling == "marginal" and self.background is None
         # A ranking says nothing that has to be divided, unless it tells leads.
-        divided = self.wanted == "values" or self.mechanism == "laplace"
+        divided = self.release == "values" or self.mechanism == "laplace"
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
         weights |= {"size": _SIZE_SHARE} if setting.rows is None and divided else {}
         weights = {"answer": 1 - sum(weights.values())} | weights
@@ -213,65 +230,3 @@ def _stages(
 ) -> tuple[Stage[Perturbation], ...]:
     first = () if marginals is None else marginals.stages.stages
     return (*first, answer) if size is None else (*first, answer, size)
-
-
-def permutation_importance(
-    model: Any,
-    *,
-    scoring: Scoring = "auto",
-    repeats: int = 5,
-    sampling: Sampling = "permutation",
-    release: Wanted = "values",
-    k: int | None = None,
-    background: Any = None,
-    clip: Clip = "auto",
-    seed: int = 0,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName | OrderName = "auto",
-) -> PermutationImportancePlan:
-    """Plan how much a model's mean loss grows when the values of a feature are exchanged.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds. The schema names the target.
-      scoring: ``squared_error`` or ``absolute_error`` of values, ``brier``, ``log_loss`` (at most
-        log 100 for a record) or ``zero_one`` of probabilities; ``auto`` is ``squared_error`` or
-        ``brier``.
-      repeats: exchanges that are averaged; more of them cost time, not privacy.
-      sampling: ``permutation`` exchanges values among the records (replace-one alone); ``marginal``
-        draws them from ``background``, which halves the bound and holds under both relations.
-      release: ``values`` with noise bands, or the ``ranking`` alone, which is cheaper.
-      k: how many features a ranking has, best first; all of them if left out.
-      background: public rows or a released ``dc.background(...)`` to draw from. Left out with
-        ``marginal``, noisy counts of every feature are released first, for a fifth of epsilon.
-      clip: lower the greatest loss of one record to this: less noise, and a bias where records exceed
-        it. ``auto`` takes what ranks rows drawn from the schema best, for rankings of models whose
-        output is a value (replace-one); None the greatest loss.
-      seed: of the public order or the draws.
-      epsilon: the whole budget of the plan, the number of records under add-remove included.
-      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise; for a ranking
-        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` or
-        ``auto``, which sorts noisy sums where most of the order is wanted: each moves by no more than
-        the others, so that noise in the shape of a box has less than half the width of Laplace noise.
-
-    Guarantees:
-      - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
-        L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
-      - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
-      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [box]
-    """
-    return PermutationImportancePlan(
-        as_model(model),
-        scoring,
-        repeats,
-        sampling,
-        release,
-        k,
-        background,
-        clip,
-        seed,
-        epsilon,
-        delta,
-        mechanism,
-    )

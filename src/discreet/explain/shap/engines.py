@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data.calls import Pulse
-from discreet.data.evidence import ThirdParty
+from discreet.data.calls import Pulse, ThirdParty
 from discreet.engines.shapley.coalitions import MaskSet
 from discreet.engines.shapley.kernel import Predictor
 from discreet.engines.shapley.trees import tree_rounding_error

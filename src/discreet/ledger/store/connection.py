@@ -23,9 +23,8 @@ from sqlalchemy.exc import OperationalError
 from discreet.errors import LedgerUnavailable
 from discreet.ledger.store.failures import is_busy, plain_failures
 from discreet.ledger.store.place import Place
-from discreet.ledger.store.queue import Queue
-from discreet.ledger.store.same_file import SameFile
-from discreet.ledger.store.sqlite import BEGIN, PAGE, sqlite_engine
+from discreet.ledger.store.sqlite import BEGIN, PAGE, Queue, sqlite_engine
+from discreet.ledger.store.witness import SameFile
 
 PATIENCE = 30.0
 """Seconds to wait for another process before giving up."""

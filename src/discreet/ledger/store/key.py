@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable
-from discreet.ledger.store.place import Place
-from discreet.ledger.store.rights import OWNER_ONLY, check_private
+from discreet.ledger.store.place import OWNER_ONLY, Place, check_private
 
 KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 """Names the key file of a ledger on a server, when the argument ``key`` does not."""

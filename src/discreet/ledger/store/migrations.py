@@ -16,10 +16,9 @@ from sqlalchemy import Connection, func, insert, inspect, select, text
 from discreet.errors import LedgerUnavailable
 from discreet.ledger.books import has_own_key
 from discreet.ledger.chain import Chain
-from discreet.ledger.refusals import wrong_key
+from discreet.ledger.checks import wrong_key
 from discreet.ledger.store.connection import Connections, lock_creation
-from discreet.ledger.store.ids import new_id
-from discreet.ledger.store.tables import migrations
+from discreet.ledger.store.tables import migrations, new_id
 
 Step = Callable[[Connection, Chain], None]
 

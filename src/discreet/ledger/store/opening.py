@@ -11,12 +11,11 @@ from sqlalchemy import inspect
 from discreet.errors import LedgerConflict, LedgerError, LedgerUnavailable
 from discreet.ledger.books import has_own_key
 from discreet.ledger.chain import Chain
-from discreet.ledger.refusals import wrong_key
+from discreet.ledger.checks import wrong_key
 from discreet.ledger.store.connection import Connections
 from discreet.ledger.store.key import KeyMissing, find_key, key_file, new_key, orphaned
 from discreet.ledger.store.migrations import NEWEST, check_version, create_books, migrate, read_version
-from discreet.ledger.store.place import Place, find_place
-from discreet.ledger.store.rights import create_private, make_private, may_write
+from discreet.ledger.store.place import Place, create_private, find_place, make_private, may_write
 from discreet.ledger.store.sqlite import has_journal, journal_of
 from discreet.ledger.store.witness import Witness, read_identity
 

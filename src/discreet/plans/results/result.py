@@ -189,6 +189,23 @@ class Curve(Result):
 
 
 @dataclass(frozen=True)
+class MeanCurve(Curve):
+    """A private mean curve; the band speaks of noise, not of what shrinking takes away.
+
+    Attributes:
+      kernel: what the curve was taken to be like.
+      rho: the penalty; coefficients are multiplied by lambda / (lambda + rho).
+      terms: eigenpairs that were kept.
+      truncation: the greatest length, in the unit of the curves, of what the other terms held.
+    """
+
+    kernel: str
+    rho: float
+    terms: int
+    truncation: float
+
+
+@dataclass(frozen=True)
 class Surface(Result):
     """A noisy surface over the values of two features.
 

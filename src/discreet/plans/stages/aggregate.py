@@ -22,8 +22,7 @@ import numpy as np
 from discreet.data.blocks import Block
 from discreet.data.calls import Pulse
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.quiet import quietly
-from discreet.data.state import thread_state
+from discreet.data.state import quietly, thread_state
 from discreet.errors import ArgumentError
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.plans import Setting

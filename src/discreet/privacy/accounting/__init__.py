@@ -1,6 +1,5 @@
 """Events, what they cost, and filters that hand out a budget."""
 
-from discreet.privacy.accounting.amounts import Amount
 from discreet.privacy.accounting.calibration import count_gaussian_scale, gaussian_multiplier
 from discreet.privacy.accounting.events import (
     ApproximateEvent,
@@ -17,6 +16,7 @@ from discreet.privacy.accounting.filters import (
     DEFAULT_ACCOUNTANT,
     Accountant,
     AccountantName,
+    Amount,
     Filter,
     budget_amount,
     event_cost,

@@ -79,11 +79,6 @@ def _function(*, optional: bool = False) -> Function:
     return Function(_name_of, optional=optional, hint=" of rows and candidates")
 
 
-def _known_later(name: str, mechanism: Any) -> Any:
-    """Leave a mechanism as it is: which there are depends on what is chosen by."""
-    return mechanism
-
-
 class choose(DeclaredPlan):
     """Plan the candidate with the greatest utility: a sum over records, or your own of the whole table.
 
@@ -134,7 +129,7 @@ class choose(DeclaredPlan):
     name: Annotated[Names, Text(by=_names, optional=True)] = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[TableChoiceName, kinds.Choice(TABLE_CHOICES, by=_known_later)] = "auto"
+    mechanism: Annotated[TableChoiceName, kinds.Choice(TABLE_CHOICES, by=kinds.checked_later)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check what a sum over records, and a utility of the whole table, need of the others."""

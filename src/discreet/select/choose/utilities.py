@@ -11,9 +11,8 @@ import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.calls import CallShape, RowCalls
-from discreet.data.evidence import ThirdParty, probed
-from discreet.data.quiet import quietly
+from discreet.data.calls import CallShape, RowCalls, ThirdParty, probed
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.models.probe import DOUBLE, Found, probe
 from discreet.privacy.certificate import Box

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.data import WholeContribution
 from discreet.data.calls import Pulse
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.numerics import up
 from discreet.privacy.certificate import Bounds, Box, Certificate

@@ -1,4 +1,7 @@
-"""The routes to a measure of a table, each with its stages, its answer and its public error."""
+"""The routes to a measure of a table, each with its stages, its answer and its public error.
+
+Where the number of records is private, it is released first: noise fits so many records as were found.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.data import Contribution
-from discreet.mechanisms import NoiseName
+from discreet.data import ROWS_CAP, Contribution
+from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
-from discreet.plans.stages import count_stage
+from discreet.plans.stages import count_stage, size_stage
 from discreet.schema import Bins
 from discreet.tables.entropy.estimates import Estimate, estimate_measure, rehearse
-from discreet.tables.entropy.noise import MeasureNoise, between, direct_noise, narrowed_noise
+from discreet.tables.entropy.noise import MeasureNoise, above, between, direct_noise, narrowed_noise
 from discreet.tables.entropy.values import Measure
 
 LEVEL = 0.95
@@ -131,6 +134,79 @@ def histogram_route(
         measure, setting.rows or REFERENCE_ROWS, stage.noise, public=setting.rows is not None
     )
     return Route("histogram", (stage,), answer, worst, worst, even)
+
+
+@dataclass(frozen=True)
+class Above:
+    """Noise on the number itself, fitted to a released number of records."""
+
+    counted: Stage[Noise]
+    stage: Stage[MeasureNoise]
+
+    def fitted(self, size: float) -> MeasureNoise:
+        """Return the noise for a released number of records."""
+        floor = size - self.counted.noise.half_width(FIRST_LEVEL)
+        return above(self.stage.noise, int(min(max(floor, 1.0), ROWS_CAP)))
+
+    def answer(self, releaser: Releaser, size: float) -> Estimate:
+        """Return the noisy number."""
+        noise = self.fitted(size)
+        (noisy,) = releaser.answer(replace(self.stage, noise=noise))
+        return Estimate(float(noisy[0]), noise.std, noise.half_width(SECOND_LEVEL))
+
+
+def direct_above(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Above:
+    """Return the two stages of the direct way."""
+    shares = share_out(budget.epsilon, (FIRST_SHARE, 1 - FIRST_SHARE))
+    counted = size_stage(next(iter(cells)), setting, epsilon=shares[0])
+    noise = direct_noise(
+        measure, setting, epsilon=shares[1], delta=budget.delta, mechanism=budget.mechanism
+    )
+    return Above(counted, Stage("measure", counted_cells(cells, setting), noise))
+
+
+def direct_above_route(
+    cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget
+) -> Route:
+    """Return noise on the number itself, for so many records as were released first."""
+    way = direct_above(cells, measure, setting, budget)
+
+    def answer(releaser: Releaser) -> Estimate:
+        (size,) = releaser.answer(way.counted)
+        return way.answer(releaser, float(size[0]))
+
+    typical = way.fitted(REFERENCE_ROWS)
+    error = mean_error(typical)
+    return Route("direct", (way.counted, way.stage), answer, typical.std, error, error)
+
+
+def counted_route(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Route:
+    """Return the number of records first, then the better of the other two ways for so many.
+
+    Without a delta both ways cost the same pure event, so the price does not tell which one follows.
+    """
+    way = direct_above(cells, measure, setting, budget)
+    counts = histogram_route(cells, measure, setting, replace(budget, epsilon=way.stage.noise.epsilon))
+    noise = counts.stages[0].noise
+    assert isinstance(noise, LaplaceNoise)
+
+    def errors(size: float) -> dict[str, float]:
+        rows = round(min(max(size, 1.0), ROWS_CAP))
+        direct = min(mean_error(way.fitted(rows)), measure.greatest)
+        return {"direct": direct, "histogram": rehearse(measure, rows, noise, public=False)[0]}
+
+    def answer(releaser: Releaser) -> Estimate:
+        (size,) = releaser.answer(way.counted)
+        compared = errors(float(size[0]))
+        taken = min(compared, key=lambda name: compared[name])
+        direct = taken == "direct"
+        found = way.answer(releaser, float(size[0])) if direct else counts.answer(releaser)
+        return replace(found, method=taken, compared=tuple(compared.items()))
+
+    typical = errors(REFERENCE_ROWS)
+    name = min(typical, key=lambda name: typical[name])
+    std = way.fitted(REFERENCE_ROWS).std if name == "direct" else counts.std
+    return Route(name, (way.counted, way.stage), answer, std, typical[name], typical[name])
 
 
 def counted_cells(cells: dict[str, Bins], setting: Setting) -> Contribution:

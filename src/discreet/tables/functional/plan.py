@@ -10,218 +10,59 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from discreet.arguments import as_list, as_names, check_text, shown
+from discreet.arguments import as_list, as_names, shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
-from discreet.numerics import (
-    check_choice,
-    check_finite,
-    check_positive,
-    check_positive_or_auto,
-    check_whole,
-)
-from discreet.plans import Curve, Perturbation, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.numerics import check_finite
+from discreet.plans import Perturbation, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
+from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, Positive, Text, Values, Whole
 from discreet.plans.results.bands import at_once
+from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
 from discreet.privacy.accounting import gaussian_multiplier
 from discreet.schema import FloatArray, Number, Schema
+from discreet.tables.functional.contribution import MeanCurveForm
 from discreet.tables.functional.kernels import (
     KERNELS,
     KernelName,
     NoiseShape,
+    Spectrum,
     best_penalty,
     spectrum,
 )
-from discreet.tables.functional.question import Question
 
 _LEVEL = 0.95
 _SIZE_SHARE = 0.1
+_SPAN = "It is a share of the span of the points."
 _TYPICAL = 0.5
 """A mean curve is taken to be half as long as the longest record's, where a penalty is chosen."""
 
 _ROWS_UNKNOWN = 1_000
 
 
-@dataclass(frozen=True)
-class MeanCurve(Curve):
-    """A private mean curve; the band speaks of noise, not of what shrinking takes away.
-
-    Attributes:
-      kernel: what the curve was taken to be like.
-      rho: the penalty; coefficients are multiplied by lambda / (lambda + rho).
-      terms: eigenpairs that were kept.
-      truncation: the greatest length, in the unit of the curves, of what the other terms held.
-    """
-
-    kernel: str
-    rho: float
-    terms: int
-    truncation: float
+def _curve_columns(name: str, columns: Any) -> tuple[str, ...]:
+    names = as_names(name, columns)
+    if len(names) < 2:
+        raise ArgumentError(f"{name} must be two or more different names, got {shown(columns)}.")
+    return names
 
 
-class FunctionalMeanPlan(Plan):
-    """See ``functional_mean``."""
-
-    kind = "functional_mean"
-    clips = (("clip", None),)
-
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        points: tuple[float, ...],
-        axis: str,
-        kernel: KernelName,
-        lengthscale: float,
-        smoothness: float,
-        rho: float | Literal["auto"],
-        clip: float | None,
-        terms: int | None,
-        noise: NoiseShape,
-        epsilon: float,
-        delta: float,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("kernel", kernel, KERNELS)
-        check_choice("noise", noise, ("white", "process"))
-        if self.delta == 0:
-            raise ArgumentError("delta must be above zero, got 0. The noise is Gaussian.")
-        check_positive_or_auto("rho", rho)
-        if clip is not None:
-            check_positive("clip", clip)
-        self.columns, self.points, self.axis = columns, points, axis
-        self.kernel, self.lengthscale, self.smoothness = kernel, lengthscale, smoothness
-        self.rho, self.clip, self.terms, self.noise = rho, clip, terms, noise
-        self.spectrum = spectrum(points, kernel, lengthscale, smoothness)
-        if terms is not None:
-            check_whole("terms", terms, 1)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "columns": list(self.columns),
-            "points": list(self.points),
-            "axis": self.axis,
-            "kernel": self.kernel,
-            "lengthscale": self.lengthscale,
-            "smoothness": self.smoothness,
-            "rho": self.rho,
-            "clip": self.clip,
-            "terms": self.terms,
-            "noise": self.noise,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Choose the penalty from public facts and calibrate the noise."""
-        question = self._question(setting)
-        share = 0.0 if setting.rows is not None else _SIZE_SHARE
-        epsilon, for_size = share_out(self.epsilon, (1 - share, share))
-        stage = sum_stage(
-            "curve",
-            question.contribution,
-            setting,
-            statement="rkhs-mean",
-            epsilon=epsilon,
-            delta=self.delta,
-            mechanism="gaussian",
-        )
-        size = size_stage(self.columns[0], setting, epsilon=for_size) if for_size else None
-        stages: tuple[Stage[Perturbation], ...] = (stage,) if size is None else (stage, size)
-
-        def finish(releaser: Releaser) -> MeanCurve:
-            answers = releaser.answer(*stages)
-            rows = float(setting.rows or answers[1][0])
-            unsure = None if size is None else size.noise
-            return self._curve(question, answers[0], stage.noise, rows, unsure)
-
-        typical = stage.noise.std * np.linalg.norm(question.to_points) / math.sqrt(len(self.points))
-        widest = max(n.high - n.low for n in (self._number(setting.schema, c) for c in self.columns))
-
-        def band(level: float) -> float:
-            return float(typical) * _quantile(level)
-
-        bias = 0.0 if self.clip is None else question.clip_bias(setting.schema)
-        error = of_mean(band, setting.rows, widest, "the widest column's range", bias=bias)
-        return Program(stages, finish, {"curve": error})
-
-    def _question(self, setting: Setting) -> Question:
-        numbers = [self._number(setting.schema, name) for name in self.columns]
-        middle = np.array([number.low / 2 + number.high / 2 for number in numbers])
-        reach = np.array([number.high / 2 - number.low / 2 for number in numbers])
-        longest = float(np.linalg.norm(reach * self.spectrum.roots))
-        longest = longest if self.clip is None else min(self.clip, longest)
-        terms = min(self.terms or len(self.points), len(self.spectrum.eigenvalues))
-        kept, rho = self.spectrum.keep(terms), self.rho
-        if rho == "auto":
-            noise = setting.relation.edits * longest * gaussian_multiplier(self.epsilon, self.delta)
-            size = _TYPICAL * longest
-            rho = best_penalty(kept, self.noise, noise / (setting.rows or _ROWS_UNKNOWN), size)
-        return Question(self.columns, middle, longest, kept, float(rho), self.noise)
-
-    def _number(self, schema: Schema, name: str) -> Number:
-        column = schema[name]
-        if not isinstance(column, Number):
-            raise ArgumentError(f"columns must be numbers, got the category {name!r}.")
-        return column
-
-    def _curve(
-        self, question: Question, sums: FloatArray, noise: Noise, rows: float, unsure: Noise | None
-    ) -> MeanCurve:
-        """Return the curve of noisy sums; ``unsure`` is the noise on ``rows``, if they are private."""
-        back = question.to_points
-        curve_sums, stds = back @ sums, noise.std * np.linalg.norm(back, axis=1)
-        values, middle = curve_sums / max(rows, 1.0), question.middle
-
-        def ends(level: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-            held = level if unsure is None else 0.5 + level / 2
-            band = 0.0 if unsure is None else unsure.half_width(held)
-            if rows > band:
-                low, high = quotient_ends(curve_sums, stds * _quantile(held), rows, band)
-            else:
-                high = question.longest / question.spectrum.roots
-                low = -high
-            return tuple((middle + low).tolist()), tuple((middle + high).tolist())
-
-        low, high = ends(_LEVEL)
-        return MeanCurve(
-            feature=self.axis,
-            x=self.points,
-            labels=None,
-            y=tuple((middle + values).tolist()),
-            low=low,
-            high=high,
-            ends_all=ends(at_once(_LEVEL, len(self.points))),
-            level=_LEVEL,
-            noise_std=float(stds.mean()) / max(rows, 1.0),
-            quantity="mean curve, shrunk",
-            rug=None,
-            kernel=self.kernel,
-            rho=question.rho,
-            terms=len(question.spectrum.eigenvalues),
-            truncation=question.truncation(self.spectrum),
-        )
+def _places(name: str, points: Any) -> tuple[float, ...]:
+    given = as_list(name, points)
+    for place in given:
+        check_finite(name, place)
+    return tuple(float(place) for place in given)
 
 
-def functional_mean(
-    columns: Sequence[str],
-    *,
-    points: Sequence[float] | None = None,
-    axis: str = "position",
-    kernel: KernelName = "matern",
-    lengthscale: float = 0.3,
-    smoothness: float = 1.5,
-    rho: float | Literal["auto"] = "auto",
-    clip: float | None = None,
-    terms: int | None = None,
-    noise: NoiseShape = "white",
-    epsilon: float,
-    delta: float,
-) -> FunctionalMeanPlan:
+class functional_mean(DeclaredPlan):
     """Plan the mean of records that are curves, each observed at the same public points.
 
     Args:
@@ -252,19 +93,134 @@ def functional_mean(
 kernel='matern', lengthscale=0.3, smoothness=1.5, rho='auto', clip=None, terms=None, \
 noise='white', epsilon=1, delta=1e-06)
     """
-    names = as_names("columns", columns)
-    if len(names) < 2:
-        raise ArgumentError(f"columns must be two or more different names, got {shown(columns)}.")
-    check_text("axis", axis)
-    given = range(len(names)) if points is None else as_list("points", points)
-    for place in given:
-        check_finite("points", place)
-    places = tuple(float(place) for place in given)
-    if len(places) != len(names) or any(b <= a for a, b in itertools.pairwise(places)):
-        raise ArgumentError(f"points must be {len(names)} ascending numbers, got {points!r}.")
-    return FunctionalMeanPlan(
-        names, places, axis, kernel, lengthscale, smoothness, rho, clip, terms, noise, epsilon, delta
-    )
+
+    columns: Annotated[Sequence[str], Columns(by=_curve_columns)]
+    _: KW_ONLY
+    points: Annotated[Sequence[float] | None, Values(by=_places, optional=True)] = None
+    axis: Annotated[str, Text()] = "position"
+    kernel: Annotated[KernelName, Choice(KERNELS)] = "matern"
+    lengthscale: Annotated[float, Positive(hint=_SPAN)] = 0.3
+    smoothness: Annotated[float, Positive()] = 1.5
+    rho: Annotated[float | Literal["auto"], Positive(auto=True)] = "auto"
+    clip: Annotated[float | None, Positive(optional=True)] = None
+    terms: Annotated[int | None, Whole(1, optional=True)] = None
+    noise: Annotated[NoiseShape, Choice(get_args(NoiseShape))] = "white"
+    epsilon: Epsilon
+    delta: Delta
+
+    clips: ClassVar = (("clip", None),)
+
+    def settle(self) -> dict[str, Any]:
+        """Place the curves' points, and check that the kernel can be laid on them."""
+        if self.delta == 0:
+            raise ArgumentError("delta must be above zero, got 0. The noise is Gaussian.")
+        places = self.places
+        if len(places) != len(self.columns) or any(b <= a for a, b in itertools.pairwise(places)):
+            raise ArgumentError(
+                f"points must be {len(self.columns)} ascending numbers, got {list(places)!r}."
+            )
+        self.spectrum  # noqa: B018  # raises where distances between the points are not finite
+        return {"points": places}
+
+    @cached_property
+    def places(self) -> tuple[float, ...]:
+        """Where the curves were observed."""
+        return tuple(map(float, range(len(self.columns)) if self.points is None else self.points))
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The kernel on these points."""
+        return spectrum(self.places, self.kernel, self.lengthscale, self.smoothness)
+
+    def prepare(self, setting: Setting) -> Program:
+        """Choose the penalty from public facts and calibrate the noise."""
+        form = self._form(setting)
+        share = 0.0 if setting.rows is not None else _SIZE_SHARE
+        epsilon, for_size = share_out(self.epsilon, (1 - share, share))
+        stage = sum_stage(
+            "curve",
+            form.contribution,
+            setting,
+            statement="rkhs-mean",
+            epsilon=epsilon,
+            delta=self.delta,
+            mechanism="gaussian",
+        )
+        size = size_stage(self.columns[0], setting, epsilon=for_size) if for_size else None
+        stages: tuple[Stage[Perturbation], ...] = (stage,) if size is None else (stage, size)
+
+        def finish(releaser: Releaser) -> MeanCurve:
+            answers = releaser.answer(*stages)
+            rows = float(setting.rows or answers[1][0])
+            unsure = None if size is None else size.noise
+            return self._curve(form, answers[0], stage.noise, rows, unsure)
+
+        typical = stage.noise.std * np.linalg.norm(form.to_points) / math.sqrt(len(self.places))
+        widest = max(n.high - n.low for n in (self._number(setting.schema, c) for c in self.columns))
+
+        def band(level: float) -> float:
+            return float(typical) * _quantile(level)
+
+        bias = 0.0 if self.clip is None else form.clip_bias(setting.schema)
+        error = of_mean(band, setting.rows, widest, "the widest column's range", bias=bias)
+        return Program(stages, finish, {"curve": error})
+
+    def _form(self, setting: Setting) -> MeanCurveForm:
+        numbers = [self._number(setting.schema, name) for name in self.columns]
+        middle = np.array([number.low / 2 + number.high / 2 for number in numbers])
+        reach = np.array([number.high / 2 - number.low / 2 for number in numbers])
+        longest = float(np.linalg.norm(reach * self.spectrum.roots))
+        longest = longest if self.clip is None else min(self.clip, longest)
+        terms = min(self.terms or len(self.places), len(self.spectrum.eigenvalues))
+        kept, rho = self.spectrum.keep(terms), self.rho
+        if rho == "auto":
+            noise = setting.relation.edits * longest * gaussian_multiplier(self.epsilon, self.delta)
+            size = _TYPICAL * longest
+            rho = best_penalty(kept, self.noise, noise / (setting.rows or _ROWS_UNKNOWN), size)
+        return MeanCurveForm(tuple(self.columns), middle, longest, kept, float(rho), self.noise)
+
+    def _number(self, schema: Schema, name: str) -> Number:
+        column = schema[name]
+        if not isinstance(column, Number):
+            raise ArgumentError(f"columns must be numbers, got the category {name!r}.")
+        return column
+
+    def _curve(
+        self, form: MeanCurveForm, sums: FloatArray, noise: Noise, rows: float, unsure: Noise | None
+    ) -> MeanCurve:
+        """Return the curve of noisy sums; ``unsure`` is the noise on ``rows``, if they are private."""
+        back = form.to_points
+        curve_sums, stds = back @ sums, noise.std * np.linalg.norm(back, axis=1)
+        values, middle = curve_sums / max(rows, 1.0), form.middle
+
+        def ends(level: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+            held = level if unsure is None else 0.5 + level / 2
+            band = 0.0 if unsure is None else unsure.half_width(held)
+            if rows > band:
+                low, high = quotient_ends(curve_sums, stds * _quantile(held), rows, band)
+            else:
+                high = form.longest / form.spectrum.roots
+                low = -high
+            return tuple((middle + low).tolist()), tuple((middle + high).tolist())
+
+        low, high = ends(_LEVEL)
+        return MeanCurve(
+            feature=self.axis,
+            x=self.places,
+            labels=None,
+            y=tuple((middle + values).tolist()),
+            low=low,
+            high=high,
+            ends_all=ends(at_once(_LEVEL, len(self.places))),
+            level=_LEVEL,
+            noise_std=float(stds.mean()) / max(rows, 1.0),
+            quantity="mean curve, shrunk",
+            rug=None,
+            kernel=self.kernel,
+            rho=form.rho,
+            terms=len(form.spectrum.eigenvalues),
+            truncation=form.truncation(self.spectrum),
+        )
 
 
 def _quantile(level: float) -> float:

@@ -16,12 +16,10 @@ from discreet.mechanisms import Noise, NoiseName
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_count
 from discreet.plans.results.bands import at_once
+from discreet.plans.results.range_histogram import RangeHistogram, RangeTree, range_half_width
 from discreet.plans.stages import count_stage
 from discreet.plans.stages.table_noise import TableNoise, table_noise
 from discreet.schema import Bins
-from discreet.tables.histogram.range_bands import range_half_width
-from discreet.tables.histogram.range_tree import RangeTree, candidate_trees
-from discreet.tables.results import RangeHistogram
 
 MOST_CELLS = 2**16
 """The most cells a histogram for ranges may have."""
@@ -78,6 +76,17 @@ def range_program(
 
     share = of_count(band, setting.rows, "an even range's share of the records", cells=3)
     return Program((stage,), finish, {"count of a range": share})
+
+
+def candidate_trees(cells: int, known_total: bool) -> list[RangeTree]:
+    """Return the plain histogram, and trees of two levels and more with even branching."""
+    trees = []
+    for levels in range(1, max(2, math.ceil(math.log2(max(cells, 2))) + 1)):
+        branching = max(2, math.ceil(round(cells ** (1 / levels), 9)))
+        widths = tuple(branching**power for power in reversed(range(levels)))
+        if widths[0] < max(cells, 2):
+            trees.append(RangeTree(cells, widths, known_total))
+    return trees
 
 
 def _variance(tree: RangeTree, first: int, last: int) -> float:

@@ -1,105 +1,84 @@
-"""Synthetic records from noisy marginals: what most people want who ask for a private table."""
+"""Records in place of a private table: synthetic ones from noisy marginals, and deniable ones.
+
+Synthetic records are what most people want who ask for a private table. Deniable ones are proposed from
+real ones, and released if many could have proposed them.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, Literal, get_args
 
-from discreet.arguments import some_names
+import numpy as np
+
+from discreet.data import WholeContribution
 from discreet.errors import ArgumentError
-from discreet.mechanisms import NoiseName
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Plan, Program, Releaser, Result, Setting
-from discreet.plans.results.result import is_table
-from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
-from discreet.plans.stages.tree_rows import decode_rows, draw_rows
+from discreet.mechanisms.selection.deniability import PlausibleDeniability, Proposal, plan_attempts
+from discreet.numerics import check_finite, check_whole, up
+from discreet.plans import Program, Releaser, Setting, Stage, kinds, share_out
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import RECORDS, of_summed_choice
+from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, NoiseChoice, Whole
+from discreet.plans.results.synthetic_rows import DeniableRows, SyntheticRows
+from discreet.plans.stages.marginals import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
+from discreet.plans.stages.tree_rows import decode_rows, draw_rows, spread_cells
+from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import public_generator
+from discreet.schema import FloatArray, Number
+from discreet.tables.synthesis.proposals import BallProposal, radii_of, resample
 
-if TYPE_CHECKING:
-    import pandas as pd
+ProposalName = Literal["resample", "ball"]
 
+_IDLE = {"resample": ("radius", "gamma"), "ball": ("resampled",)}
+"""Arguments that a proposal does not look at."""
+
+_MODEL_SHARE = 0.3
 _MOST_ROWS = 1_000_000
+_MOST_ATTEMPTS = 10_000
+
+SomeColumns = Annotated[Sequence[str] | None, Columns(optional=True)]
+Cells = Annotated[int, Whole(2, MOST_BINS)]
+Seed = Annotated[int, Whole(0)]
 
 
-@dataclass(frozen=True)
-class SyntheticRows(Result):
-    """Records that resemble a private table; none of them is one.
+class synthesize(DeclaredPlan):
+    """Plan synthetic records, drawn from noisy tables of columns and of the strongest pairs.
 
-    Attributes:
-      columns: the columns, in the order asked for.
-      values: the rows, in original values.
-      tree: the pairs of columns whose tables the rows were drawn from.
-      noise_std: standard deviation of the noise on the share of a cell of one column.
-      pair_noise_std: the same for a cell of a pair; zero if there is no pair.
+    Args:
+      rows: how many; as many as the table has if left out (its noisy number, where that is private).
+      columns: which columns they have; all of the schema, the target included, if left out.
+      bins: cells per number, at most 64; a small table does better with fewer.
+      seed: of the public generator that draws rows from released tables.
+      epsilon: the whole budget: 0.2 for the columns' tables, 0.2 for the choice of pairs, 0.6 for
+        their tables. More rows cost nothing.
+      delta: zero for a pure guarantee; with one, Gaussian noise gains on many columns.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise, stage by stage.
+
+    Guarantees:
+      - A record is in one cell of every table. [marginals]
+      - The tree of pairs is so many exponential mechanisms. [tree-score] [spanning-tree]
+      - Rows follow from what was released. [background-separator]
+
+    >>> synthesize(1_000, epsilon=1.0)
+    synthesize(rows=1000, columns=None, bins=16, seed=0, mechanism='auto', epsilon=1)
     """
 
-    columns: tuple[str, ...]
-    values: tuple[tuple[Any, ...], ...]
-    tree: tuple[tuple[str, str], ...]
-    noise_std: float
-    pair_noise_std: float
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def fits_together(self) -> bool:
-        """Return whether every row has a value of every column."""
-        return is_table(self.values, len(self), len(self.columns))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the rows as a frame."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.values), columns=list(self.columns))
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw how the rows are spread in every column."""
-        from discreet.plans.results.pictures.background import BackgroundDisplay
-
-        return BackgroundDisplay(self.to_frame()).plot(ax, title=title)
-
-
-class SynthesisPlan(Plan):
-    """See ``synthesize``."""
-
-    kind = "synthesize"
-
-    def __init__(
-        self,
-        rows: int | None,
-        columns: tuple[str, ...] | None,
-        bins: int,
-        seed: int,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        check_whole("seed", seed, 0)
-        check_whole("bins", bins, 2, MOST_BINS)
-        if rows is not None:
-            check_whole("rows", rows, 1, _MOST_ROWS)
-        if columns is not None and (not columns or len(set(columns)) < len(columns)):
-            raise ArgumentError(f"columns must be one or more different names, got {columns!r}.")
-        self.rows, self.columns, self.bins, self.seed = rows, columns, bins, seed
-        self.mechanism = mechanism
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "rows": self.rows,
-            "columns": None if self.columns is None else list(self.columns),
-            "bins": self.bins,
-            "seed": self.seed,
-            "mechanism": self.mechanism,
-        }
+    rows: Annotated[int | None, Whole(1, _MOST_ROWS, optional=True)] = None
+    _: KW_ONLY
+    columns: SomeColumns = None
+    bins: Cells = 16
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the tables of columns and pairs and calibrate every stage."""
         schema = setting.schema
-        names = tuple(schema) if self.columns is None else self.columns
+        names = tuple(schema if self.columns is None else self.columns)
         columns = [schema[name] for name in names]
         stages = tree_stages(
             lay_out(schema, names, self.bins),
@@ -124,35 +103,168 @@ class SynthesisPlan(Plan):
         return Program(stages.stages, finish, stages.expected_error)
 
 
-def synthesize(
-    rows: int | None = None,
-    *,
-    columns: Sequence[str] | None = None,
-    bins: int = 16,
-    seed: int = 0,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> SynthesisPlan:
-    """Plan synthetic records, drawn from noisy tables of columns and of the strongest pairs.
+def _radius(name: str, radius: Any) -> float:
+    check_finite(name, radius)
+    if not 0 < radius <= 1:
+        raise ArgumentError(f"{name} must be a share between 0 and 1, got {radius!r}.")
+    return float(radius)
+
+
+def _gamma(name: str, gamma: Any) -> float:
+    check_finite(name, gamma)
+    if not gamma > 1:
+        raise ArgumentError(f"{name} must exceed 1, got {gamma!r}.")
+    return float(gamma)
+
+
+class deniable_rows(DeclaredPlan):
+    """Plan records proposed from real ones and released if plausibly deniable (Mechanism F).
+
+    Each attempt draws a record as its seed, proposes another from it, and releases that if at least
+    about k records could have proposed it as well. Every attempt is charged, passed or not: expect
+    few records, and none from a small table. ``synthesize`` gives more for the same budget; this is
+    for those who need rows that come from real ones.
 
     Args:
-      rows: how many; as many as the table has if left out (its noisy number, where that is private).
-      columns: which columns they have; all of the schema, the target included, if left out.
-      bins: cells per number, at most 64; a small table does better with fewer.
-      seed: of the public generator that draws rows from released tables.
-      epsilon: the whole budget: 0.2 for the columns' tables, 0.2 for the choice of pairs, 0.6 for
-        their tables. More rows cost nothing.
-      delta: zero for a pure guarantee; with one, Gaussian noise gains on many columns.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise, stage by stage.
+      attempts: how many proposals; the budget is shared by all of them.
+      columns: which columns the records have; all of the schema if left out.
+      proposal: ``resample`` keeps some columns and draws the others from a noisy tree of tables (0.3
+        of epsilon); ``ball`` keeps categories and moves numbers to cells near by.
+      resampled: how many columns are drawn anew; half of them if left out. The more, the more records
+        are plausible seeds.
+      radius: of a ball, as a share of the cells of a number.
+      gamma: of a ball, within which factor the chances of plausible seeds are.
+      bins: cells per number.
+      seed: of the public generator that spreads numbers inside their cells.
+      epsilon: the whole budget of the plan.
+      delta: above zero.
 
     Guarantees:
-      - A record is in one cell of every table. [marginals]
-      - The tree of pairs is so many exponential mechanisms. [tree-score] [spanning-tree]
-      - Rows follow from what was released. [background-separator]
+      - Attempts together keep (epsilon, delta) under replace-one, those that fail included.
+        [deniability] [approximate-composition]
 
-    >>> synthesize(1_000, epsilon=1.0)
-    synthesize(rows=1000, columns=None, bins=16, seed=0, mechanism='auto', epsilon=1)
+    >>> deniable_rows(20, epsilon=5.0, delta=1e-6)
+    deniable_rows(attempts=20, columns=None, proposal='resample', resampled=None, bins=16, seed=0, \
+epsilon=5, delta=1e-06)
     """
-    names = some_names("columns", columns)
-    return SynthesisPlan(rows, names, bins, seed, epsilon, delta, mechanism)
+
+    attempts: Annotated[int, Whole(1, _MOST_ATTEMPTS)]
+    _: KW_ONLY
+    columns: SomeColumns = None
+    proposal: Annotated[ProposalName, Choice(get_args(ProposalName))] = "resample"
+    resampled: Annotated[int | None, Whole(1, optional=True)] = None
+    radius: Annotated[float, kinds.Number(by=_radius)] = 0.1
+    gamma: Annotated[float, kinds.Number(by=_gamma)] = 2.0
+    bins: Cells = 16
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Delta
+
+    def settle(self) -> dict[str, Any]:
+        """Refuse a pure guarantee."""
+        if self.delta == 0:
+            raise ArgumentError("delta must be above zero, got 0. Few plausible seeds pass by chance.")
+        return {}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that define the answer, without those of the other proposal."""
+        told = super().arguments().items()
+        return {name: value for name, value in told if name not in _IDLE[self.proposal]}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Plan the test from public facts; the model of a resampling proposal is bought first."""
+        if not setting.relation.rows_public or setting.rows is None:
+            raise ArgumentError(
+                "relation must be replace-one for deniable records, got add-remove. "
+                "Use synthesize, which has no seeds."
+            )
+        schema = setting.schema
+        names = tuple(schema if self.columns is None else self.columns)
+        layout = lay_out(schema, names, self.bins)
+        model, epsilon, delta = self._model(layout, setting)
+        test = plan_attempts(
+            self.attempts,
+            epsilon=epsilon,
+            delta=delta,
+            gamma=1.0 if self.proposal == "resample" else self.gamma,
+            rows=setting.rows,
+        )
+        noise = PlausibleDeniability(
+            certify_codes(layout, setting.rows), test, self.attempts, epsilon, delta
+        )
+        stage = Stage("attempts", _all_codes(layout, setting.rows, noise.certificate), noise)
+
+        def finish(releaser: Releaser) -> DeniableRows:
+            tree = None if model is None else model.ask(releaser)
+            proposal: Proposal = (
+                self._ball(layout, schema)
+                if tree is None
+                else resample(tree, self._resampled(len(names)))
+            )
+            (flat,) = releaser.answer(replace(stage, noise=replace(noise, proposal=proposal)))
+            found = flat.reshape(self.attempts, len(names))
+            cells = found[~np.isnan(found[:, 0])].astype(np.int64)
+            drawn = spread_cells(
+                [schema[n] for n in names], layout.cells, cells, public_generator(self.seed)
+            )
+            return DeniableRows(
+                columns=names,
+                values=decode_rows(schema, names, drawn),
+                tree=() if tree is None else tuple((names[a], names[b]) for a, b in tree.edges),
+                noise_std=0.0 if tree is None else tree.margin_std / tree.rows,
+                pair_noise_std=0.0 if tree is None else tree.pair_std / tree.rows,
+                attempts=self.attempts,
+                k=test.k,
+                t=test.t,
+                gamma=test.gamma,
+                forced_failure=test.forced_failure,
+            )
+
+        first = () if model is None else model.stages
+        seeds = of_summed_choice(float(test.k), setting.rows, 1.0, RECORDS)
+        return Program((*first, stage), finish, {"plausible seeds that a row must have": seeds})
+
+    def _model(self, layout: PairTables, setting: Setting) -> tuple[TreeStages | None, float, float]:
+        """Return the stages of the model, if one is needed, and what is left for the attempts."""
+        if self.proposal == "ball":
+            return None, self.epsilon, self.delta
+        self._resampled(len(layout.names))
+        shares = (1 - _MODEL_SHARE, _MODEL_SHARE)
+        epsilon, spent = share_out(self.epsilon, shares)
+        return tree_stages(layout, setting, epsilon=spent), epsilon, self.delta
+
+    def _resampled(self, columns: int) -> int:
+        count = math.ceil(columns / 2) if self.resampled is None else self.resampled
+        check_whole("resampled", count, 1, columns)
+        return count
+
+    def _ball(self, layout: PairTables, schema: Any) -> BallProposal:
+        numbers = [isinstance(schema[name], Number) for name in layout.names]
+        return BallProposal(radii_of(layout.sizes, numbers, self.radius), layout.sizes, self.gamma)
+
+
+def certify_codes(layout: PairTables, rows: int) -> Certificate:
+    """Certify the table of codes itself: a replaced record moves its own row."""
+    reach = [size - 1 for size in layout.sizes]
+    return Certificate(
+        ("deniability", "approximate-composition"),
+        rows * len(reach),
+        {REPLACE_ONE: Bounds(float(sum(reach)), up(math.hypot(*reach)), float(max(reach)))},
+    )
+
+
+def _all_codes(layout: PairTables, rows: int, certificate: Certificate) -> WholeContribution:
+    def compute(values: FloatArray) -> FloatArray:
+        parts = zip(layout.cells, values.T, strict=True)
+        codes = [cells.index(column) for cells, column in parts]
+        return np.column_stack(codes).astype(np.float64).ravel()
+
+    return WholeContribution(
+        layout.names,
+        rows * len(layout.names),
+        Box(0.0, float(max(layout.sizes))),
+        fill=0.0,
+        compute=compute,
+        proven=certificate,
+        pulse=None,
+    )

@@ -65,7 +65,7 @@ class Resample:
 
 
 @dataclass(frozen=True)
-class Ball:
+class BallProposal:
     """Draw every column uniformly from the cells within a radius of the seed's.
 
     A category has radius zero: it is kept. Seeds near an end of a column have fewer cells to draw

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.numerics import check_finite, check_positive
 from discreet.randomness import IntArray

@@ -5,6 +5,7 @@ from discreet.plans.results.pictures.background import BackgroundDisplay
 from discreet.plans.results.pictures.curve import CurveDisplay
 from discreet.plans.results.pictures.histogram import HistogramDisplay
 from discreet.plans.results.pictures.ranking import RankingDisplay
+from discreet.plans.results.pictures.scalar import ScalarDisplay
 from discreet.plans.results.pictures.surface import SurfaceDisplay
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "CurveDisplay",
     "HistogramDisplay",
     "RankingDisplay",
+    "ScalarDisplay",
     "SurfaceDisplay",
     "WaterfallDisplay",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
@@ -13,7 +14,6 @@ from discreet.numerics import up
 from discreet.privacy.certificate import Ball
 from discreet.schema import FloatArray, Schema
 from discreet.tables.functional.kernels import NoiseShape, Spectrum
-from discreet.tables.functional.rows import curve_coefficients
 
 _PUBLIC_ROWS = 256
 _ROOM = 1 + 1e-9
@@ -21,7 +21,7 @@ _ROOM = 1 + 1e-9
 
 
 @dataclass(frozen=True)
-class Question:
+class MeanCurveForm:
     """A mean curve made ready: the middle of the bounds, the longest curve, kernel and penalty."""
 
     columns: tuple[str, ...]
@@ -69,3 +69,31 @@ class Question:
         """Return the greatest length of what the terms left out may hold."""
         left_out = whole.shares(self.rho)[len(self.spectrum.eigenvalues) :]
         return self.longest * float(np.max(left_out, initial=0.0))
+
+
+@njit(cache=True, nogil=True)
+def curve_coefficients(
+    curves: FloatArray, middle: FloatArray, roots: FloatArray, longest: float, to_noise: FloatArray
+) -> FloatArray:
+    """Return every record's coefficients, its curve shortened to ``longest`` before.
+
+    Adds in the order of the points for every record alike, so that what a record adds depends on its
+    own row alone, to the last bit.
+    """
+    rows, points = curves.shape
+    terms = to_noise.shape[0]
+    found = np.zeros((rows, terms))
+    curve = np.empty(points)
+    for i in range(rows):
+        square = 0.0
+        for t in range(points):
+            curve[t] = (curves[i, t] - middle[t]) * roots[t]
+            square += curve[t] * curve[t]
+        length = np.sqrt(square)
+        shrink = 1.0 if length <= longest else longest / length
+        for j in range(terms):
+            total = 0.0
+            for t in range(points):
+                total += to_noise[j, t] * curve[t]
+            found[i, j] = shrink * total
+    return found

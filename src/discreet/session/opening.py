@@ -15,7 +15,7 @@ from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, Account
 from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
 from discreet.randomness import noise_source
 from discreet.schema import Schema
-from discreet.session.roles import check_owner
+from discreet.session.checking import check_owner
 from discreet.session.session import Session
 
 

@@ -1,4 +1,7 @@
-"""Rankings by ballots: every subset of the rows ranks the items, the sum of points decides."""
+"""From noisy sums over subsets to a mean curve, or to a ranking.
+
+Rankings are by ballots: every subset of the rows ranks the items, and the sum of points decides.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.data.calls import Pulse
+from discreet.explain.aggregate.answers import Grid
+from discreet.explain.smoothing import smooth_curve
 from discreet.mechanisms import Noise, RankingNoise
 from discreet.mechanisms.selection.borda import (
-    BALLOT_MECHANISMS,
     MOST_ITEMS,
     BallotMechanism,
     ballot_noise,
@@ -19,24 +23,69 @@ from discreet.mechanisms.selection.borda import (
     certify_ballots,
     expected_loss,
 )
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Program, Ranking, Releaser, Setting, Stage
+from discreet.numerics import check_whole
+from discreet.plans import Curve, Program, Ranking, Releaser, Setting, Stage
 from discreet.plans.expected import of_choice
 from discreet.plans.results.bands import at_once
-from discreet.plans.stages.aggregate import MOST_SUBSETS, ExplainMany, subsets_contribution
-from discreet.privacy.certificate import Certificate
+from discreet.plans.stages.aggregate import ExplainMany, subsets_contribution
+from discreet.plans.stages.means import noisy_mean
+from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray
 
 _LEVEL = 0.95
 
 
-def check_ballots(items: int, k: int | None, subsets: int, mechanism: str) -> None:
-    """Raise unless these make a ranking."""
+@dataclass(frozen=True)
+class CurveRelease:
+    """Builds the curve from the noisy sum of one prepared plan.
+
+    Args:
+      grid: its points.
+      stage: of the sum over subsets.
+      bounds: where the curve lies.
+      subsets: how many were added up.
+      smooth: remove bends that noise explains.
+      quantity: what the curve measures.
+    """
+
+    grid: Grid
+    stage: Stage[Noise]
+    bounds: Box
+    subsets: int
+    smooth: bool
+    quantity: str
+
+    def finish(self, releaser: Releaser) -> Curve:
+        """Ask for the sum over subsets, then divide, smooth and clip."""
+        (noisy,) = releaser.answer(self.stage)
+        bounds = self.bounds
+        mean, wide = (
+            noisy_mean(noisy, self.stage.noise, rows=self.subsets, region=bounds, level=level)
+            for level in (_LEVEL, at_once(_LEVEL, len(noisy)))
+        )
+        y = mean.values
+        if self.smooth and self.grid.values is None:
+            y = smooth_curve(self.grid.x, y, mean.std)
+        return Curve(
+            feature=self.grid.name,
+            x=tuple(self.grid.x.tolist()),
+            labels=self.grid.labels,
+            y=tuple(np.clip(y, bounds.low, bounds.high).tolist()),
+            low=tuple(mean.low.tolist()),
+            high=tuple(mean.high.tolist()),
+            level=_LEVEL,
+            noise_std=mean.std,
+            quantity=self.quantity,
+            rug=None,
+            ends_all=wide.ends,
+        )
+
+
+def check_places(items: int, k: int | None) -> None:
+    """Raise unless so many items can be ranked, and k of them be wanted."""
     check_whole("number of items", items, 2, MOST_ITEMS, "One item needs no ranking.")
     if k is not None:
         check_whole("k", k, 1, items, "There are no more items.")
-    check_whole("subsets", subsets, 1, MOST_SUBSETS)
-    check_choice("mechanism", mechanism, BALLOT_MECHANISMS)
 
 
 def ballot_program(
@@ -72,7 +121,7 @@ def ballot_program(
       - One record moves one ballot. [borda]
       - A subset without scores ties all items. [borda]
     """
-    check_ballots(len(items), k, subsets, mechanism)
+    check_places(len(items), k)
 
     def cast_many(parts: list[FloatArray]) -> Iterator[FloatArray]:
         return (cast_ballot(scores) for scores in score_many(parts))

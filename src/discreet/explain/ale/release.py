@@ -16,57 +16,26 @@ the model's range: nothing can explode.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import Noise
-from discreet.plans.stages import NoisyMean
+from discreet.explain.ale.question import Layout, Promise, Question
+from discreet.explain.clipping import Clip
+from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
+from discreet.mechanisms.selection.quantiles import QuantileNoise
+from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
+from discreet.plans.expected import Expected
+from discreet.plans.results.bands import at_once
+from discreet.plans.stages import NoisyMean, build_histogram, partition
 from discreet.schema import FloatArray
 
+_LEVEL = 0.95
+RUG_BINS = 20
 _WEIGHTS = np.concatenate([[0.0], np.geomspace(1e-4, 1e14, 109)])
 _STANDS_OUT = 2.0
 """A noisy count is taken for a count from so many standard deviations of its noise on."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How steps, cells and points of a feature belong together.
-
-    Attributes:
-      widths: the length of every step, as a share of the feature's range.
-      answering: steps x cells; one where a cell's records answer for a step.
-      level: cells x points; where on the curve a cell's records are, for centring.
-    """
-
-    widths: FloatArray
-    answering: FloatArray
-    level: FloatArray
-
-    @classmethod
-    def of_intervals(cls, edges: FloatArray) -> Layout:
-        """Return the layout of intervals: a record is in the middle of its own."""
-        steps = len(edges) - 1
-        middle = np.eye(steps, steps + 1) / 2 + np.eye(steps, steps + 1, 1) / 2
-        return cls(np.diff(edges) / (edges[-1] - edges[0]), np.eye(steps), middle)
-
-    @classmethod
-    def of_categories(cls, count: int) -> Layout:
-        """Return the layout of categories: both neighbours answer for a step."""
-        both = np.eye(count - 1, count) + np.eye(count - 1, count, 1)
-        return cls(np.full(count - 1, 1.0 / (count - 1)), both, np.eye(count))
-
-    @property
-    def sums_up(self) -> FloatArray:
-        """Points x steps: one where a step comes before a point."""
-        points = len(self.widths) + 1
-        return np.tril(np.ones((points, points - 1)), -1)
-
-    def centred(self, shares: FloatArray) -> FloatArray:
-        """Points x steps: from moves to the curve whose mean over cells with these shares is zero."""
-        up_to = self.sums_up
-        return up_to - (shares @ self.level @ up_to)[None, :]
 
 
 @dataclass(frozen=True)
@@ -104,14 +73,6 @@ def accumulate(
     low, high, std = _band(noisy, layout, shares, level)
     values = layout.centred(_even(noisy) if shares is None else shares) @ moves
     return NoisyMean(np.clip(values, low, high), low, high, std)
-
-
-def even_error(layout: Layout, noise: float) -> float:
-    """Return the greatest noise on a point, times n, if all cells held as many records; for prices."""
-    cells = layout.level.shape[0]
-    shares = np.full(cells, 1.0 / cells)
-    weights = layout.centred(shares) / (layout.answering @ shares)
-    return float(noise * np.linalg.norm(weights, axis=1).max())
 
 
 def _shares(noisy: NoisySteps) -> FloatArray | None:
@@ -191,3 +152,114 @@ def _band(
     half = noisy.noise.half_width(level) * length + unknown
     middle = to_curve @ moves
     return middle - half, middle + half, float(noisy.noise.std * length.max())
+
+
+@dataclass(frozen=True)
+class EffectsRelease:
+    """Builds the curve from the noisy answers of one prepared plan.
+
+    Args:
+      question: with its points, unless they have to be bought.
+      effects: the stage of moves and counts.
+      promise: what the effects may cost, by which law.
+      edges: the stage of the points; None if they are public.
+      rug: the stage of a histogram of its own; None if the counts at hand serve, or none is shown.
+      expected: how far the curve is off.
+      limit: what moves are clipped to, for a question whose points are bought.
+      with_rug: whether a histogram is shown.
+      smooth: let steps borrow from their neighbours.
+      clip: keep every step inside what the model can do.
+      quantity: what the curve measures.
+    """
+
+    question: Question
+    effects: Stage[Noise]
+    promise: Promise
+    edges: Stage[QuantileNoise] | None
+    rug: Stage[Noise] | None
+    expected: Expected
+    limit: Clip
+    with_rug: bool
+    smooth: bool
+    clip: bool
+    quantity: str
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """All stages there are."""
+        found: list[Stage[Perturbation] | None] = [self.effects, self.edges, self.rug]
+        return tuple(stage for stage in found if stage is not None)
+
+    def finish(self, releaser: Releaser) -> Curve:
+        """Ask for edges and rug, then for the effects between these edges; divide and accumulate."""
+        early: list[Stage[Perturbation]] = [s for s in (self.edges, self.rug) if s is not None]
+        answers = releaser.answer(*early) if early else []
+        question, stage, points, counts = self.question, self.effects, self.question.points, None
+        if points is None:
+            ends = question.column.grid(2)
+            points = np.unique(np.concatenate([ends, answers[0]]))
+            # The edges are public now: moves between them are clipped where public rows say, and the
+            # stage keeps its promise, with no more noise than it has stated.
+            # The law stays the one that was priced: another would spend a delta nobody reserved.
+            law: NoiseName = "laplace" if isinstance(stage.noise, LaplaceNoise) else "gaussian"
+            promise = (*self.promise[:2], law)
+            question = replace(question, points=points).limited(self.limit, promise)
+            stage = question.stage(*promise)
+            counts = answers[1] if self.rug is not None else None
+        noisy = _steps(question, stage.noise, releaser.answer(stage)[0])
+        layout, smooth = question.layout(points), self.smooth and not question.categories
+        curve, wide = (
+            accumulate(noisy, layout, level=level, smooth=smooth, clip=self.clip)
+            for level in (_LEVEL, at_once(_LEVEL, len(points)))
+        )
+        return self._curve(points, curve, wide, self._histogram(points, noisy, counts))
+
+    def _histogram(
+        self, points: FloatArray, noisy: NoisySteps, counts: FloatArray | None
+    ) -> Histogram | None:
+        """Return the bought histogram, or, where cells are public, the counts at hand."""
+        if not self.with_rug:
+            return None
+        if self.rug is not None:
+            assert counts is not None
+            cells = partition(self.question.setting, (self.question.feature,), RUG_BINS)
+            return build_histogram(cells, counts, self.rug.noise, level=_LEVEL, clip=True)
+        return Histogram(
+            columns=(self.question.feature,),
+            labels=(self.question.cell_names(points),),
+            edges=(None if self.question.categories else tuple(points.tolist()),),
+            counts=tuple(np.maximum(noisy.counts, 0.0).tolist()),
+            noise_std=noisy.count_std,
+            half_width=noisy.noise.half_width(_LEVEL) / noisy.weight,
+            level=_LEVEL,
+            half_width_all=noisy.noise.half_width(at_once(_LEVEL, len(noisy.counts))) / noisy.weight,
+        )
+
+    def _curve(
+        self, points: FloatArray, curve: NoisyMean, wide: NoisyMean, rug: Histogram | None
+    ) -> Curve:
+        return Curve(
+            feature=self.question.feature,
+            x=tuple(points.tolist()),
+            labels=self.question.cell_names(points) if self.question.categories else None,
+            y=tuple(curve.values.tolist()),
+            low=tuple(curve.low.tolist()),
+            high=tuple(curve.high.tolist()),
+            level=_LEVEL,
+            noise_std=curve.std,
+            quantity=self.quantity,
+            rug=rug,
+            ends_all=wide.ends,
+        )
+
+
+def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
+    """Take the vector apart: sums of moves, and weighted counts."""
+    weight = question.weight(noise.name)
+    return NoisySteps(
+        sums=answer[: question.steps],
+        counts=answer[question.steps :] / weight,
+        noise=noise,
+        weight=weight,
+        reach=question.reach,
+    )

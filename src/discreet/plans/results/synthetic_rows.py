@@ -1,0 +1,73 @@
+"""Released records: drawn from noisy tables, or proposed from real ones and plausibly deniable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.plans.results.result import Result, is_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SyntheticRows(Result):
+    """Records that resemble a private table; none of them is one.
+
+    Attributes:
+      columns: the columns, in the order asked for.
+      values: the rows, in original values.
+      tree: the pairs of columns whose tables the rows were drawn from.
+      noise_std: standard deviation of the noise on the share of a cell of one column.
+      pair_noise_std: the same for a cell of a pair; zero if there is no pair.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    tree: tuple[tuple[str, str], ...]
+    noise_std: float
+    pair_noise_std: float
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def fits_together(self) -> bool:
+        """Return whether every row has a value of every column."""
+        return is_table(self.values, len(self), len(self.columns))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a frame."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.values), columns=list(self.columns))
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw how the rows are spread in every column."""
+        from discreet.plans.results.pictures.background import BackgroundDisplay
+
+        return BackgroundDisplay(self.to_frame()).plot(ax, title=title)
+
+
+@dataclass(frozen=True)
+class DeniableRows(SyntheticRows):
+    """Records that passed Mechanism F.
+
+    Attributes:
+      attempts: how many proposals were made and charged.
+      k: plausible seeds that were asked for.
+      t: how many of them carry the proof.
+      gamma: within which factor their probabilities are.
+      forced_failure: the public probability that an attempt fails whatever it found.
+    """
+
+    attempts: int
+    k: int
+    t: int
+    gamma: float
+    forced_failure: float
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of attempts that passed."""
+        return len(self) / self.attempts
