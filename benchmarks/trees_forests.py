@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.peers import ask_peer, missing
 from benchmarks.trees_data import Task
-from discreet.estimators.random_forest import PrivateRandomForestClassifier
+from discreet.estimators.classifiers import PrivateRandomForestClassifier
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 10.0)
 _WAYS: dict[str, tuple[float, dict[str, Any]]] = {

@@ -15,11 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.valuation_tasks import Task
 from discreet.plans import Setting
 from discreet.randomness import SimulatedNoise
-from discreet.value.coreset import Coreset
 from discreet.value.engines.permutations import permutation_shapley
 from discreet.value.engines.utilities import Utility
 from discreet.value.plan import data_shapley
-from discreet.value.private_layered import LayeredQuestion, LayeredValues, lay_out
+from discreet.value.private_layered import Coreset, LayeredValues
 from discreet.value.private_neighbours import near_and_right, owner_values
 from discreet.value.private_rows import encode_rows, read_test
 
@@ -51,20 +50,16 @@ class Layered:
 
     def lay_out(self, decay: float, core: Coreset) -> LayeredValues:
         """Return the question of all values."""
-        question = LayeredQuestion(
-            model=MODEL,
+        plan = data_shapley(
+            MODEL,
             test=self.task.test,
             score=self.score,
-            empty=None,
-            l2_penalty=None,
-            row_clip=None,
-            clip=None,
             decay=decay,
             rounds=self.rounds,
-            seed=0,
-            n_jobs=None,
+            coreset=core,
+            epsilon=1.0,
         )
-        return lay_out(question, None, "owner", core, self.setting)
+        return plan.lay_out(self.setting)
 
     def values(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return values without a clip, with the default one, and with a steeper one."""

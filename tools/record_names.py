@@ -5,13 +5,19 @@ A difference that this table explains is no difference. Whoever renames somethin
 
 from __future__ import annotations
 
-ARGUMENTS: dict[str, str] = {}
+ARGUMENTS: dict[str, str] = {"offered": "candidate_splits", "strength": "l2_penalty"}
 """Arguments of plans. The old name is asked for where a plan still has it."""
 
 CHOICES: dict[tuple[str, str], str] = {}
 """Values of an argument, by the argument's old name: the new one is asked for first."""
 
-FIELDS: dict[str, str] = {}
+FIELDS: dict[str, str] = {
+    "offered": "candidate_splits",
+    "strength": "l2_penalty",
+    "records that a first split is below the best offered": (
+        "records that a first split is below the best candidate"
+    ),
+}
 """Fields of what is released: of plans, results, prices, stages."""
 
 TEXTS: dict[str, str] = {}
@@ -22,7 +28,7 @@ WORDS: dict[str, str] = {
         f"mutual_information(first=['{one}'], second=['paid']"
     )
     for one in ("home", "income")
-}
+} | {"offered=": "candidate_splits=", "strength=": "l2_penalty="}
 """Parts of sentences, in the order in which they are replaced."""
 
 SPLIT: dict[str, tuple[str, tuple[str, ...]]] = {"mutual_information": ("columns", ("first", "second"))}

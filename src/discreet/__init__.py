@@ -25,7 +25,7 @@ PLANS = {
     "background": "discreet.explain.shap.background",
     "choose": "discreet.select.choose.plan",
     "data_shapley": "discreet.value.plan",
-    "decision_tree": "discreet.trees.decision_tree.plan",
+    "decision_tree": "discreet.trees.plan",
     "deniable_rows": "discreet.tables.synthesis.plan",
     "entropy": "discreet.tables.entropy.plan",
     "feature_interaction": "discreet.explain.interaction.plan",
@@ -37,7 +37,7 @@ PLANS = {
     "percentile": "discreet.select.quantiles.percentile",
     "permutation_importance": "discreet.explain.permutation.plan",
     "quantiles": "discreet.select.quantiles.plan",
-    "random_forest": "discreet.trees.forest.plan",
+    "random_forest": "discreet.trees.forest",
     "shap_baseline": "discreet.explain.shap.baselines",
     "shap_dependence": "discreet.explain.shap.dependence",
     "shap_importance": "discreet.explain.shap.importance",
@@ -53,9 +53,9 @@ _HOMES = PLANS | {
     "Category": "discreet.schema",
     "Certificate": "discreet.privacy.certificate",
     "Choice": "discreet.plans.results.choice",
-    "Coreset": "discreet.value.coreset",
+    "Coreset": "discreet.value.private_layered",
     "Curve": "discreet.plans",
-    "DecisionTree": "discreet.trees.decision_tree.result",
+    "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
     "Guarantee": "discreet.privacy.guarantee",
@@ -69,7 +69,7 @@ _HOMES = PLANS | {
     "PrivateDecisionTreeClassifier": "discreet.estimators",
     "PrivateRandomForestClassifier": "discreet.estimators",
     "Quantiles": "discreet.plans.results.choice",
-    "RandomForest": "discreet.trees.forest.result",
+    "RandomForest": "discreet.trees.result",
     "RangeHistogram": "discreet.plans.results.range_histogram",
     "Ranking": "discreet.plans",
     "RecordRanking": "discreet.plans.results.valuation",
@@ -152,12 +152,12 @@ if TYPE_CHECKING:
     from discreet.tables.synthesis.plan import deniable_rows as deniable_rows
     from discreet.tables.synthesis.plan import synthesize as synthesize
     from discreet.tables.synthesis.quality import compare_tables as compare_tables
-    from discreet.trees.decision_tree.plan import decision_tree as decision_tree
-    from discreet.trees.decision_tree.result import DecisionTree as DecisionTree
-    from discreet.trees.forest.plan import random_forest as random_forest
-    from discreet.trees.forest.result import RandomForest as RandomForest
-    from discreet.value.coreset import Coreset as Coreset
+    from discreet.trees.forest import random_forest as random_forest
+    from discreet.trees.plan import decision_tree as decision_tree
+    from discreet.trees.result import DecisionTree as DecisionTree
+    from discreet.trees.result import RandomForest as RandomForest
     from discreet.value.plan import data_shapley as data_shapley
+    from discreet.value.private_layered import Coreset as Coreset
     from discreet.value.private_neighbours import NeighbourCounts as NeighbourCounts
 
 

@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.errors import ArgumentError, BudgetExhausted
 from discreet.estimators import PrivateDecisionTreeClassifier
 from discreet.models import TreeEnsemble
-from tests.trees.decision_tree.test_plan import FEATURES, SCHEMA, frame
+from tests.trees.test_plan import FEATURES, SCHEMA, frame
 
 SIMULATED = PrivateDecisionTreeClassifier(bounds="data", random_state=0)
 GENEROUS = PrivateDecisionTreeClassifier(epsilon=20.0, bounds="data", random_state=0)

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
 from discreet.errors import ArgumentError, BudgetExhausted
-from discreet.estimators.random_forest import PrivateRandomForestClassifier
-from tests.trees.forest.test_plan import SCHEMA, frame
+from discreet.estimators.classifiers import PrivateRandomForestClassifier
+from tests.trees.test_forest import SCHEMA, frame
 
 FEATURES = ["size", "kind", "still"]
 # One of the checks asks for accuracy .83 on 300 rows, which epsilon=1 gives or does not, by its seed.

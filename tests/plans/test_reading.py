@@ -6,11 +6,14 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 
 import discreet as dc
 from discreet.errors import ArgumentError
+from discreet.value.engines.scores import custom_score
 
 
 def fitted(flip: bool = False) -> LogisticRegression:
@@ -101,6 +104,8 @@ def test_functions_of_a_choice_come_by_their_names() -> None:
         dc.most_frequent("a", epsilon=1.0),
         dc.percentile("a", 50, candidates=[2, 1], epsilon=1.0),
         dc.quantiles("a", [75, 25], epsilon=1.0, mechanism="exponential"),
+        dc.decision_tree("y", features=["a"], depth=2, cuts="private", epsilon=1.0),
+        dc.random_forest("y", trees=3, method="random", seed=2, epsilon=1.0, delta=1e-6),
     ],
     ids=lambda plan: plan.plan_name,
 )
@@ -159,3 +164,31 @@ def test_explainers_of_ones_own_come_by_their_names(name: str, given: dict[str, 
     assert unnamed.arguments()["explainer"]["kind"] == "explain" and unnamed.at(1.0) == unnamed
     with pytest.raises(ArgumentError, match="explainer must have a name to be read back"):
         dc.plan_from_json(unnamed.to_json(), {"name:mine": explain})
+
+
+def test_values_of_records_read_back_with_their_model_rows_and_score() -> None:
+    test = pd.DataFrame({"a": [0.1, 0.9], "y": [0, 1]})
+    given: dict[str, Any] = {"test": test, "epsilon": 1.0}
+    score = custom_score("share", accuracy_score, low=0.0, high=1.0, needs="label")
+    plans = [
+        dc.data_shapley(LogisticRegression(), records=3, coreset=dc.Coreset(), n_jobs=2, **given),
+        dc.data_shapley(LogisticRegression(), score=score, audience="public", top=2, **given),
+        dc.data_shapley(method="tknn", radius=0.5, **given),
+    ]
+    for plan in plans:
+        told = plan.arguments()
+        objects = {told["test"]: test.copy(), told["score"]: score}
+        if told["model"] is not None:
+            objects[told["model"]["fingerprint"]] = LogisticRegression()
+        assert dc.plan_from_json(plan.to_json(), objects) == plan
+        with pytest.raises(ArgumentError, match="objects must have test under its fingerprint"):
+            dc.plan_from_json(plan.to_json(), {k: v for k, v in objects.items() if k != told["test"]})
+    objects = {plans[0].arguments()["model"]["fingerprint"]: LogisticRegression(C=2.0)}
+    objects[plans[0].arguments()["test"]] = test
+    with pytest.raises(ArgumentError, match="model must be what the plan was made of, got another"):
+        dc.plan_from_json(plans[0].to_json(), objects)
+
+
+def test_what_says_nothing_to_counts_is_no_part_of_their_question() -> None:
+    given: dict[str, Any] = {"test": np.zeros((2, 2)), "method": "tknn", "epsilon": 1.0}
+    assert dc.data_shapley(rounds=9, seed=3, clip=0.5, **given) == dc.data_shapley(**given)

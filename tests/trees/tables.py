@@ -7,8 +7,8 @@ import numpy as np
 from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
 from discreet.schema import Category, Number, Schema
-from discreet.trees.columns import Grid, Splits, candidate_splits, schema_grid
-from discreet.trees.nodes import Nodes
+from discreet.trees.columns import CutGrid, Splits, candidate_splits, schema_grid
+from discreet.trees.nodes import TreeNodes
 
 SCHEMA = Schema(
     {
@@ -21,7 +21,7 @@ SCHEMA = Schema(
 FEATURES = ("age", "home")
 
 
-def grid_and_splits() -> tuple[Grid, Splits]:
+def grid_and_splits() -> tuple[CutGrid, Splits]:
     grid = schema_grid(SCHEMA, FEATURES)
     return grid, candidate_splits(grid)
 
@@ -33,10 +33,10 @@ def counts_of(stage, rows: np.ndarray) -> np.ndarray:
     return sum_block(block, [Summand(stage.contribution, 1.0)])[0]
 
 
-def some_tree(levels: int, seed: int = 0) -> Nodes:
+def some_tree(levels: int, seed: int = 0) -> TreeNodes:
     """Return a tree of random useful splits."""
     grid, splits = grid_and_splits()
-    nodes, generator = Nodes.start(grid), np.random.default_rng(seed)
+    nodes, generator = TreeNodes.start(grid), np.random.default_rng(seed)
     for _ in range(levels):
         useful = nodes.useful(splits)
         chosen = [generator.choice(np.flatnonzero(u)) if u.any() else -1 for u in useful]

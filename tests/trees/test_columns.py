@@ -7,7 +7,7 @@ from discreet.errors import ArgumentError
 from discreet.schema import Category, Number, Schema
 from discreet.trees.columns import candidate_splits, replace_cuts, schema_grid
 from discreet.trees.growth import cells
-from discreet.trees.nodes import Nodes
+from discreet.trees.nodes import TreeNodes
 
 SCHEMA = Schema(
     {
@@ -75,7 +75,7 @@ def test_nodes_know_which_codes_reach_them() -> None:
     grid = schema_grid(SCHEMA, ("flag", "home"))
     splits = candidate_splits(grid)
     own = int(np.flatnonzero((splits.low == 0.5) & (splits.high == 1.5))[0])
-    nodes = Nodes.start(grid).grow(splits, np.array([own]))
+    nodes = TreeNodes.start(grid).grow(splits, np.array([own]))
     assert nodes.region[:, 2:].tolist() == [
         [True] * 4,
         [False, True, False, False],

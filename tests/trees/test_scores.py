@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.trees.columns import Grid, candidate_splits
+from discreet.trees.columns import CutGrid, candidate_splits
 from discreet.trees.scores import CRITERIA, GRAIN, Criterion, check_work, last_log_step
 
-ONE_CUT = Grid(("x",), (np.array([0.5]),), (False,))
+ONE_CUT = CutGrid(("x",), (np.array([0.5]),), (False,))
 
 
 def all_tables(classes: int, most: int) -> np.ndarray:

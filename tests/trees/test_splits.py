@@ -10,8 +10,8 @@ import pytest
 
 from discreet.errors import ArgumentError
 from discreet.randomness import SimulatedNoise
-from discreet.trees.forest.growth import CandidateNodes
-from discreet.trees.nodes import Nodes
+from discreet.trees.forest_growth import CandidateNodes
+from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise
 from tests.oracles.goodness import fits
@@ -27,7 +27,7 @@ Rows = tuple[tuple[float, float, float], ...]
 def two_nodes() -> Level:
     """Return a tree whose root is split by age, so that records are in one of two open nodes."""
     grid, splits = grid_and_splits()
-    root = Nodes.start(grid)
+    root = TreeNodes.start(grid)
     middle = int(np.flatnonzero((splits.feature == 0) & (splits.last == 1))[0])
     return Level(root.grow(splits, np.array([middle])), grid, splits, 2)
 
@@ -199,7 +199,7 @@ def test_dampening_is_for_gain_alone() -> None:
 
 def test_choosing_between_nothing_needs_no_noise() -> None:
     grid, splits = grid_and_splits()
-    nodes = Nodes.start(grid)
+    nodes = TreeNodes.start(grid)
     nodes.region[:] = False
     nodes.region[0, [0, 4]] = True  # one age, one home: nothing to split by
     noise = noise_of("permute-and-flip", "add-remove")

@@ -18,12 +18,11 @@ from discreet.plans import Release, Setting
 from discreet.plans.results.valuation import RecordRanking, Valuation
 from discreet.privacy.accounting import Amount
 from discreet.value import private_layered
-from discreet.value.coreset import Coreset
 from discreet.value.engines.running import Work
 from discreet.value.engines.scores import custom_score
 from discreet.value.plan import data_shapley
 from discreet.value.private_design import Pairs, Rotations
-from discreet.value.private_layered import layer_limits, seeded
+from discreet.value.private_layered import Coreset, layer_limits, seeded
 from discreet.value.private_neighbours import NeighbourCounts
 
 N = 12

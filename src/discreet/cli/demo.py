@@ -20,7 +20,7 @@ from discreet.plans.results.synthetic_rows import SyntheticRows
 from discreet.reporting import report
 from discreet.samples import loan_schema, loans
 from discreet.session import Session, protect
-from discreet.trees.decision_tree.result import DecisionTree
+from discreet.trees.result import DecisionTree
 from discreet.value.private_neighbours import NeighbourCounts
 
 _NOTE = (

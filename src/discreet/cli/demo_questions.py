@@ -23,8 +23,8 @@ from discreet.session import Session
 from discreet.tables.entropy.plan import entropy
 from discreet.tables.histogram.plan import histogram
 from discreet.tables.synthesis.plan import synthesize
-from discreet.trees.decision_tree.plan import decision_tree
-from discreet.trees.forest.plan import random_forest
+from discreet.trees.forest import random_forest
+from discreet.trees.plan import decision_tree
 from discreet.value.plan import data_shapley
 
 NUMBERS = ("age", "income", "loan", "credit_score", "years_employed", "late_payments")

@@ -8,8 +8,8 @@ import typer
 
 from discreet.cli.options import Delta, Epsilon
 from discreet.plans import Plan
-from discreet.trees.decision_tree.plan import decision_tree
-from discreet.trees.forest.plan import random_forest
+from discreet.trees.forest import random_forest
+from discreet.trees.plan import decision_tree
 
 Target = Annotated[str, typer.Argument(help="The category to predict.")]
 Features = Annotated[

@@ -1,6 +1,8 @@
 """scikit-learn estimators over private plans."""
 
-from discreet.estimators.decision_tree import PrivateDecisionTreeClassifier
-from discreet.estimators.random_forest import PrivateRandomForestClassifier
+from discreet.estimators.classifiers import (
+    PrivateDecisionTreeClassifier,
+    PrivateRandomForestClassifier,
+)
 
 __all__ = ["PrivateDecisionTreeClassifier", "PrivateRandomForestClassifier"]

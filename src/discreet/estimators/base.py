@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from abc import abstractmethod
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,43 +22,75 @@ from sklearn.utils.validation import (
 
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
-from discreet.estimators.facts import FROM_DATA, build_schema, schema_from_data
 from discreet.estimators.fits import FitPlan
-from discreet.estimators.frames import column_names, columns_of, is_frame, make_table
+from discreet.estimators.frames import (
+    FROM_DATA,
+    build_schema,
+    column_names,
+    columns_of,
+    is_frame,
+    make_table,
+    schema_from_data,
+)
 from discreet.models import Model
 from discreet.plans import Plan, Release
+from discreet.plans.declaration import kinds_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
 from discreet.session import Session, protect
+from discreet.trees.plan import TreePlan
 
 _AS_IT_IS = {"dtype": None, "ensure_all_finite": False}
 """Values are not looked at: whether they are finite is nobody's business."""
 
+_CALLED = {"max_depth": "depth", "n_estimators": "trees"}
+"""Names of scikit-learn's, and what plans call the same."""
 
+
+@dataclass(repr=False, eq=False)
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns by one private release per fit.
 
-    A subclass names its parameters in ``__init__`` and returns its plan from ``_plan``.
+    A subclass is a dataclass too: its fields are the parameters of ``__init__``, and ``question`` is
+    the plan that they are asked of.
 
     Every ``fit`` is a release of its own: a grid search or a cross-validation pays epsilon for each of
     its fits. Bound to a session it charges the session's data set every time; without one it runs over
     a ledger in memory and nobody adds up.
+
+    Args:
+      epsilon: the whole budget of one fit.
+      delta: zero for a pure guarantee.
+      schema: the public facts about features and target.
+      bounds: without a schema: ``(low, high)`` for all numbers, or one pair per feature. ``"data"``
+        reads everything from the data, for simulations with a ``random_state``: nothing is private.
+      classes: without a schema: the classes.
+      categories: without a schema: the values of features that are no numbers, by name or place.
+      relation: ``replace-one`` or ``add-remove``; a session has its own.
+      session: charge every fit to this session's data set.
+      random_state: draw noise from a seed: for tests and studies, nothing is private.
+
+    Attributes:
+      guarantee_: the promise of the last fit.
+      release_: the release it came with.
+      released_: the released model itself.
+      classes_: the classes.
+      feature_importances_: finite shares, from released counts.
     """
 
-    epsilon: float
-    delta: float
-    schema: Schema | None
-    bounds: Any
-    classes: Any
-    categories: Any
-    relation: str
-    session: Session | None
-    random_state: Any
+    epsilon: float = 1.0
+    _: KW_ONLY
+    delta: float = 0.0
+    schema: Schema | None = None
+    bounds: Any = None
+    classes: Any = None
+    categories: Any = None
+    relation: str = "replace-one"
+    session: Session | None = None
+    random_state: Any = None
 
-    @abstractmethod
-    def _plan(self, target: str, features: tuple[str, ...]) -> Plan:
-        """Return the question that trains the model."""
+    question: ClassVar[type[TreePlan]]
 
     def fit(self, X: Any = None, y: Any = None, *, rows: Any = None) -> PrivateClassifier:
         """Train on rows and their classes; costs epsilon.
@@ -128,6 +159,17 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw what was released; returns a display with ``ax_`` and ``figure_``."""
+        return self.released_.plot(ax, title=title or str(self.guarantee_))
+
+    def _plan(self, target: str, features: tuple[str, ...]) -> Plan:
+        """Return the question that trains the model, with those of the parameters that it knows."""
+        given = {_CALLED.get(name, name): value for name, value in self.get_params(deep=False).items()}
+        known = kinds_of(self.question)
+        asked = {name: value for name, value in given.items() if name in known}
+        return self.question(**asked, target=target, features=features)
 
     def _fit_session(self) -> Release:
         assert self.session is not None

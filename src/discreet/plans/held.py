@@ -160,13 +160,13 @@ class Rows(Kind):
 
 
 @dataclass(frozen=True)
-class Estimator(Kind):
-    """An estimator that has not been fitted, or a score: known by its value, kept by ``make``."""
+class Table(Kind):
+    """Public rows of a whole table (a frame, an array, a file), known by value; ``make`` keeps them."""
 
     make: Callable[[str, Any], Kept] = Kept
 
-    word = "estimator"
-    file = "model"
+    word = "table"
+    file = "table"
 
     def check(self, name: str, value: Any) -> Kept:
         """Return it, kept."""
@@ -182,11 +182,21 @@ class Estimator(Kind):
 
 
 @dataclass(frozen=True)
-class Table(Estimator):
-    """Public rows of a whole table: a frame, an array or a file of them."""
+class Estimator(Table):
+    """An estimator that has not been fitted: known by its value, written with its kind."""
 
-    word = "table"
-    file = "table"
+    word = "estimator"
+    file = "model"
+
+    def plain(self, value: Any) -> Any:
+        """Return its kind and its fingerprint."""
+        if value is None:
+            return None
+        return {"kind": type(value.value).__name__, "fingerprint": value.fingerprint}
+
+    def read(self, name: str, plain: Any, objects: Objects) -> Any:
+        """Return the one with this fingerprint."""
+        return None if plain is None else find_object(name, written_fingerprint(name, plain), objects)
 
 
 def named_by_name(given: Mapping[str, Any], name: str) -> str | None:

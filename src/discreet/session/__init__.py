@@ -12,7 +12,7 @@ from discreet.plans.results.valuation import Valuation as _Valuation  # noqa: F4
 from discreet.session.opening import protect
 from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.session import Session
-from discreet.trees.forest.result import RandomForest as _RandomForest  # noqa: F401
+from discreet.trees.result import RandomForest as _RandomForest  # noqa: F401
 from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

@@ -1,6 +1,8 @@
 """A released model that behaves as scikit-learn's classifiers do, without importing the library.
 
-It is fitted for ever: it holds released numbers and the public schema, and ``fit`` refuses.
+It is fitted for ever: it holds released numbers and the public schema, and ``fit`` refuses. For
+explanations its trees are compiled: a beginning of a range is one threshold; a category against the
+rest is an interval, hence two thresholds, with the rest's subtree below both of them.
 """
 
 from __future__ import annotations
@@ -8,21 +10,52 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.calls import PROVEN, ThirdParty
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError
-from discreet.models.forms.trees import RawTree
+from discreet.models import Model
+from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
+from discreet.models.model import BoundModel
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.files import from_plain, to_plain
-from discreet.trees.compiled import TreeModel
+from discreet.trees.columns import IntArray
 
 _FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
+_MOST_NODES = 2**16
+"""A tree that would have more nodes is evaluated as it is."""
+
+
+class TreeModel(Model):
+    """A released classifier as a model; bound to its own schema it is evaluated by compiled trees."""
+
+    def __init__(self, classifier: Any, class_: Any = None) -> None:
+        super().__init__(classifier, output="probability", class_=class_)
+        self._classifier = classifier
+
+    def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
+        """Return the evidence of code of ours, which need not be tried."""
+        return ThirdParty.of(PROVEN, bound.calls.pulse)
+
+    def bind(self, schema: Schema) -> BoundModel:
+        """Return the model for a schema's encoding, with trees if the encoding is the model's own."""
+        bound = super().bind(schema)
+        own = self._classifier.schema
+        if any(schema[name] != own[name] for name in bound.columns):
+            return bound
+        trees = self.ensemble(len(bound.columns))
+        return bound if trees is None else replace(bound, form=trees, third_party=None)
+
+    def ensemble(self, width: int) -> TreeEnsemble | None:
+        """Return the probability of the class as an ensemble over the model's features."""
+        raw = self._classifier.raw_trees(self.class_index)
+        return None if raw is None else join_trees(raw, base=0.0, link="identity", width=width)
 
 
 class ReleasedClassifier:
@@ -144,3 +177,49 @@ def model_facts(schema: Schema, features: Sequence[str], target: str) -> str:
     """Return the public facts about some columns, as JSON."""
     part = Schema({name: schema[name] for name in (*features, target)}, target=target)
     return json.dumps(to_plain(part), sort_keys=False)
+
+
+def raw_tree(
+    feature: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    left: IntArray,
+    value: FloatArray,
+    root: int = 0,
+) -> RawTree | None:
+    """Return a tree of thresholds with the leaves' values, or None if it would be too large.
+
+    Guarantees:
+      - A row reaches a leaf with the value of the leaf it reaches by intervals. [tree-intervals]
+    """
+    columns: list[int] = []
+    thresholds: list[float] = []
+    children: list[list[int]] = []
+    values: list[float] = []
+    waiting = [(root, -1, 0, False)]  # a node, where it hangs, and whether its lower end is settled
+    while waiting:
+        node, parent, side, above = waiting.pop()
+        here = len(columns)
+        if here >= _MOST_NODES:
+            return None
+        if parent >= 0:
+            children[parent][side] = here
+        leaf = feature[node] == LEAF
+        below = not leaf and not above and np.isfinite(low[node])
+        columns.append(int(feature[node]))
+        thresholds.append(float(np.inf if leaf else low[node] if below else high[node]))
+        values.append(float(value[node]) if leaf else 0.0)
+        children.append([-1, -1])
+        if below:
+            waiting += [(int(left[node]) + 1, here, 0, False), (node, here, 1, True)]
+        elif not leaf:
+            waiting += [(int(left[node]), here, 0, False), (int(left[node]) + 1, here, 1, False)]
+    pairs = np.array(children, dtype=np.int64)
+    return RawTree(
+        feature=np.array(columns, dtype=np.int64),
+        threshold=np.array(thresholds),
+        missing_left=np.zeros(len(columns), dtype=bool),
+        left=pairs[:, 0],
+        right=pairs[:, 1],
+        value=np.array(values),
+    )

@@ -28,7 +28,7 @@ _HALVINGS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class CutGrid:
     """The public cut points of all features."""
 
     features: tuple[str, ...]
@@ -73,26 +73,26 @@ class Splits:
         return len(self.feature)
 
 
-def schema_grid(schema: Schema, features: Sequence[str], cuts: int = CUTS) -> Grid:
+def schema_grid(schema: Schema, features: Sequence[str], cuts: int = CUTS) -> CutGrid:
     """Return cut points from public facts: equal parts, finer at both ends, whole steps of a ladder."""
-    return Grid(
+    return CutGrid(
         tuple(features),
         tuple(_column_cuts(schema, name, cuts) for name in features),
         tuple(not isinstance(schema[name], Number) for name in features),
     )
 
 
-def replace_cuts(grid: Grid, schema: Schema, found: dict[str, FloatArray]) -> Grid:
+def replace_cuts(grid: CutGrid, schema: Schema, found: dict[str, FloatArray]) -> CutGrid:
     """Return the grid with released cut points in place of some columns' public ones."""
     cuts = list(grid.cuts)
     for name, points in found.items():
         column = schema[name]
         assert isinstance(column, Number)
         cuts[grid.features.index(name)] = _inside(points, column)
-    return Grid(grid.features, tuple(cuts), grid.categorical)
+    return CutGrid(grid.features, tuple(cuts), grid.categorical)
 
 
-def candidate_splits(grid: Grid) -> Splits:
+def candidate_splits(grid: CutGrid) -> Splits:
     """Return all beginnings of every feature's codes, and every category against the rest."""
     found: list[tuple[int, int, int]] = []
     for place, (points, category) in enumerate(zip(grid.cuts, grid.categorical, strict=True)):

@@ -20,7 +20,7 @@ from discreet.plans import Setting, Stage
 from discreet.plans.expected import Expected, of_mean
 from discreet.plans.stages.table_noise import TableNoise
 from discreet.schema import FloatArray
-from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.splits import Assign, reached_leaves
 
 _PRIOR, _CAUTION = 5.0, 4.0
@@ -44,7 +44,7 @@ def expected_share(
 
 def leaf_stage(
     name: str,
-    nodes: Nodes,
+    nodes: TreeNodes,
     columns: tuple[str, ...],
     classes: int,
     setting: Setting,
@@ -91,14 +91,14 @@ def leaf_stage(
     return Stage(name, contribution, noise)
 
 
-def node_counts(nodes: Nodes, noisy: FloatArray, classes: int) -> FloatArray:
+def node_counts(nodes: TreeNodes, noisy: FloatArray, classes: int) -> FloatArray:
     """Return noisy counts, nodes x classes: the leaves' as released, above them their sums."""
     counts = np.zeros((len(nodes), classes))
     counts[nodes.leaves] = noisy.reshape(-1, classes)
     return nodes.add_up(counts)
 
 
-def node_shares(nodes: Nodes, counts: FloatArray, noise_std: float) -> FloatArray:
+def node_shares(nodes: TreeNodes, counts: FloatArray, noise_std: float) -> FloatArray:
     """Return the probabilities of every node, nodes x classes; each row is positive and adds up to one.
 
     With N records and noise of standard deviation s on each of K counts, the parent's shares weigh as

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.schema import FloatArray
-from discreet.trees.columns import Grid, IntArray, Splits, offsets
+from discreet.trees.columns import CutGrid, IntArray, Splits, offsets
 
 LEAF = -1
 """The ``feature`` of a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class TreeNodes:
     """One tree or several, level by level, the roots first; the two children of a split in a row.
 
     Attributes:
@@ -43,7 +43,7 @@ class Nodes:
     region: NDArray[np.bool_]
 
     @classmethod
-    def start(cls, grid: Grid, trees: int = 1) -> Nodes:
+    def start(cls, grid: CutGrid, trees: int = 1) -> TreeNodes:
         """Return the roots of so many trees; tree t has the root t."""
         every = np.arange(trees)
         return cls(
@@ -79,7 +79,7 @@ class Nodes:
         either = reach[:, end] - reach[:, begin]
         return np.asarray((goes_left > 0) & (goes_left < either))
 
-    def grow(self, splits: Splits, chosen: IntArray) -> Nodes:
+    def grow(self, splits: Splits, chosen: IntArray) -> TreeNodes:
         """Return the trees with every open node split as chosen; a negative choice leaves a leaf."""
         here, numbers = self.open[chosen >= 0], chosen[chosen >= 0]
         feature, low, high, left = (x.copy() for x in (self.feature, self.low, self.high, self.left))
@@ -87,7 +87,7 @@ class Nodes:
         low[here], high[here] = splits.low[numbers], splits.high[numbers]
         left[here] = len(self) + 2 * np.arange(len(here))
         new = 2 * len(here)
-        return Nodes(
+        return TreeNodes(
             feature=np.append(feature, np.full(new, LEAF)),
             low=np.append(low, np.full(new, -np.inf)),
             high=np.append(high, np.full(new, np.inf)),
@@ -118,6 +118,6 @@ class Nodes:
         return total
 
 
-def table_offsets(grid: Grid, slots: int, classes: int) -> IntArray:
+def table_offsets(grid: CutGrid, slots: int, classes: int) -> IntArray:
     """Return where the table of every feature begins: one cell per node, code and class."""
     return offsets(slots * classes * grid.bins)

@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_whole, up
-from discreet.trees.columns import Grid, IntArray, Splits
+from discreet.trees.columns import CutGrid, IntArray, Splits
 from discreet.trees.nodes import table_offsets
 
 CriterionName = Literal["norm", "max", "gini", "gain"]
@@ -93,7 +93,7 @@ class Criterion:
         return np.asarray(np.minimum(steps, self.fall))
 
     def utilities(
-        self, raw_counts: IntArray, slots: int, grid: Grid, splits: Splits, classes: int
+        self, raw_counts: IntArray, slots: int, grid: CutGrid, splits: Splits, classes: int
     ) -> IntArray:
         """Return the utilities of all splits, slots x splits, from the tables of all features.
 

@@ -30,8 +30,8 @@ from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
-from discreet.trees.columns import Grid, Splits
-from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.columns import CutGrid, Splits
+from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.scores import GRAIN, Criterion
 
 SplitName = Literal[
@@ -65,8 +65,8 @@ MECHANISMS = ("auto", *_ON_SCORES, "dampening", *_ON_STABILITY)
 class Level:
     """What a choice needs to know of the trees so far; all of it is public."""
 
-    nodes: Nodes
-    grid: Grid
+    nodes: TreeNodes
+    grid: CutGrid
     splits: Splits
     classes: int
 
@@ -293,7 +293,7 @@ def level_stage(
     return Stage(name, contribution, noise.at(level))
 
 
-def reached_leaves(nodes: Nodes, block: Block, assign: Assign | None = None) -> IntArray:
+def reached_leaves(nodes: TreeNodes, block: Block, assign: Assign | None = None) -> IntArray:
     """Return the leaf every row of a block reaches; its columns begin with the features."""
     from discreet.trees.growth import walk
 

@@ -11,179 +11,100 @@ may see all values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
 from discreet.arguments import as_list, shown
 from discreet.errors import ArgumentError
-from discreet.mechanisms import Noise, RankingNoise, ranking_noise
-from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Setting, Stage
+from discreet.mechanisms import NoiseName, RankingNoise, ranking_noise
+from discreet.mechanisms.selection.ranking import RANKINGS
+from discreet.models.fingerprint import Kept
+from discreet.plans import Diagnosis, ExactSums, Program, Releaser, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
+from discreet.plans.held import Estimator, Table, find_object
+from discreet.plans.kinds import (
+    Choice,
+    Delta,
+    Epsilon,
+    Number,
+    Objects,
+    Positive,
+    Values,
+    Whole,
+    checked_later,
+)
 from discreet.plans.results.bands import at_once
 from discreet.plans.results.valuation import RecordRanking, Valuation
 from discreet.plans.stages import sum_stage
 from discreet.privacy.relation import REPLACE_ONE
-from discreet.value.coreset import Coreset
-from discreet.value.engines.scores import Score
-from discreet.value.private_design import Audience
-from discreet.value.private_layered import LayeredQuestion, LayeredValues, lay_out
-from discreet.value.private_neighbours import NeighbourPlan
+from discreet.value.engines.scores import SCORES, Score, named_score
+from discreet.value.engines.utilities import Utility
+from discreet.value.private_design import Audience, Rotations, certify_values, choose_design
+from discreet.value.private_layered import (
+    ALONE,
+    Coreset,
+    CoresetKind,
+    LayeredValues,
+    check_records,
+    check_rows,
+    layer_limits,
+    seeded,
+    try_out,
+)
+from discreet.value.private_neighbours import check_labels, count_program, default_radius
+from discreet.value.private_rows import TestSet, keep_rows, read_test
 
 Method = Literal["layered", "tknn"]
+Jobs = Annotated[int | None, Whole(-(2**10), 2**10, optional=True, identifies=False)]
 
 PROTECTS = {
     "owner": "one record of the table from all but its owner, if each value goes to its owner alone",
     "public": "one record of the table",
 }
 _LEVEL = 0.95
+_SCALED = "It is a distance of rows scaled by the schema."
+_MECHANISMS = tuple(dict.fromkeys((*get_args(NoiseName), *RANKINGS)))
+_REFITTED = ("model", "test", "score", "empty", "l2_penalty", "row_clip", "rounds", "seed")
+"""What decides the utilities of coalitions, besides the table: a coreset knows them again by it."""
+
+_OF_LAYERED = (*_REFITTED[2:], "clip", "decay")
+"""What says nothing to ``tknn``, whatever is given."""
 
 
-class LayeredPlan(Plan):
-    """See ``data_shapley``."""
-
-    kind = "data_shapley"
-
-    def __init__(
-        self,
-        game: LayeredQuestion,
-        records: tuple[int, ...] | None,
-        audience: Audience,
-        picks: tuple[str, int] | None,
-        coreset: Coreset | None,
-        epsilon: float,
-        delta: float,
-        mechanism: str,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        if picks is not None and audience == "owner":
-            raise ArgumentError(
-                "audience must be public for a ranking, got owner: a ranking of records has no owner."
-            )
-        self.game, self.records, self.audience, self.picks = game, records, audience, picks
-        self.coreset, self.mechanism = coreset, mechanism
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data; what a coreset remembers is no part of it."""
-        return {
-            **self.game.described,
-            "records": None if self.records is None else list(self.records),
-            "coalitions": "own" if self.coreset is None else "shared",
-            "audience": self.audience,
-            "ranking": None if self.picks is None else list(self.picks),
-            "mechanism": self.mechanism,
-        }
-
-    @property
-    def curator_only(self) -> bool:
-        """Values for owners pass through the curator's hands, and through no analyst's."""
-        return self.audience == "owner"
-
-    def prepare(self, setting: Setting) -> Program:
-        """Draw the coalitions, find how far one record moves the values, and calibrate."""
-        asked = lay_out(self.game, self.records, self.audience, self.coreset, setting)
-        if self.picks is not None:
-            return self._ranking_program(asked)
-        stage = sum_stage(
-            "values",
-            asked.contribution(),
-            setting,
-            statement="shapley-design",
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,  # type: ignore[arg-type]  # checked there, with a sentence
+def _places(name: str, records: Any) -> tuple[int, ...]:
+    listed = (records,) if isinstance(records, int | np.integer) else as_list(name, records)
+    whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) and i >= 0 for i in listed)
+    if not listed or not whole or len(set(listed)) < len(listed):
+        raise ArgumentError(
+            f"{name} must be different places of records, counted from 0, got {shown(records)}."
         )
-
-        def finish(releaser: Releaser) -> Valuation:
-            (noisy_values,) = releaser.answer(stage)
-            return self._valuation(asked, stage.noise, noisy_values)
-
-        error = Expected(stage.noise.half_width(_LEVEL), asked.reach, GREATEST)
-        return Program((stage,), finish, {"value": error}, PROTECTS[self.audience])
-
-    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
-        """Return the exact spread of the values beside their noise, for the curator alone."""
-        if self.picks is not None:
-            raise ArgumentError("plan must be one that can be diagnosed, got a ranking of records.")
-        (stage,) = self.prepare(setting).stages
-        return spread_and_noise(self, stage, exact)
-
-    def _valuation(self, asked: LayeredValues, noise: Noise, noisy_values: Any) -> Valuation:
-        return Valuation(
-            records=asked.design.records,
-            values=tuple(noisy_values.tolist()),
-            half_width=noise.half_width(_LEVEL),
-            level=_LEVEL,
-            noise_std=(noise.std,) * len(noisy_values),
-            sampling_std=asked.design.sampling_error(asked.clips),
-            audience=self.audience,
-            method="layered",
-            quantity=f"Shapley value ({asked.utility.score.name})",
-            half_width_all=noise.half_width(at_once(_LEVEL, len(noisy_values))),
-        )
-
-    def _ranking_program(self, asked: LayeredValues) -> Program:
-        assert self.picks is not None
-        end, k = self.picks
-        # Scores are absolute values there: lifted by their reach they are never negative.
-        contribution = asked.contribution(scale=1.0 if end == "top" else -1.0, shift=2 * asked.reach)
-        noise = ranking_noise(
-            asked.certificate,
-            relation=REPLACE_ONE,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            k=k,
-            mechanism=self.mechanism,  # type: ignore[arg-type]  # checked there, with a sentence
-            largest_sum=contribution.region.magnitude,
-        )
-        stage: Stage[RankingNoise] = Stage("ranking", contribution, noise)
-
-        def finish(releaser: Releaser) -> RecordRanking:
-            (picked,) = releaser.answer(stage)
-            records = asked.design.records
-            chosen = tuple(str(records[int(place)]) for place in picked[0, :, 0])
-            gaps = [None if np.isnan(gap) else float(gap) for gap in picked[0, :, 1]]
-            return RecordRanking(
-                features=tuple(map(str, records)),
-                order=(chosen,),
-                gaps=None if noise.kind != "laplace" else (tuple(gaps),),
-                values=None,
-                half_width=None,
-                level=_LEVEL,
-                expected_loss=noise.std,
-                mechanism=noise.name,
-            )
-
-        lost = of_choice(noise.std, asked.reach, GREATEST)
-        return Program((stage,), finish, {"loss of value of a pick": lost})
+    return tuple(int(i) for i in listed)
 
 
-def data_shapley(
-    model: Any = None,
-    *,
-    test: Any,
-    records: int | Sequence[int] | None = None,
-    method: Method = "layered",
-    audience: Audience = "owner",
-    score: str | Score = "accuracy",
-    empty: float | None = None,
-    clip: float | None = None,
-    decay: float = 1.0,
-    rounds: int = 4,
-    top: int | None = None,
-    bottom: int | None = None,
-    l2_penalty: float | None = None,
-    row_clip: float | None = None,
-    radius: float | None = None,
-    coreset: Coreset | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: str = "auto",
-) -> LayeredPlan | NeighbourPlan:
+@dataclass(frozen=True)
+class ScoreKind(Choice):
+    """A score by its name, or one of the caller's, which is known by its value."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the name, or the score, kept."""
+        if isinstance(value, Score):
+            return Kept(name, value)
+        return value if isinstance(value, Kept) else named_score(value).name
+
+    def plain(self, value: Any) -> Any:
+        """Return the name, or the fingerprint."""
+        return value.fingerprint if isinstance(value, Kept) else value
+
+    def read(self, name: str, plain: Any, objects: Objects) -> Any:
+        """Return the name, or the score with this fingerprint."""
+        return plain if plain in self.allowed else find_object(name, plain, objects)
+
+
+class data_shapley(DeclaredPlan):
     """Plan the data Shapley values of records of the table, for a model's score.
 
     Args:
@@ -231,59 +152,190 @@ def data_shapley(
     >>> plan.arguments()["records"], plan.arguments()["audience"]
     ([3], 'owner')
     """
-    check_choice("method", method, ("layered", "tknn"))
-    check_choice("audience", audience, ("owner", "public"))
-    if method == "tknn":
-        given = {"model": model, "records": records, "top": top, "bottom": bottom, "coreset": coreset}
-        _refuse(given, "tknn", "Its counts serve every owner.")
-        if audience == "public":
+
+    model: Annotated[Any, Estimator(optional=True)] = None
+    _: KW_ONLY
+    test: Annotated[Any, Table(keep_rows)]
+    records: Annotated[int | Sequence[int] | None, Values(by=_places, optional=True)] = None
+    method: Annotated[Method, Choice(get_args(Method))] = "layered"
+    audience: Annotated[Audience, Choice(get_args(Audience))] = "owner"
+    score: Annotated[str | Score, ScoreKind(SCORES)] = "accuracy"
+    empty: Annotated[float | None, Number(optional=True)] = None
+    clip: Annotated[float | None, Positive(optional=True)] = None
+    decay: Annotated[float, Positive()] = 1.0
+    rounds: Annotated[int, Whole(1)] = 4
+    top: Annotated[int | None, Whole(1, optional=True)] = None
+    bottom: Annotated[int | None, Whole(1, optional=True)] = None
+    l2_penalty: Annotated[float | None, Positive(optional=True)] = None
+    row_clip: Annotated[float | None, Positive(optional=True)] = None
+    radius: Annotated[float | None, Positive(optional=True, hint=_SCALED)] = None
+    coreset: Annotated[Coreset | None, CoresetKind(optional=True)] = None
+    seed: Annotated[int, Whole(0)] = 0
+    n_jobs: Jobs = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[str, Choice(_MECHANISMS, by=checked_later)] = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Check what either method, a ranking and its audience need of the others."""
+        if self.method == "tknn":
+            return self._settle_counts()
+        self._refuse("radius", hint="It belongs to method='tknn'.")
+        if self.top is not None and self.bottom is not None:
+            raise ArgumentError("bottom must be left out if top is given, got both. Ask for two plans.")
+        if self.picks is not None and self.audience == "owner":
+            raise ArgumentError(
+                "audience must be public for a ranking, got owner: a ranking of records has no owner."
+            )
+        return {}
+
+    def _settle_counts(self) -> dict[str, Any]:
+        """Refuse what counts for all owners cannot have, and forget what says nothing to them."""
+        given = ("model", "records", "top", "bottom", "coreset")
+        self._refuse(*given, hint="Its counts serve every owner.")
+        if self.audience == "public":
             raise ArgumentError(
                 "audience must be owner for method='tknn', got public: a value is made of its record. "
                 "The counts are public; values for all to see need method='layered'."
             )
-        return NeighbourPlan(test, radius, epsilon, delta, mechanism)
-    _refuse({"radius": radius}, "layered", "It belongs to method='tknn'.")
-    if clip is not None:
-        check_positive("clip", clip)
-    check_positive("decay", decay)
-    check_whole("rounds", rounds, 1)
-    check_whole("seed", seed, 0)
-    if coreset is not None and not isinstance(coreset, Coreset):
-        raise ArgumentError(f"coreset must be a dc.Coreset, got {shown(coreset)}. Or leave it out.")
-    if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, -(2**10), 2**10)
-    game = LayeredQuestion(
-        model, test, score, empty, l2_penalty, row_clip, clip, decay, rounds, seed, n_jobs
-    )
-    picks = _picks(top, bottom)
-    places = _places(records)
-    return LayeredPlan(game, places, audience, picks, coreset, epsilon, delta, mechanism)
+        return {field.name: field.default for field in fields(self) if field.name in _OF_LAYERED}
 
+    def _refuse(self, *names: str, hint: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ArgumentError(
+                    f"{name} must be left out for method={self.method!r}, got one. {hint}"
+                )
 
-def _refuse(given: dict[str, Any], method: str, hint: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ArgumentError(f"{name} must be left out for method={method!r}, got one. {hint}")
+    @property
+    def picks(self) -> tuple[str, int] | None:
+        """Which end of a ranking is asked for, and how many of it; None if values are."""
+        if self.top is not None:
+            return "top", self.top
+        return None if self.bottom is None else ("bottom", self.bottom)
 
+    @property
+    def curator_only(self) -> bool:
+        """Values for owners pass through the curator's hands, and through no analyst's."""
+        return self.method == "layered" and self.audience == "owner"
 
-def _picks(top: int | None, bottom: int | None) -> tuple[str, int] | None:
-    if top is not None and bottom is not None:
-        raise ArgumentError("bottom must be left out if top is given, got both. Ask for two plans.")
-    if top is None and bottom is None:
-        return None
-    end, count = ("top", top) if top is not None else ("bottom", bottom)
-    assert count is not None
-    check_whole(end, count, 1)
-    return end, count
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out coalitions or test points, find how far one record moves the answers, calibrate."""
+        if self.method == "tknn":
+            test = read_test(self.test.value, setting.schema)
+            check_labels(test)
+            return count_program(test, self.radius_for(test), setting, **self._terms)
+        asked = self.lay_out(setting)
+        if self.picks is not None:
+            return self._ranking_program(asked, *self.picks)
+        return self._value_program(asked, setting)
 
+    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
+        """Return the exact spread of the answers beside their noise, for the curator alone."""
+        if self.picks is not None:
+            raise ArgumentError("plan must be one that can be diagnosed, got a ranking of records.")
+        (stage,) = self.prepare(setting).stages
+        return spread_and_noise(self, stage, exact)
 
-def _places(records: int | Sequence[int] | None) -> tuple[int, ...] | None:
-    if records is None:
-        return None
-    listed = (records,) if isinstance(records, int | np.integer) else as_list("records", records)
-    whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) and i >= 0 for i in listed)
-    if not listed or not whole or len(set(listed)) < len(listed):
-        raise ArgumentError(
-            f"records must be different places of records, counted from 0, got {shown(records)}."
+    def radius_for(self, test: TestSet) -> float:
+        """Return the radius: as given, or from the public test points."""
+        return default_radius(test) if self.radius is None else self.radius
+
+    def lay_out(self, setting: Setting) -> LayeredValues:
+        """Return the layered values of a table: coalitions, clips and certificate; reads no row.
+
+        Guarantees:
+          - The certificate covers every record that is not the audience's own. [shapley-design]
+        """
+        n = check_rows(setting)
+        wanted = check_records(self.records, n)  # type: ignore[arg-type]  # settled to a tuple
+        test = read_test(self.test.value, setting.schema)
+        utility = self._utility(test)
+        stability = utility.certificate()
+        clips = layer_limits(n, utility.width, self.clip, self.decay, stability, self.audience)
+        draw = choose_design if self.coreset is None else Rotations
+        design = draw(n, wanted, self.rounds, self.seed)
+        certificate = certify_values(design, clips, stability, self.audience)
+        if utility.fast is None:
+            certificate = certificate.graded("isolated", *ALONE)
+        # Utilities depend on how rows are scaled, too; clips are taken after them.
+        scaled = {"schema": setting.schema.to_json(), "columns": list(test.columns)}
+        told = self.arguments()
+        refits = {name: told[name] for name in _REFITTED} | scaled
+        return LayeredValues(
+            test, utility, design, clips, certificate, refits, self.n_jobs, self.coreset
         )
-    return tuple(int(i) for i in listed)
+
+    def _utility(self, test: TestSet) -> Utility:
+        """Return the utility on the public test set, tried on public rows."""
+        utility = Utility(
+            seeded(None if self.model is None else self.model.value),
+            test.x,
+            test.y,
+            score=self.score.value if isinstance(self.score, Kept) else self.score,
+            empty=self.empty,
+            l2_penalty=self.l2_penalty,
+            row_clip=self.row_clip,
+            classes=None if test.classes is None else np.arange(test.classes, dtype=np.float64),
+        )
+        try_out(utility, test)
+        return utility
+
+    @property
+    def _terms(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+
+    def _value_program(self, asked: LayeredValues, setting: Setting) -> Program:
+        stage = sum_stage(
+            "values", asked.contribution(), setting, statement="shapley-design", **self._terms
+        )
+        noise = stage.noise
+
+        def finish(releaser: Releaser) -> Valuation:
+            (noisy_values,) = releaser.answer(stage)
+            return Valuation(
+                records=asked.design.records,
+                values=tuple(noisy_values.tolist()),
+                half_width=noise.half_width(_LEVEL),
+                level=_LEVEL,
+                noise_std=(noise.std,) * len(noisy_values),
+                sampling_std=asked.design.sampling_error(asked.clips),
+                audience=self.audience,
+                method="layered",
+                quantity=f"Shapley value ({asked.utility.score.name})",
+                half_width_all=noise.half_width(at_once(_LEVEL, len(noisy_values))),
+            )
+
+        error = Expected(noise.half_width(_LEVEL), asked.reach, GREATEST)
+        return Program((stage,), finish, {"value": error}, PROTECTS[self.audience])
+
+    def _ranking_program(self, asked: LayeredValues, end: str, k: int) -> Program:
+        # Scores are absolute values there: lifted by their reach they are never negative.
+        contribution = asked.contribution(scale=1.0 if end == "top" else -1.0, shift=2 * asked.reach)
+        noise = ranking_noise(
+            asked.certificate,
+            relation=REPLACE_ONE,
+            k=k,
+            largest_sum=contribution.region.magnitude,
+            **self._terms,
+        )
+        stage: Stage[RankingNoise] = Stage("ranking", contribution, noise)
+
+        def finish(releaser: Releaser) -> RecordRanking:
+            (picked,) = releaser.answer(stage)
+            records = asked.design.records
+            chosen = tuple(str(records[int(place)]) for place in picked[0, :, 0])
+            gaps = [None if np.isnan(gap) else float(gap) for gap in picked[0, :, 1]]
+            return RecordRanking(
+                features=tuple(map(str, records)),
+                order=(chosen,),
+                gaps=None if noise.kind != "laplace" else (tuple(gaps),),
+                values=None,
+                half_width=None,
+                level=_LEVEL,
+                expected_loss=noise.std,
+                mechanism=noise.name,
+            )
+
+        lost = of_choice(noise.std, asked.reach, GREATEST)
+        return Program((stage,), finish, {"loss of value of a pick": lost})

@@ -8,10 +8,11 @@ record has the same utility, to the last bit, whatever that record is.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,27 +20,19 @@ from discreet.arguments import shown
 from discreet.data import WholeContribution
 from discreet.data.calls import Pulse
 from discreet.data.state import quietly
-from discreet.errors import ArgumentError, ModelError
-from discreet.models.fingerprint import Kept
+from discreet.errors import AccessDenied, ArgumentError, ModelError
 from discreet.plans import Setting
+from discreet.plans.kinds import Kind, Objects
 from discreet.privacy.certificate import NOT_PROVEN, Box, Certificate
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
-from discreet.value.coreset import Coreset
 from discreet.value.engines.games import Chains
 from discreet.value.engines.layered import layer_clips
 from discreet.value.engines.running import run_chains
-from discreet.value.engines.scores import Score
 from discreet.value.engines.stability import Stability
 from discreet.value.engines.utilities import Utility
-from discreet.value.private_design import (
-    Audience,
-    Rotations,
-    ValueDesign,
-    certify_values,
-    choose_design,
-)
-from discreet.value.private_rows import TestSet, keep_rows, read_test
+from discreet.value.private_design import Audience, ValueDesign
+from discreet.value.private_rows import TestSet
 
 MOST_RECORDS = 2_000
 """Values need a refit for every coalition: of more records nobody would wait for the end."""
@@ -49,72 +42,76 @@ _CLIP = 0.1
 _SLICE_CELLS = 2**23
 """Chains are valued for at most so many weights at a time: 64 MB."""
 
+_SHARED = "shared"
 
-_ALONE = f"a fit keeps nothing for the next one{NOT_PROVEN}"
+ALONE = (
+    f"a fit keeps nothing for the next one{NOT_PROVEN}",
+    "fitting and scoring the model twice on the same rows in the same order gives the same score",
+)
+"""What is taken on trust of models that are not refitted by code of ours."""
+
+Utilities = list[FloatArray]
+
+
+class Coreset:
+    """Remembers the utilities of one table's coalitions; shows it to nobody.
+
+    Pass the same one to several ``data_shapley`` plans with the same model, test set, rounds and seed:
+    models are refitted for the first of them alone.
+
+    Watson et al. (2022) save the sampled coalitions so that further records are valued at once. That
+    saves time, not privacy: the utilities are exact statistics of private rows, and every value
+    released from them costs what it would have cost without them. So they stay here, sealed, and each
+    plan is charged in full. Whoever wants later answers for nothing asks for all values in one plan:
+    what is released once can be read for ever.
+
+    Guarantees:
+      - A value made from what it remembers is, bit for bit, the value made from refits of the same
+        coalitions, and is charged as such; the utilities cannot be read, copied or
+        saved. [coreset-billing]
+    """
+
+    __slots__ = ("__key", "__utilities")
+
+    def __init__(self) -> None:
+        self.__key = b""
+        self.__utilities: Utilities | None = None
+
+    def recall(self, question: str, rows: FloatArray, compute: Callable[[], Utilities]) -> Utilities:
+        """Return the utilities for these rows, computed once; for the plan that will add noise."""
+        # The rows are part of the key: utilities of other rows must never answer for these.
+        content = f"{question}{rows.shape}".encode() + np.ascontiguousarray(rows).tobytes()
+        key = hashlib.sha256(content).digest()
+        if self.__utilities is None or key != self.__key:
+            self.__key, self.__utilities = key, compute()
+        return self.__utilities
+
+    def __repr__(self) -> str:
+        return "Coreset(sealed)"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise AccessDenied("A coreset cannot be copied or saved: what it remembers is exact.")
 
 
 @dataclass(frozen=True)
-class LayeredQuestion:
-    """What is fitted and scored: the public half of the question, before any schema is known."""
+class CoresetKind(Kind):
+    """A coreset: what it remembers is no part of a question, and nothing where one is read back."""
 
-    model: Any = field(repr=False)
-    test: Any = field(repr=False)
-    score: str | Score
-    empty: float | None
-    l2_penalty: float | None
-    row_clip: float | None
-    clip: float | None
-    decay: float
-    rounds: int
-    seed: int
-    n_jobs: int | None
+    word = "coreset"
 
-    kept: dict[str, Kept] = field(init=False, repr=False)
+    def check(self, name: str, value: Any) -> Coreset:
+        """Return the coreset."""
+        if not isinstance(value, Coreset):
+            raise ArgumentError(f"{name} must be a dc.Coreset, got {shown(value)}. Or leave it out.")
+        return value
 
-    def __post_init__(self) -> None:
-        kept = {"model": Kept("model", self.model), "test": keep_rows(self.test)}
-        if not isinstance(self.score, str):
-            kept["score"] = Kept("score", self.score)
-        object.__setattr__(self, "kept", kept)
+    def plain(self, value: Any) -> Any:
+        """Return that coalitions are shared; None where records have their own."""
+        return None if value is None else _SHARED
 
-    def held(self) -> Iterable[Kept]:
-        """Return what a caller could change."""
-        return self.kept.values()
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """What identifies the question: model, score and test rows by fingerprints, taken once."""
-        return {
-            "method": "layered",
-            "model": {
-                "kind": type(self.model).__name__,
-                "fingerprint": self.kept["model"].fingerprint,
-            },
-            "test": self.kept["test"].fingerprint,
-            "score": self.kept["score"].fingerprint if "score" in self.kept else self.score,
-            "empty": self.empty,
-            "l2_penalty": self.l2_penalty,
-            "row_clip": self.row_clip,
-            "clip": self.clip,
-            "decay": self.decay,
-            "rounds": self.rounds,
-            "seed": self.seed,
-        }
-
-    def utility(self, test: TestSet) -> Utility:
-        """Return the utility on the public test set, tried on public rows."""
-        utility = Utility(
-            seeded(self.model),
-            test.x,
-            test.y,
-            score=self.score,
-            empty=self.empty,
-            l2_penalty=self.l2_penalty,
-            row_clip=self.row_clip,
-            classes=None if test.classes is None else np.arange(test.classes, dtype=np.float64),
-        )
-        _try_out(utility, test)
-        return utility
+    def read(self, name: str, plain: Any, objects: Objects) -> Any:
+        """Return a coreset that remembers nothing yet."""
+        return Coreset() if plain == _SHARED else plain
 
 
 @dataclass(frozen=True)
@@ -174,42 +171,6 @@ class LayeredValues:
         return work.values
 
 
-def lay_out(
-    game: LayeredQuestion,
-    records: tuple[int, ...] | None,
-    audience: Audience,
-    coreset: Coreset | None,
-    setting: Setting,
-) -> LayeredValues:
-    """Return the question made ready for a table; reads no row.
-
-    Guarantees:
-      - The certificate covers every record that is not the audience's own. [shapley-design]
-    """
-    n = _check_rows(setting)
-    wanted = check_records(records, n)
-    test = read_test(game.test, setting.schema)
-    utility = game.utility(test)
-    stability = utility.certificate()
-    clips = layer_limits(n, utility.width, game.clip, game.decay, stability, audience)
-    if coreset is None:
-        design = choose_design(n, wanted, game.rounds, game.seed)
-    else:
-        design = Rotations(n, wanted, game.rounds, game.seed)
-    certificate = certify_values(design, clips, stability, audience)
-    if utility.fast is None:
-        certificate = certificate.graded(
-            "isolated",
-            _ALONE,
-            "fitting and scoring the model twice on the same rows in the "
-            "same order gives the same score",
-        )
-    # Utilities depend on how rows are scaled, too; clips are taken after them.
-    scaled = {"schema": setting.schema.to_json(), "columns": list(test.columns)}
-    asked = game.described | {"clip": None, "decay": None} | scaled
-    return LayeredValues(test, utility, design, clips, certificate, asked, game.n_jobs, coreset)
-
-
 def layer_limits(
     n: int,
     width: float,
@@ -259,7 +220,8 @@ def check_records(records: tuple[int, ...] | None, n: int) -> tuple[int, ...]:
     return records
 
 
-def _check_rows(setting: Setting) -> int:
+def check_rows(setting: Setting) -> int:
+    """Return the number of records, which must be public and small enough."""
     if not setting.relation.rows_public or setting.rows is None:
         raise ArgumentError(
             "relation must be replace-one for method='layered', got add-remove: a value is a mean over "
@@ -281,7 +243,7 @@ def _slices(chains: Chains, width: int) -> list[Chains]:
     return [chains.select(i, min(i + step, len(chains))) for i in range(0, len(chains), step)]
 
 
-def _try_out(utility: Utility, test: TestSet) -> None:
+def try_out(utility: Utility, test: TestSet) -> None:
     """Raise unless the model can be fitted on public rows and scores them the same way twice."""
     rows = test.draw(_PROBE_ROWS)
     if test.classes is not None:

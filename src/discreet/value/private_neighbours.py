@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.numerics import check_positive, up
-from discreet.plans import Diagnosis, ExactSums, Plan, Program, Releaser, Result, Setting
-from discreet.plans.diagnosis import spread_and_noise
+from discreet.numerics import up
+from discreet.plans import Program, Releaser, Result, Setting
 from discreet.plans.expected import RECORDS, of_count
 from discreet.plans.results.result import is_table
 from discreet.plans.results.valuation import Valuation
@@ -35,7 +34,7 @@ from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import public_generator
 from discreet.schema import Category, FloatArray
 from discreet.schema.files import from_plain
-from discreet.value.private_rows import TestSet, encode_rows, keep_rows, read_test
+from discreet.value.private_rows import TestSet, encode_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,68 +133,32 @@ class NeighbourCounts(Result):
         return NeighbourDisplay(self).plot(ax, title=title)
 
 
-class NeighbourPlan(Plan):
-    """See ``data_shapley``."""
+def count_program(test: TestSet, radius: float, setting: Setting, **terms: Any) -> Program:
+    """Find how many test points one record can be near, and calibrate.
 
-    kind = "data_shapley"
+    Args:
+      test: the public test points.
+      radius: how far a near record is at most.
+      setting: the public facts.
+      terms: ``epsilon``, ``delta`` and ``mechanism``.
+    """
+    contribution = count_contribution(test, radius)
+    stage = sum_stage("counts", contribution, setting, statement="tknn-counts", **terms)
 
-    def __init__(
-        self, test: Any, radius: float | None, epsilon: float, delta: float, mechanism: str
-    ) -> None:
-        super().__init__(epsilon, delta)
-        if radius is not None:
-            check_positive("radius", radius, "It is a distance of rows scaled by the schema.")
-        self.test, self.radius, self.mechanism = test, radius, mechanism
-        self.kept = keep_rows(test)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "method": "tknn",
-            "test": self.kept.fingerprint,
-            "radius": self.radius,
-            "audience": "owner",
-            "mechanism": self.mechanism,
-        }
-
-    def radius_for(self, test: TestSet) -> float:
-        """Return the radius: as given, or from the public test points."""
-        return default_radius(test) if self.radius is None else float(self.radius)
-
-    def prepare(self, setting: Setting) -> Program:
-        """Find how many test points one record can be near, and calibrate."""
-        test = read_test(self.test, setting.schema)
-        check_labels(test)
-        radius = self.radius_for(test)
-        stage = sum_stage(
-            "counts",
-            count_contribution(test, radius),
-            setting,
-            statement="tknn-counts",
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,  # type: ignore[arg-type]  # checked there, with a sentence
+    def finish(releaser: Releaser) -> NeighbourCounts:
+        (noisy_counts,) = releaser.answer(stage)
+        right, wrong = noisy_counts.reshape(2, -1)
+        return NeighbourCounts(
+            right=tuple(right.tolist()),
+            wrong=tuple(wrong.tolist()),
+            noise_std=stage.noise.std,
+            radius=radius,
+            test=tuple(map(tuple, test.encoded.tolist())),
+            facts=json.dumps(setting.schema.to_json()),
         )
 
-        def finish(releaser: Releaser) -> NeighbourCounts:
-            (noisy_counts,) = releaser.answer(stage)
-            right, wrong = noisy_counts.reshape(2, -1)
-            return NeighbourCounts(
-                right=tuple(right.tolist()),
-                wrong=tuple(wrong.tolist()),
-                noise_std=stage.noise.std,
-                radius=radius,
-                test=tuple(map(tuple, test.encoded.tolist())),
-                facts=json.dumps(setting.schema.to_json()),
-            )
-
-        error = of_count(stage.noise.half_width, setting.rows, RECORDS)
-        return Program((stage,), finish, {"count": error})
-
-    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
-        """Return the exact spread of the counts beside their noise, for the curator alone."""
-        (stage,) = self.prepare(setting).stages
-        return spread_and_noise(self, stage, exact)
+    error = of_count(stage.noise.half_width, setting.rows, RECORDS)
+    return Program((stage,), finish, {"count": error})
 
 
 def owner_values(

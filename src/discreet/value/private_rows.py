@@ -95,9 +95,9 @@ def scaled(schema: Schema, columns: tuple[str, ...], encoded: FloatArray) -> Flo
     return np.ascontiguousarray(np.hstack(parts), dtype=np.float64)
 
 
-def keep_rows(rows: Any) -> Kept:
+def keep_rows(name: str, rows: Any) -> Kept:
     """Return public rows with a fingerprint of their values: a frame, an array or a file."""
-    return Kept("test", rows, view=_contents)
+    return Kept(name, rows, view=_contents)
 
 
 def _contents(rows: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.quiet import quietly
+from discreet.data.state import quietly
 from discreet.engines.permute import Engine
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.clipping import public_rows

@@ -61,7 +61,7 @@ def named_score(name: str) -> Score:
     >>> named_score("accuracy").width
     1.0
     """
-    check_choice("score", name, tuple(_NAMED), "Or build one with custom_score.")
+    check_choice("score", name, SCORES, "Or build one with custom_score.")
     return _NAMED[name]
 
 
@@ -133,3 +133,6 @@ _NAMED = {
     ),
     "r2": Score("r2", -1.0, 1.0, "value", _r2, lambda truth, classes: 0.0),
 }
+
+SCORES = tuple(_NAMED)
+"""The names of scores."""

@@ -1,15 +1,18 @@
-"""A released tree as a picture: boxes with their splits, bars of class shares, noisy counts."""
+"""A released tree as a picture: boxes with splits, class shares and noisy counts; a forest as bars."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import Any, Protocol
 
+import numpy as np
+
 from discreet.numerics import check_whole
-from discreet.plans.results.pictures.canvas import INK, LINE, RUG, axes_or_new, write_title
+from discreet.plans.results.pictures.canvas import INK, LINE, RUG, axes_or_new, tidy, write_title
 
 _WIDTH, _HEIGHT, _BAR = 0.92, 0.56, 0.13
 _LONGEST = 20
+_MOST_BARS = 20
 
 
 class DrawnTree(Protocol):
@@ -162,3 +165,38 @@ class TreeDisplay:
 
 def _cut(text: str) -> str:
     return "\n".join(textwrap.wrap(textwrap.shorten(text, 2 * _LONGEST, placeholder="…"), _LONGEST))
+
+
+class DrawnForest(Protocol):
+    """What a picture shows of a forest."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns it may look at."""
+
+    @property
+    def feature_importances_(self) -> Any:
+        """What the splits on each of them save."""
+
+
+class ForestDisplay:
+    """Draws the importances of a ``RandomForest``; after ``plot`` it has ``ax_`` and ``figure_``."""
+
+    def __init__(self, forest: DrawnForest) -> None:
+        self.forest = forest
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> ForestDisplay:
+        """Draw on ``ax`` or on new axes, the greatest first; never calls ``show``."""
+        shares = self.forest.feature_importances_
+        order = np.argsort(-shares, kind="stable")[:_MOST_BARS]
+        self.ax_ = axes_or_new(ax, height=1.4 + 0.34 * len(order))
+        self.figure_ = self.ax_.figure
+        write_title(self.ax_, title)
+        tidy(self.ax_)
+        self.ax_.barh(np.arange(len(order)), shares[order], color=LINE, alpha=0.8, height=0.7)
+        self.ax_.set_yticks(range(len(order)), [self.forest.features[place] for place in order])
+        self.ax_.invert_yaxis()
+        self.ax_.set_xlabel("share of the impurity saved, by noisy counts")
+        return self

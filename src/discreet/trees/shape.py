@@ -1,8 +1,8 @@
-"""How large a private forest should be, from public facts alone.
+"""How large a private tree or forest should be and what its stages get, from public facts alone.
 
-What matters is n times epsilon. A tree sees its share of the records;
-its upper levels are chosen privately while their nodes hold enough records to outweigh the noise of a
-choice, and below them splits are drawn at random, which costs nothing.
+What matters is n times epsilon. A tree of a forest sees its share of the records; its upper levels are
+chosen privately while their nodes hold enough records to outweigh the noise of a choice, and below them
+splits are drawn at random, which costs nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Setting
+from discreet.plans import Setting, share_out
 from discreet.schema import Number, Schema
 
 Method = Literal["auto", "chosen", "random"]
@@ -30,9 +29,16 @@ _LEAST_DEPTH, _USUAL_DEPTH = 3, 6
 _MOST_CHOSEN = 5
 _DEEPEST_RANDOM_RULE = 15
 
+_LEAF_SHARE, _CUT_SHARE = 0.3, 0.2
+_FOREST_LEAF_SHARES = (1.0, 0.5, 0.7, 0.55, 0.4)
+"""What the leaves get with so many chosen levels, the last entry from there on; found by trial."""
+
+_GROWTH = math.sqrt(2.0)
+"""A level gets so many times the budget of the one above: its nodes have half the records."""
+
 
 @dataclass(frozen=True)
-class Shape:
+class ForestShape:
     """How many trees, and how many of their levels are chosen and how many drawn at random."""
 
     trees: int
@@ -43,16 +49,6 @@ class Shape:
     def depth(self) -> int:
         """All levels of a tree."""
         return self.chosen + self.random
-
-
-def check_shape(trees: int | None, depth: int | None, method: str, rows: str) -> None:
-    """Raise unless the arguments of a forest are well formed."""
-    check_choice("method", method, METHODS)
-    check_choice("rows", rows, ROWS)
-    if trees is not None:
-        check_whole("trees", trees, 1, MOST_TREES)
-    if depth is not None:
-        check_whole("depth", depth, 1, DEEPEST)
 
 
 def records_times_epsilon(setting: Setting, epsilon: float) -> float:
@@ -75,7 +71,7 @@ def fit_shape(
     trees: int | None,
     depth: int | None,
     method: str,
-) -> Shape:
+) -> ForestShape:
     """Return the shape of a forest; what is None or ``auto`` follows from public facts.
 
     The rules for chosen splits were found on seven tables (``benchmarks.trees``).
@@ -85,12 +81,12 @@ def fit_shape(
         own = max(2.0, (setting.rows or _USUAL_ROWS) / number)
         # Deeper trees would have more leaves than records.
         deepest = max(1, math.floor(math.log2(own)))
-        return Shape(number, 0, depth or min(deepest, random_depth(setting.schema, features)))
+        return ForestShape(number, 0, depth or min(deepest, random_depth(setting.schema, features)))
     power = math.log10(max(records_times_epsilon(setting, epsilon), 1.0))
     useful = _levels(power, classes)
     levels = depth or (_LEAST_DEPTH if useful == 1 else max(_USUAL_DEPTH, useful + _RANDOM_BELOW))
     chosen = min(levels, useful)
-    return Shape(trees or _trees(power), chosen, levels - chosen)
+    return ForestShape(trees or _trees(power), chosen, levels - chosen)
 
 
 def random_depth(schema: Schema, features: tuple[str, ...]) -> int:
@@ -119,3 +115,47 @@ def _trees(power: float) -> int:
 def _levels(power: float, classes: int) -> int:
     """Return how many levels should be chosen: n times epsilon per class decides."""
     return max(1, min(_MOST_CHOSEN, round(1.5 * (power - math.log10(classes)) - 1.2)))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The epsilons of all stages; together the plan's."""
+
+    cuts: list[float]
+    levels: list[float]
+    leaves: float
+
+
+def budget_shares(epsilon: float, depth: int, cut_columns: int) -> Shares:
+    """Return what every stage gets: leaves 0.3, private cut points 0.2, deeper levels more.
+
+    >>> shares = budget_shares(1.0, 3, 0)
+    >>> round(shares.leaves, 3), [round(share, 3) for share in shares.levels]
+    (0.3, [0.159, 0.224, 0.317])
+    """
+    cut = _CUT_SHARE if cut_columns else 0.0
+    growth = [_GROWTH**level for level in range(depth)]
+    rest = 1.0 - _LEAF_SHARE - cut
+    weights = [rest * part / sum(growth) for part in growth]
+    weights += [cut / max(1, cut_columns)] * cut_columns
+    leaves, *others = share_out(epsilon, (_LEAF_SHARE, *weights))
+    return Shares(others[depth:], others[:depth], leaves)
+
+
+def forest_shares(epsilon: float, levels: int) -> list[float]:
+    """Return what the leaves and then every chosen level get of epsilon.
+
+    >>> [round(share, 3) for share in forest_shares(1.0, 2)], forest_shares(1.0, 0)
+    ([0.7, 0.15, 0.15], [1.0])
+    """
+    leaves = _FOREST_LEAF_SHARES[min(levels, len(_FOREST_LEAF_SHARES) - 1)]
+    return share_out(epsilon, (leaves, *[(1 - leaves) / max(1, levels)] * levels))
+
+
+def fitting_depth(setting: Setting, epsilon: float) -> int:
+    """Return a depth from public facts: more records and more budget carry more levels.
+
+    The rule was found on real tables; where the number of records is private it is taken as 10,000.
+    """
+    power = math.log2(max(records_times_epsilon(setting, epsilon), 1.0))
+    return max(1, min(8, round(power / 1.5 - 4.0)))

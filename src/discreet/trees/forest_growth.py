@@ -20,9 +20,9 @@ from discreet.plans.stages import assign_subsets
 from discreet.plans.stages.table_noise import TableNoise, table_noise
 from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray
-from discreet.trees.columns import Grid, IntArray, Splits
+from discreet.trees.columns import CutGrid, IntArray, Splits
 from discreet.trees.leaves import leaf_stage
-from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.splits import Assign, reached_leaves
 
 _KEY = b"discreet forest"
@@ -30,16 +30,16 @@ _KEY = b"discreet forest"
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateNodes(Nodes):
+class CandidateNodes(TreeNodes):
     """Nodes with ``candidate_splits`` of their own, which are public: open nodes x splits."""
 
     candidate_splits: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, nodes: Nodes, candidate_splits: NDArray[np.bool_]) -> CandidateNodes:
+    def of(cls, nodes: TreeNodes, candidate_splits: NDArray[np.bool_]) -> CandidateNodes:
         """Return the same nodes with candidate splits."""
         return cls(
-            **{field.name: getattr(nodes, field.name) for field in fields(Nodes)},
+            **{field.name: getattr(nodes, field.name) for field in fields(TreeNodes)},
             candidate_splits=candidate_splits,
         )
 
@@ -64,7 +64,7 @@ def assign_trees(trees: int, relation: Relation) -> Assign | None:
     return assign
 
 
-def candidate_weights(grid: Grid, splits: Splits) -> FloatArray:
+def candidate_weights(grid: CutGrid, splits: Splits) -> FloatArray:
     """Return how readily a split becomes a candidate: features alike, half by width, half by number.
 
     By width, cuts that stand closely (at both ends of a range) would hardly ever be tried; by number
@@ -80,7 +80,7 @@ def candidate_weights(grid: Grid, splits: Splits) -> FloatArray:
 
 
 def draw_candidates(
-    nodes: Nodes, splits: Splits, weights: FloatArray, count: int, generator: np.random.Generator
+    nodes: TreeNodes, splits: Splits, weights: FloatArray, count: int, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return, open nodes x splits, so many different useful splits per node, drawn by their weights."""
     useful = nodes.useful(splits)
@@ -95,15 +95,15 @@ def draw_candidates(
 
 
 def draw_level(
-    nodes: Nodes, splits: Splits, weights: FloatArray, generator: np.random.Generator
-) -> Nodes:
+    nodes: TreeNodes, splits: Splits, weights: FloatArray, generator: np.random.Generator
+) -> TreeNodes:
     """Return the trees with one more level of splits that look at no record."""
     candidate_splits = draw_candidates(nodes, splits, weights, 1, generator)
     chosen = np.where(candidate_splits.any(axis=1), np.argmax(candidate_splits, axis=1), LEAF)
     return nodes.grow(splits, chosen)
 
 
-def tree_of(nodes: Nodes, trees: int) -> IntArray:
+def tree_of(nodes: TreeNodes, trees: int) -> IntArray:
     """Return the tree of every node; roots come first, parents before children."""
     found = np.arange(len(nodes))
     for node in range(trees, len(nodes)):
@@ -112,7 +112,7 @@ def tree_of(nodes: Nodes, trees: int) -> IntArray:
 
 
 def forest_leaves(
-    nodes: Nodes,
+    nodes: TreeNodes,
     columns: tuple[str, ...],
     classes: int,
     setting: Setting,
@@ -168,7 +168,9 @@ def _all_in(tree: int) -> Assign:
     return assign
 
 
-def in_leaf_order(nodes: Nodes, trees: int, noisy: FloatArray, classes: int, whole: bool) -> FloatArray:
+def in_leaf_order(
+    nodes: TreeNodes, trees: int, noisy: FloatArray, classes: int, whole: bool
+) -> FloatArray:
     """Return released counts in the order of the forest's leaves, whatever the order of tables."""
     if not whole:
         return noisy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.models.forms.trees import join_trees
-from discreet.trees.compiled import raw_tree
+from discreet.trees.classifier import raw_tree
 from discreet.trees.growth import walk
 from tests.trees.tables import some_tree
 
@@ -46,6 +46,6 @@ def test_a_forgotten_lower_end_is_caught() -> None:
 
 
 def test_a_tree_that_would_grow_too_large_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.trees.compiled._MOST_NODES", 3)
+    monkeypatch.setattr("discreet.trees.classifier._MOST_NODES", 3)
     nodes = some_tree(3)
     assert raw_tree(nodes.feature, nodes.low, nodes.high, nodes.left, np.zeros(len(nodes))) is None

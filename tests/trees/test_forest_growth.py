@@ -17,14 +17,14 @@ from discreet.data.engine import sum_block
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import certify_cells
 from discreet.trees.columns import candidate_splits, schema_grid
-from discreet.trees.forest.growth import (
+from discreet.trees.forest_growth import (
     CandidateNodes,
     assign_trees,
     candidate_weights,
     draw_level,
     forest_leaves,
 )
-from discreet.trees.nodes import Nodes
+from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import Level, level_stage, split_noise
 from tests.oracles.laws import max_divergence
@@ -58,7 +58,7 @@ def level(relation: str, assign: Any) -> Stage[Any]:
         epsilon=EPSILON,
         candidates=2,  # type: ignore[arg-type]
     )
-    nodes = Nodes.start(GRID, TREES)
+    nodes = TreeNodes.start(GRID, TREES)
     candidate_splits = CandidateNodes.of(nodes, np.ones((TREES, len(SPLITS)), dtype=bool))
     return level_stage("level 1", noise, Level(candidate_splits, GRID, SPLITS, 2), "y", assign)
 
@@ -126,8 +126,8 @@ def counts_moved(relation: str, assign: Any) -> int:
     return max(int(np.abs(raw_sum(stage, a) - raw_sum(stage, b)).sum()) for a, b in pairs(relation, 3))
 
 
-def stumps() -> Nodes:
-    nodes = Nodes.start(GRID, TREES)
+def stumps() -> TreeNodes:
+    nodes = TreeNodes.start(GRID, TREES)
     return nodes.grow(SPLITS, np.array([0, 1]))
 
 
@@ -192,7 +192,7 @@ def test_noise_on_whole_leaves_is_for_all_trees_together() -> None:
     assert whole_leaves("replace-one").noise.std == pytest.approx(2 * TREES * math.sqrt(2), rel=0.01)
     assert whole_leaves("add-remove").noise.std == pytest.approx(TREES * math.sqrt(2), rel=0.01)
     gaussian = forest_leaves(
-        Nodes.start(GRID, 32),
+        TreeNodes.start(GRID, 32),
         COLUMNS,
         2,
         setting("replace-one", 100),
@@ -208,7 +208,7 @@ def test_noise_on_whole_leaves_is_for_all_trees_together() -> None:
 def test_random_levels_split_every_node_into_two_sides() -> None:
     grid = schema_grid(dc.samples.loan_schema(), ("age", "income", "home"))
     splits, generator = candidate_splits(grid), np.random.default_rng(1)
-    nodes, weights = Nodes.start(grid, 3), candidate_weights(grid, splits)
+    nodes, weights = TreeNodes.start(grid, 3), candidate_weights(grid, splits)
     for _ in range(4):
         nodes = draw_level(nodes, splits, weights, generator)
     assert len(nodes) == 3 * (2**5 - 1)

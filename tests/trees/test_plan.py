@@ -17,10 +17,10 @@ from discreet.explain.shap.engines import choose_engine
 from discreet.models import TreeEnsemble
 from discreet.plans import Setting
 from discreet.session import Release
-from discreet.trees.budget import fitting_depth
-from discreet.trees.decision_tree.plan import decision_tree
-from discreet.trees.decision_tree.result import DecisionTree
+from discreet.trees.plan import decision_tree
+from discreet.trees.result import DecisionTree
 from discreet.trees.scores import CRITERIA
+from discreet.trees.shape import fitting_depth
 from discreet.trees.splits import MECHANISMS
 
 SCHEMA = dc.Schema(

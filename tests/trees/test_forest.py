@@ -15,9 +15,9 @@ from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.models import TreeEnsemble
 from discreet.plans import Release, Result, Setting
-from discreet.trees.forest.plan import random_forest
-from discreet.trees.forest.result import RandomForest
-from discreet.trees.forest.shape import fit_shape, random_depth
+from discreet.trees.forest import random_forest
+from discreet.trees.result import RandomForest
+from discreet.trees.shape import fit_shape, random_depth
 from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(

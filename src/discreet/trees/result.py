@@ -1,10 +1,10 @@
-"""A released decision tree: splits, noisy counts, class probabilities by hierarchical shrinkage."""
+"""What is released: a tree with noisy counts and class probabilities, and a forest of such trees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from discreet.models.forms.trees import RawTree
 from discreet.plans import Result
 from discreet.plans.results.result import is_table
 from discreet.schema import Category, FloatArray
-from discreet.trees.classifier import ReleasedClassifier
+from discreet.trees.classifier import ReleasedClassifier, raw_tree
 from discreet.trees.columns import IntArray
-from discreet.trees.compiled import raw_tree
-from discreet.trees.nodes import LEAF, Nodes
+from discreet.trees.nodes import LEAF, TreeNodes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 class DecisionTree(ReleasedClassifier, Result):
     """A private decision tree, ready to predict: a scikit-learn classifier that is fitted for ever.
 
-    Nodes stand level by level, the root first.
+    TreeNodes stand level by level, the root first.
 
     Attributes:
       features: the columns it may look at, in order.
@@ -59,33 +58,16 @@ class DecisionTree(ReleasedClassifier, Result):
     facts: str
 
     @classmethod
-    def of(
-        cls,
-        nodes: Nodes,
-        counts: FloatArray,
-        shares: FloatArray,
-        *,
-        features: tuple[str, ...],
-        target: str,
-        noise_std: float,
-        criterion: str,
-        mechanism: str,
-        facts: str,
-    ) -> DecisionTree:
+    def of(cls, nodes: TreeNodes, counts: FloatArray, shares: FloatArray, **facts: Any) -> Self:
         """Return grown nodes with their noisy counts and shares as plain numbers."""
         return cls(
-            features=features,
-            target=target,
             feature=tuple(nodes.feature.tolist()),
-            low=finite(nodes.low),
-            high=finite(nodes.high),
+            low=_finite(nodes.low),
+            high=_finite(nodes.high),
             left=tuple(nodes.left.tolist()),
             counts=tuple(map(tuple, counts.tolist())),
             shares=tuple(map(tuple, shares.tolist())),
-            noise_std=noise_std,
-            criterion=criterion,
-            mechanism=mechanism,
-            facts=facts,
+            **facts,
         )
 
     def __repr__(self) -> str:
@@ -200,6 +182,84 @@ class DecisionTree(ReleasedClassifier, Result):
         return TreeDisplay(self, levels=levels).plot(ax, title=title)
 
 
-def finite(ends: FloatArray) -> tuple[float | None, ...]:
+@dataclass(frozen=True, repr=False)
+class RandomForest(DecisionTree):
+    """A private forest, ready to predict: nodes of all trees level by level, the roots first.
+
+    Attributes:
+      trees: their number; the roots are the nodes 0 to trees - 1.
+      chosen_levels: how many levels of a tree were chosen; those below were drawn at random.
+      rows: ``disjoint`` if each tree counted records of its own, ``whole`` if each counted all.
+
+    Guarantees:
+      - Made of released splits, released counts, a public seed and public facts. [forest-disjoint]
+    """
+
+    trees: int
+    chosen_levels: int
+    rows: str
+
+    def __repr__(self) -> str:
+        return (
+            f"RandomForest({self.target!r}, trees={self.trees}, depth={self.depth}, "
+            f"{self.chosen_levels} levels chosen by {self.criterion}, {self.rows} rows)"
+        )
+
+    def fits_together(self) -> bool:
+        """Return whether the nodes are trees, so many as it says."""
+        return 1 <= self.trees <= len(self.feature) and super().fits_together()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the forest as plain data, without loss; thousands of nodes are copied but once."""
+        return {"type": self.type_name, **{name: _lists(v) for name, v in self.get_params().items()}}
+
+    def encoded_shares(self, encoded: FloatArray) -> FloatArray:
+        """Return the probabilities of encoded rows, rows x classes: the average over all trees."""
+        from discreet.trees.growth import walk
+
+        feature, low, high, left, shares = self._arrays
+        rows = np.asfortranarray(encoded)
+        found = np.empty(len(rows), dtype=np.int64)
+        total = np.zeros((len(rows), shares.shape[1]))
+        for root in range(self.trees):
+            walk(rows, np.full_like(found, root), feature, low, high, left, found)
+            total += shares[found]
+        return total / self.trees
+
+    def raw_trees(self, class_index: int) -> list[RawTree] | None:
+        """Return the trees with their part of the probability of a class at the leaves."""
+        feature, low, high, left, shares = self._arrays
+        value = shares[:, class_index] / self.trees
+        found = [raw_tree(feature, low, high, left, value, root) for root in range(self.trees)]
+        known = [tree for tree in found if tree is not None]
+        return known if len(known) == len(found) else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per node as a tree does, with the number of its tree."""
+        owner = list(range(len(self.left)))
+        for node, child in enumerate(self.left):
+            if self.feature[node] != LEAF:
+                owner[child] = owner[child + 1] = owner[node]
+        frame = super().to_frame()
+        frame.insert(0, "tree", owner)
+        return frame
+
+    def plot(self, ax: Any = None, *, title: str | None = None, levels: int = 4) -> Any:
+        """Draw the importances of the features, or of one tree's splits if there is but one tree."""
+        if self.trees == 1:
+            return super().plot(ax, title=title, levels=levels)
+        from discreet.plans.results.pictures.tree import ForestDisplay
+
+        return ForestDisplay(self).plot(ax, title=title)
+
+
+def _lists(value: Any) -> Any:
+    """Return nested tuples as lists."""
+    if not isinstance(value, tuple):
+        return value
+    return [list(entry) if isinstance(entry, tuple) else entry for entry in value]
+
+
+def _finite(ends: FloatArray) -> tuple[float | None, ...]:
     """Return ends as JSON can hold them: None where there is none."""
     return tuple(end if np.isfinite(end) else None for end in ends.tolist())

@@ -1,1 +1,0 @@
-"""One private decision tree."""

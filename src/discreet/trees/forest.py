@@ -1,0 +1,236 @@
+"""Plan a private forest: trees on disjoint rows, their upper splits chosen, their leaves counted."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise
+from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
+from discreet.plans.expected import Expected, of_summed_choice
+from discreet.plans.kinds import Choice, Delta, Epsilon, Whole
+from discreet.plans.stages.table_noise import TableNoise
+from discreet.randomness import public_generator
+from discreet.trees.columns import Splits, candidate_splits
+from discreet.trees.forest_growth import (
+    CandidateNodes,
+    assign_trees,
+    candidate_weights,
+    draw_candidates,
+    draw_level,
+    forest_leaves,
+    in_leaf_order,
+)
+from discreet.trees.leaves import LEAF_SHARE, expected_share
+from discreet.trees.nodes import TreeNodes
+from discreet.trees.plan import (
+    LARGEST_LEVEL,
+    CriterionChoice,
+    Depth,
+    Ground,
+    SplitChoice,
+    TreePlan,
+    level_name,
+)
+from discreet.trees.result import RandomForest
+from discreet.trees.shape import (
+    METHODS,
+    MOST_TREES,
+    ROWS,
+    ForestShape,
+    Method,
+    Rows,
+    fit_shape,
+    forest_shares,
+)
+from discreet.trees.splits import Level, SplitNoise, level_stage
+
+_CANDIDATE_SPLITS = 64
+_MOST_CANDIDATE_SPLITS = 4096
+
+
+class random_forest(TreePlan):
+    """Plan a forest that predicts a category of the table.
+
+    Args:
+      target: the column to predict, a ``Category`` of the schema; its values are the classes.
+      features: the columns to predict from; all others if left out.
+      trees: their number; from the number of records and epsilon if left out (32 random ones).
+      depth: levels of splits; from public facts if left out.
+      method: ``chosen``: the upper levels are chosen privately from a few random candidates per node;
+        ``random``: no split looks at a record, and all of epsilon goes to the leaves; ``auto`` takes
+        ``chosen``.
+      rows: whether a tree counts records of its own (``disjoint``) or all of them (``whole``) at its
+        leaves. ``auto`` takes what has less noise per record, which is ``whole`` for many trees and a
+        delta. Splits are always chosen on disjoint rows.
+      criterion: what a good split is, as in ``decision_tree``.
+      mechanism: what chooses, as in ``decision_tree``.
+      candidate_splits: how many per node, drawn from the public seed.
+      seed: of what is drawn in public: candidates and random splits.
+      epsilon: the whole budget: 0.4 of it for the leaves if four levels or more are chosen, and more
+        if fewer are; the rest in equal parts for those levels.
+      delta: zero for a pure guarantee; of use for Gaussian noise on the counts alone.
+
+    Guarantees:
+      - Every record belongs to one tree, whatever the others are; so all choices of a level cost as
+        much as those of one tree. [forest-disjoint] [tree-splits]
+      - Leaves on disjoint rows cost as those of one tree; on the whole table noise is for all trees
+        together. [forest-disjoint] [forest-composed]
+
+    >>> random_forest("income", trees=8, epsilon=1.0)
+    random_forest(target='income', features=None, trees=8, depth=None, method='auto', rows='auto', \
+criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
+    """
+
+    _: KW_ONLY
+    trees: Annotated[int | None, Whole(1, MOST_TREES, optional=True)] = None
+    depth: Depth = None
+    method: Annotated[Method, Choice(METHODS)] = "auto"
+    rows: Annotated[Rows, Choice(ROWS)] = "auto"
+    criterion: CriterionChoice = "norm"
+    mechanism: SplitChoice = "auto"
+    candidate_splits: Annotated[int, Whole(2, _MOST_CANDIDATE_SPLITS)] = _CANDIDATE_SPLITS
+    seed: Annotated[int, Whole(0)] = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+
+    def prepare(self, setting: Setting) -> Program:
+        """Fit the shape to public facts and share the budget out."""
+        ground = self.ground(setting)
+        shape = fit_shape(
+            setting,
+            ground.features,
+            ground.classes,
+            epsilon=self.epsilon,
+            trees=self.trees,
+            depth=self.depth,
+            method=self.method,
+        )
+        splits = candidate_splits(ground.grid)
+        _check_size(shape, ground, splits)
+        leaf_epsilon, *shares = forest_shares(self.epsilon, shape.chosen)
+        candidates = min(self.candidate_splits, len(splits))
+        noises = ground.noises(self.criterion, self.mechanism, shares, candidates)
+        program = _ForestProgram(self, ground, shape, splits, noises, leaf_epsilon)
+        return Program(program.stages, program.finish, program.expected_error)
+
+
+@dataclass(frozen=True)
+class _ForestProgram:
+    """The stages of a forest, and how they are asked."""
+
+    plan: random_forest
+    ground: Ground
+    shape: ForestShape
+    splits: Splits
+    noises: list[SplitNoise]
+    leaf_epsilon: float
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """What may happen; levels and leaves stand at the roots until splits are known."""
+        levels = [self.level(n, noise, self._start) for n, noise in enumerate(self.noises)]
+        return (*levels, self._leaves)
+
+    @property
+    def expected_error(self) -> dict[str, Expected]:
+        """How far noise moves a count and, where splits are chosen, a choice."""
+        setting, shape = self.ground.setting, self.shape
+        own = 1 if self.whole else shape.trees
+        ends = own * 2**shape.depth
+        errors = {LEAF_SHARE: expected_share(self._leaves.noise, setting, ends, shape.trees)}
+        if self.noises:
+            lost = of_summed_choice(self.noises[0].std, setting.rows, 1 / own, "a tree's records")
+            errors["records that a first split is below the best candidate"] = lost
+        return errors
+
+    def level(self, number: int, noise: SplitNoise, nodes: TreeNodes) -> Stage[SplitNoise]:
+        """Return the stage that chooses the next splits of all trees."""
+        ground = self.ground
+        level = Level(nodes, ground.grid, self.splits, ground.classes)
+        assign = assign_trees(self.shape.trees, ground.setting.relation)
+        return level_stage(level_name(number), noise, level, ground.target, assign)
+
+    def leaves(self, nodes: TreeNodes, whole: bool) -> Stage[Noise | TableNoise]:
+        """Return the stage that counts the leaves of all trees."""
+        ground = self.ground
+        return forest_leaves(
+            nodes,
+            (*ground.features, ground.target),
+            ground.classes,
+            ground.setting,
+            trees=self.shape.trees,
+            whole=whole,
+            epsilon=self.leaf_epsilon,
+            delta=self.plan.delta,
+        )
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every tree counts every record at its leaves.
+
+        Laplace noise grows as the counts do, so nothing is won by it; Gaussian noise, which a delta
+        buys, grows with their square root.
+        """
+        if self.plan.rows != "auto":
+            return self.plan.rows == "whole"
+        if self.shape.trees == 1:
+            return False
+        alone, together = (self.leaves(self._start, whole).noise.std for whole in (False, True))
+        return bool(together < 0.9 * self.shape.trees * alone)
+
+    @cached_property
+    def _start(self) -> TreeNodes:
+        return TreeNodes.start(self.ground.grid, self.shape.trees)
+
+    @cached_property
+    def _leaves(self) -> Stage[Noise | TableNoise]:
+        return self.leaves(self._start, self.whole)
+
+    def grow(self, releaser: Releaser) -> TreeNodes:
+        """Return all trees: levels chosen among candidate splits, then levels drawn at random."""
+        generator = public_generator(self.plan.seed)
+        weights = candidate_weights(self.ground.grid, self.splits)
+        nodes, most = self._start, self.plan.candidate_splits
+        for number, noise in enumerate(self.noises):
+            candidates = draw_candidates(nodes, self.splits, weights, most, generator)
+            if not candidates.any():
+                return nodes
+            asked = self.level(number, noise, CandidateNodes.of(nodes, candidates))
+            (chosen,) = releaser.answer(asked)
+            nodes = nodes.grow(self.splits, chosen.astype(np.int64))
+        for _ in range(self.shape.random):
+            nodes = draw_level(nodes, self.splits, weights, generator)
+        return nodes
+
+    def finish(self, releaser: Releaser) -> RandomForest:
+        """Ask level by level for splits, and for the leaves' counts."""
+        nodes, trees = self.grow(releaser), self.shape.trees
+        (released,) = releaser.answer(self.leaves(nodes, self.whole))
+        noisy = in_leaf_order(nodes, trees, released, self.ground.classes, self.whole)
+        return self.ground.model(
+            RandomForest,
+            nodes,
+            noisy,
+            self._leaves.noise.std,
+            criterion=self.plan.criterion,
+            mechanism=self.noises[0].kind if self.noises else "none",
+            trees=trees,
+            chosen_levels=self.shape.chosen,
+            rows="whole" if self.whole else "disjoint",
+        )
+
+
+def _check_size(shape: ForestShape, ground: Ground, splits: Splits) -> None:
+    """Raise if the deepest chosen level, or the deepest level at all, is too large to hold."""
+    cells = shape.trees * 2 ** max(0, shape.chosen - 1) * int(ground.grid.bins.sum()) * ground.classes
+    candidates = shape.trees * 2 ** (shape.depth - 1) * len(splits)
+    if max(cells, candidates) > LARGEST_LEVEL:
+        raise ArgumentError(
+            f"trees and depth must leave at most {LARGEST_LEVEL} cells to count, got {shape.trees} "
+            f"trees of {shape.depth} levels with {max(cells, candidates)}. Ask for fewer of either."
+        )
