@@ -17,6 +17,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.pdp.centred import Shape
 from discreet.explain.pdp.contribution import Curves
 from discreet.plans import Setting, Stage
+from discreet.privacy.certificate import Box
 from tests.oracles.releaser import SimulatedReleaser
 
 HEIGHTS = (-1.0, -0.6, 0.6, 1.0)
@@ -95,7 +96,7 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
             stage, contribution=replace(wide, compute=lambda block: wide.compute(block) * scale)
         )
     elif fault == "heavy level":
-        region = dc.certificates.Box(-9, 9)
+        region = Box(-9, 9)
         heavy = np.array([np.sqrt(3) / Shape(3, 1.0, 0.17, name).weight, 1, 1, 1])
         planted = replace(
             stage,
