@@ -25,12 +25,13 @@ from discreet.engines import interact_trees as h_trees
 from discreet.engines.interact import (
     CalledDependences,
     Dependences,
+    NetworkDependences,
     all_pairs,
+    called_dependences,
     pair_scores,
     pairs_with,
     total_scores,
 )
-from discreet.engines.interact_forms import NetworkDependences, called_dependences
 from discreet.engines.interact_trees import TreeDependences
 from discreet.engines.kernels.interact import exponential
 from discreet.engines.table import engine_for

@@ -136,7 +136,7 @@ class NetworkCurves(CurveEngine):
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """See ``CurveEngine``."""
-        from discreet.engines.kernels.curve_network import fill_network_curves
+        from discreet.engines.kernels.curves import fill_network_curves
 
         form, out = self.form, np.empty((self._size, len(rows)))
         varied = np.zeros(len(form.weights), dtype=bool)
@@ -201,7 +201,7 @@ class NetworkSteps(StepEngine):
 
     def predict(self, rows: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
         """See ``StepEngine``."""
-        from discreet.engines.kernels.curve_network import fill_network_steps
+        from discreet.engines.kernels.curves import fill_network_steps
 
         form, out = self.form, np.empty((len(values), len(rows)))
         fill_network_steps(
@@ -302,7 +302,7 @@ class _GridMasks:
 
     def add(self, rows: FloatArray, out: FloatArray) -> None:
         """See ``_Over``."""
-        from discreet.engines.kernels.curve_trees import add_curves_by_masks
+        from discreet.engines.kernels.curves import add_curves_by_masks
 
         s = self.splits
         add_curves_by_masks(
@@ -359,7 +359,7 @@ class _GridWalk:
 
     def add(self, rows: FloatArray, out: FloatArray) -> None:
         """See ``_Over``."""
-        from discreet.engines.kernels.curve_trees import add_curves_by_walk
+        from discreet.engines.kernels.curves import add_curves_by_walk
 
         t = self.trees
         add_curves_by_walk(

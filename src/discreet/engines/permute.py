@@ -159,7 +159,7 @@ class EnsembleEngine(Engine):
     def _walk(
         self, rows: FloatArray, donors: FloatArray, index: Index, totals: FloatArray
     ) -> FloatArray:
-        from discreet.engines.kernels.permute_trees import move_by_walk
+        from discreet.engines.kernels.permute import move_by_walk
 
         trees, moved = self.trees, np.zeros((*rows.shape, len(index)))
         row_major, theirs = np.array(rows, order="C"), np.array(donors, order="C")
@@ -207,7 +207,7 @@ class _SplitGroups:
         self, rows: FloatArray, donors: FloatArray, index: Index, totals: FloatArray
     ) -> FloatArray:
         """Add leaf values to ``totals``, return what donors change: features x repeats x rows."""
-        from discreet.engines.kernels.permute_trees import move_by_masks
+        from discreet.engines.kernels.permute import move_by_masks
 
         moved = np.zeros((rows.shape[1], *index.shape))
         columns, shared = self._columns(rows), donors is rows

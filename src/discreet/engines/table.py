@@ -31,8 +31,8 @@ from discreet.engines.curves import (
     TreeGrid,
     linear_predictions,
 )
-from discreet.engines.interact import Dependences
-from discreet.engines.interact_forms import called_dependences, network_dependences, tree_dependences
+from discreet.engines.interact import Dependences, called_dependences, network_dependences
+from discreet.engines.interact_trees import tree_dependences
 from discreet.engines.permute import CallEngine, Engine, EnsembleEngine, NetworkEngine
 from discreet.engines.shapley.values import (
     ShapleyValues,

@@ -9,6 +9,14 @@
 "Never clipped" means that the certified interval of the output lies inside the model's bounds: then
 clipping changes nothing, and a formula that knows nothing of clipping is right. A boosted model's
 *probability* is not a sum of leaves and goes to the kernel engine; its margin goes to the trees.
+
+*Linear models.* For f(u) = b + w . u with the identity link the game of a query x against one record z
+is additive, so its Shapley values are
+
+    phi_j(x; z) = w_j (x_j - z_j),
+
+and those against a background, for either value function, w_j (x_j - mean of z_j). They hold for the
+model as it is; a model whose predictions are clipped is not linear and belongs to the kernel engine.
 """
 
 from __future__ import annotations
@@ -23,7 +31,6 @@ import numpy as np
 from discreet.data.calls import ThirdParty
 from discreet.engines.shapley.coalitions import MaskSet, sample_masks
 from discreet.engines.shapley.kernel import Predictor, kernel_values, record_values
-from discreet.engines.shapley.linear import linear_record_values, linear_values
 from discreet.engines.shapley.tree_tables import most_at_once
 from discreet.engines.shapley.trees import BackgroundTables, QueryTables
 from discreet.errors import ArgumentError
@@ -35,10 +42,38 @@ from discreet.schema import FloatArray, Schema
 
 EngineName = Literal["linear", "trees", "kernel"]
 Vectors = Callable[[FloatArray], FloatArray]
-
 _ALL_UP_TO = 10
 _PER_FEATURE = 20
 _SAME = 1e-9
+
+
+def linear_values(form: LinearForm, queries: FloatArray, background: FloatArray) -> FloatArray:
+    """Return the attributions of every query, averaged over the background (queries x features).
+
+    Guarantees:
+      - The mean of ``linear_record_values`` over the records. [shap-contribution]
+    """
+    weights = _weights(form)
+    return np.asarray(weights * (queries - background.mean(axis=0)))
+
+
+def linear_record_values(form: LinearForm, queries: FloatArray, background: FloatArray) -> FloatArray:
+    """Return w_j (x_j - z_j) for every query and record (queries x records x features).
+
+    Guarantees:
+      - The Shapley values of each query against each record, to rounding. [shap-linear-background]
+    """
+    weights = _weights(form)
+    return np.asarray(weights * (queries[:, None, :] - background[None, :, :]))
+
+
+def _weights(form: LinearForm) -> FloatArray:
+    if form.logistic:
+        raise ArgumentError(
+            "form must have the identity link, got a logistic one. "
+            "Explain its margin, or its probability with the kernel engine."
+        )
+    return form.weights
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A statistic that is a ratio of sums of squares of partial dependences has no use
 own; so every subset of the records casts a ballot (``aggregate.release``), and one record moves one.
 
 Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
-``engines.interact_forms``; others are called once per subset, so that no subset's ballot can hang on
+``engines.interact``; others are called once per subset, so that no subset's ballot can hang on
 another's rows through the last bits of a prediction.
 """
 

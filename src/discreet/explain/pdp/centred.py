@@ -95,7 +95,7 @@ class Shape:
 
     def split(self, curves: FloatArray) -> FloatArray:
         """Return every row's weighted level, then its shrunken shape."""
-        from discreet.engines.kernels.curve_trees import split_level
+        from discreet.engines.kernels.curves import split_level
 
         out = np.empty((len(curves), self.points + 1), order="F")
         ready = np.asfortranarray(curves)
