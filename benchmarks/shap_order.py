@@ -122,7 +122,8 @@ def explained(
     """Return a query with what every way adds up, without noise."""
 
     def exact(centred: bool, **options: Any) -> tuple[Any, Any]:
-        found = dc.shap_values(model, query, epsilon=1.0, **options).explain(setting, centred=centred)
+        plan = dc.shap_values(model, query, epsilon=1.0, **options)
+        found = plan.measured.explain(setting, centred=centred)
         (raw,) = add_up(table, [Summand(found.contribution, STEP)])
         return raw * STEP / setting.rows + found.centres[0], found.contribution.certificate
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.valuation_tasks import Task
 from discreet.plans import Setting
 from discreet.randomness import SimulatedNoise
-from discreet.value.engines.permutations import permutation_shapley
+from discreet.value.engines.shapley import permutation_shapley
 from discreet.value.engines.utilities import Utility
 from discreet.value.plan import data_shapley
 from discreet.value.private_layered import Coreset, LayeredValues

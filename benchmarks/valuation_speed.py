@@ -70,7 +70,7 @@ def make_game(data: dict[str, Any], size: int, **options: Any) -> Any:
 
 def compile_first(data: dict[str, Any]) -> None:
     """Run everything compiled once, so that no measured time compiles."""
-    from discreet.value.engines.permutations import permutation_shapley
+    from discreet.value.engines.shapley import permutation_shapley
 
     permutation_shapley(make_game(data, 30), permutations=1)
     our_nearest(data, 30)
@@ -147,7 +147,7 @@ def our_orders(
     data: dict[str, Any], size: int, orders: int, truncate: float | None = None, earlier: Any = None
 ) -> Any:
     """Return our estimates from random orders."""
-    from discreet.value.engines.permutations import permutation_shapley
+    from discreet.value.engines.shapley import permutation_shapley
 
     return permutation_shapley(
         make_game(data, size),
@@ -169,7 +169,7 @@ def bare_loop(data: dict[str, Any], size: int, count: int) -> Any:
     """Return values from the orders that ours takes, refitted one by one as anybody would."""
     from sklearn.linear_model import LogisticRegression
 
-    from discreet.value.engines.permutations import random_order
+    from discreet.value.engines.shapley import random_order
 
     x, y, tests, truth = (data[name] for name in ("x", "y", "test_x", "test_y"))
     values = np.zeros(size)
@@ -188,8 +188,7 @@ def bare_loop(data: dict[str, Any], size: int, count: int) -> Any:
 
 def cost(data: dict[str, Any], size: int) -> dict[str, Any]:
     """Return what one order costs, and one record's value with a stated error of 0.01."""
-    from discreet.value.engines.designs import layer_rounds
-    from discreet.value.engines.layered import layer_clips, layered_shapley
+    from discreet.value.engines.layered import layer_clips, layer_rounds, layered_shapley
 
     spent, found = timed(lambda: our_orders(data, size, 2))
     options = {"score": "log-loss", "l2_penalty": 1.0, "row_clip": 1.0, "empty": -float(np.log(2))}

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.state import quietly
-from discreet.numerics import check_choice, check_positive_or_auto, up
+from discreet.numerics import up
 from discreet.privacy.certificate import Ball, Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, Relation
 from discreet.randomness import public_generator
@@ -35,13 +35,6 @@ _LEAST = 1e-2
 _HAIR = 1e-14
 _FLAT = 0.05
 _MIXING_SEED = 20_260_416
-
-
-def check_clip(clip: Clip, norm: str = "l2") -> None:
-    """Raise unless ``clip`` is a positive number, "auto" or None."""
-    check_choice("clip_norm", norm, ("l2", "linf"))
-    if clip is not None:
-        check_positive_or_auto("clip", clip, "Or use clip='auto', or clip=None for the proven range.")
 
 
 def public_rows(schema: Schema, columns: tuple[str, ...]) -> FloatArray:

@@ -136,10 +136,12 @@ class Rows(Kind):
     Args:
       make: reads what was given; the answer has ``digest`` and ``to_json()``.
       inline: whether the rows themselves are written down, or their digest.
+      mark: what stands before a digest.
     """
 
     make: Callable[[Any], Any]
     inline: bool = False
+    mark: str = ""
 
     word = "rows"
     file = "rows"
@@ -152,7 +154,7 @@ class Rows(Kind):
         """Return the rows, or their digest."""
         if value is None:
             return None
-        return value.to_json() if self.inline else value.digest
+        return value.to_json() if self.inline else f"{self.mark}{value.digest}"
 
     def read(self, name: str, plain: Any, objects: Objects) -> Any:
         """Return rows that were written down, or those with this digest."""

@@ -29,9 +29,8 @@ from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
-from discreet.value.engines.designs import LayeredDesign, balanced_design
 from discreet.value.engines.games import Chains
-from discreet.value.engines.layered import layered_value, marginals
+from discreet.value.engines.layered import LayeredDesign, balanced_design, layered_value, marginals
 from discreet.value.engines.stability import Stability
 
 Audience = Literal["owner", "public"]

@@ -6,7 +6,7 @@ import itertools
 import json
 import sys
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
-from discreet.explain.shap.background import Background, BackgroundPlan, background
+from discreet.explain.shap.background import Background, background
 from discreet.numerics import to_units
 from discreet.plans import Program, Result, Setting
 from discreet.plans.stages.row_means import certify_mean, mean_contribution
@@ -124,10 +124,10 @@ class Scripted:
         return self.draw.normal(5, 3, size)
 
 
-class Peeking(BackgroundPlan):
+class Peeking(background):
     """A planted fault: the first row is a record."""
 
-    frame: pd.DataFrame
+    frame: ClassVar[pd.DataFrame]
 
     def prepare(self, setting: Setting) -> Program:
         honest = super().prepare(setting)
@@ -140,11 +140,11 @@ class Peeking(BackgroundPlan):
         return Program(honest.stages, finish, honest.expected_error)
 
 
-def same_for_all_tables(kind: str, relation: Relation, plan_type: type[BackgroundPlan]) -> bool:
+def same_for_all_tables(kind: str, relation: Relation, plan_type: type[background]) -> bool:
     made = []
     for rows in (ROWS[:10], ROWS[5:15]):
-        plan = plan_type(kind, 20, None, None, 0, 1.0, 0.0, "auto")
-        plan.frame = pd.DataFrame(rows, columns=list(TINY))  # type: ignore[attr-defined]
+        plan = plan_type(kind, rows=20, epsilon=1.0)
+        Peeking.frame = pd.DataFrame(rows, columns=list(TINY))
         setting = Setting(TINY, relation, 10 if relation == "replace-one" else None)
         made.append(plan.prepare(setting).finish(Scripted(3)))
     return made[0] == made[1]
@@ -156,7 +156,7 @@ def same_for_all_tables(kind: str, relation: Relation, plan_type: type[Backgroun
 def test_equal_answers_give_equal_backgrounds_whatever_the_records(
     kind: str, relation: Relation
 ) -> None:
-    assert same_for_all_tables(kind, relation, BackgroundPlan)
+    assert same_for_all_tables(kind, relation, background)
 
 
 @pytest.mark.refutes("background-separator")
@@ -396,7 +396,7 @@ def test_the_seed_and_the_rows_are_part_of_the_question() -> None:
     plans = [background(epsilon=1.0), background(epsilon=1.0, seed=1), background(epsilon=1.0, rows=9)]
     assert len({plan.key for plan in plans}) == 3
     assert repr(plans[0]) == (
-        "background(kind='sample', bins=16, rows=200, seed=0, mechanism='auto', epsilon=1)"
+        "background(kind='sample', rows=200, bins=16, seed=0, mechanism='auto', epsilon=1)"
     )
 
 

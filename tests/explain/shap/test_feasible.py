@@ -56,7 +56,7 @@ def holds(found: list[Attribution], exact: np.ndarray) -> float:
 def test_the_mean_of_any_records_is_within_its_limits(name: str, clip: Any) -> None:
     plan = dc.shap_values(MODELS[name], [[1.0, 1.0], [0.0, 1.0]], clip=clip, epsilon=1.0)
     for setting in (Setting(TINY, "replace-one", 2), Setting(TINY, "add-remove", None)):
-        explained, stage = plan.explain(setting), plan.prepare(setting).stages[0]
+        explained, stage = plan.measured.explain(setting), plan.prepare(setting).stages[0]
         low, high = explained.limits
         for rows in itertools.combinations_with_replacement(TINY_ROWS, 2):
             mean = exact_mean(explained, stage, list(rows))

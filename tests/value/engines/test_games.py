@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError, ModelError
-from discreet.value.engines.enumeration import all_coalitions, exact_shapley, leave_one_out
 from discreet.value.engines.games import CachedGame, Chains, FunctionGame, GroupedGame
 from discreet.value.engines.layered import layer_clips, layered_shapley
-from discreet.value.engines.permutations import permutation_shapley
+from discreet.value.engines.shapley import (
+    all_coalitions,
+    exact_shapley,
+    leave_one_out,
+    permutation_shapley,
+)
 from tests.oracles.games import airport, by_definition, gloves, random_game, voting
 
 KNOWN = {"voting": voting(), "airport": airport([1, 2, 2, 5, 7]), "gloves": gloves(2, 3)}

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.value.engines.designs import (
+from discreet.value.engines.games import FunctionGame
+from discreet.value.engines.layered import (
     balanced_design,
     independent_design,
+    layer_clips,
     layer_rounds,
+    layered_shapley,
     others,
     stated_error,
 )
-from discreet.value.engines.enumeration import exact_shapley
-from discreet.value.engines.games import FunctionGame
-from discreet.value.engines.layered import layer_clips, layered_shapley
+from discreet.value.engines.shapley import exact_shapley
 from discreet.value.engines.stability import claimed_stability
 from tests.oracles.games import random_game
 

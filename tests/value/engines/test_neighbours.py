@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.value.engines.enumeration import exact_shapley
 from discreet.value.engines.games import FunctionGame
 from discreet.value.engines.neighbours import (
     knn_shapley,
@@ -17,6 +16,7 @@ from discreet.value.engines.neighbours import (
     threshold_knn_shapley,
     value_from_counts,
 )
+from discreet.value.engines.shapley import exact_shapley
 
 
 def make_rows(rows: int, seed: int, classes: int = 3) -> tuple[Any, Any, Any, Any]:

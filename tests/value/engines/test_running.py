@@ -22,11 +22,10 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info
 
 from discreet.errors import ArgumentError
-from discreet.value.engines.enumeration import exact_shapley, leave_one_out
-from discreet.value.engines.estimates import Estimates
 from discreet.value.engines.games import FunctionGame
 from discreet.value.engines.layered import layer_clips, layered_shapley
-from discreet.value.engines.permutations import permutation_shapley
+from discreet.value.engines.running import Estimates
+from discreet.value.engines.shapley import exact_shapley, leave_one_out, permutation_shapley
 from discreet.value.engines.utilities import Utility
 
 pytestmark = pytest.mark.xdist_group("dask")

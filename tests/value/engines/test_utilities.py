@@ -12,10 +12,10 @@ from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from discreet.errors import ArgumentError, ModelError
-from discreet.value.engines.enumeration import exact_shapley
 from discreet.value.engines.games import Chains
 from discreet.value.engines.linear_fits import LinearFit, linear_fit
 from discreet.value.engines.scores import custom_score, named_score
+from discreet.value.engines.shapley import exact_shapley
 from discreet.value.engines.solvers import TOLERANCE
 from discreet.value.engines.utilities import Utility
 

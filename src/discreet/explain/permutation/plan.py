@@ -28,7 +28,7 @@ from discreet.explain.permutation.contribution import (
 )
 from discreet.explain.permutation.losses import Draws, Scoring, choose_scorer
 from discreet.explain.permutation.release import Marginals, RankingRelease, ValueRelease
-from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
 from discreet.explain.shap.queries import Queries
 from discreet.mechanisms import Noise, NoiseName

@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.engines import MOST_BACKGROUND, choose_engine
+from discreet.explain.shap.parts import MeanStages, Seed
 from discreet.explain.shap.queries import read_queries
-from discreet.mechanisms import Noise, NoiseName
 from discreet.models import as_model
-from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Attribution, Plan, Program, Releaser, Result, Setting, Stage, share_out
+from discreet.plans import Attribution, Program, Releaser, Result, Setting
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
+from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Whole
 from discreet.plans.results.result import is_table
-from discreet.plans.stages.counts import size_stage
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.row_means import draw_mean_rows, half_width, mean_contribution
-from discreet.plans.stages.sums import sum_stage
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number, Schema
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _BINS = 16
 _ROWS = {"sample": 200, "mean": 100}
 _MOST_ROWS = 1_000_000
-_MEAN_SHARE, _SIZE_SHARE = 0.9, 0.1
+_CLIPPED = "It is the greatest length of a row of scaled numbers."
 
 
 @dataclass(frozen=True)
@@ -154,145 +153,7 @@ class Background(Result):
         return BackgroundDisplay(self.rows).plot(ax, title=title)
 
 
-class BackgroundPlan(Plan):
-    """See ``background``."""
-
-    kind = "background"
-
-    def __init__(
-        self,
-        method: str,
-        rows: int | None,
-        bins: int | None,
-        clip: float | None,
-        seed: int,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("kind", method, tuple(_ROWS))
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        check_whole("seed", seed, 0)
-        self.method, self.seed, self.mechanism = method, seed, mechanism
-        self.rows = _ROWS[method] if rows is None else rows
-        check_whole("rows", self.rows, 1, _MOST_ROWS)
-        self.bins, self.clip = _BINS if bins is None else bins, clip
-        check_whole("bins", self.bins, 2, MOST_BINS)
-        if clip is not None:
-            check_positive("clip", clip, "It is the greatest length of a row of scaled numbers.")
-        for name, given, other in (("bins", bins, "sample"), ("clip", clip, "mean")):
-            if given is not None and method != other:
-                raise ArgumentError(
-                    f"{name} must be left out of kind={method!r}, got {given!r}. "
-                    f"It belongs to kind={other!r}."
-                )
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        own = {"bins": self.bins} if self.method == "sample" else {"clip": self.clip}
-        shared = {"rows": self.rows, "seed": self.seed, "mechanism": self.mechanism}
-        return {"kind": self.method, **own, **shared}
-
-    def prepare(self, setting: Setting) -> Program:
-        """Lay out what a record contributes and calibrate every stage."""
-        if not setting.schema.features:
-            raise ArgumentError("schema must have a column besides the target, got none.")
-        prepare = self._prepare_mean if self.method == "mean" else self._prepare_sample
-        return prepare(setting)
-
-    def _prepare_sample(self, setting: Setting) -> Program:
-        schema, names = setting.schema, setting.schema.features
-        layout = lay_out(schema, names, self.bins)
-        stages = tree_stages(
-            layout, setting, epsilon=self.epsilon, delta=self.delta, mechanism=self.mechanism
-        )
-
-        def finish(releaser: Releaser) -> Background:
-            tree = stages.ask(releaser)
-            drawn = draw_rows(
-                tree, [schema[name] for name in names], self.rows, public_generator(self.seed)
-            )
-            return Background(
-                kind="sample",
-                columns=names,
-                values=decode_rows(schema, names, drawn),
-                tree=tuple((names[a], names[b]) for a, b in tree.edges),
-                noise_std=(tree.margin_std / tree.rows,) * len(names),
-                pair_noise_std=tree.pair_std / tree.rows,
-                facts=_facts(schema),
-            )
-
-        return Program(stages.stages, finish, stages.expected_error)
-
-    def _prepare_mean(self, setting: Setting) -> Program:
-        schema, names = setting.schema, setting.schema.features
-        epsilons = [self.epsilon]
-        if setting.rows is None:
-            epsilons = share_out(self.epsilon, (_MEAN_SHARE, _SIZE_SHARE))
-        sums: Stage[Noise] = sum_stage(
-            "means",
-            mean_contribution(schema, self.clip),
-            setting,
-            statement="background-mean",
-            epsilon=epsilons[0],
-            delta=self.delta,
-            mechanism=self.mechanism,
-        )
-        counts = [size_stage(names[0], setting, epsilon=e) for e in epsilons[1:]]
-        spread = [_unit(schema, name) * sums.noise.std for name in names]
-        if not all(map(math.isfinite, spread)):
-            wide = names[spread.index(math.inf)]
-            raise ArgumentError(
-                f"column {wide!r} must have a range whose noise is a finite number, got a wider one. "
-                "Use another unit."
-            )
-
-        def finish(releaser: Releaser) -> Background:
-            noisy, *noisy_size = releaser.answer(sums, *counts)
-            size = max(1.0, float(noisy_size[0][0] if setting.rows is None else setting.rows))
-            drawn = draw_mean_rows(schema, noisy / size, self.rows, public_generator(self.seed))
-            return Background(
-                kind="mean",
-                columns=names,
-                values=decode_rows(schema, names, drawn),
-                tree=(),
-                noise_std=tuple(std / size for std in spread),
-                pair_noise_std=0.0,
-                facts=_facts(schema),
-            )
-
-        bias = 0.0
-        if self.clip is not None:
-            bias = moved_by_clip(
-                mean_contribution(schema), mean_contribution(schema, self.clip), schema
-            )
-        unit = "half a column's range"
-        error = of_mean(sums.noise.half_width, setting.rows, 1.0, unit, bias=bias)
-        return Program((sums, *counts), finish, {"scaled mean or share": error})
-
-
-def _facts(schema: Schema) -> str:
-    """Return the public facts about the features alone."""
-    return json.dumps(Schema({name: schema[name] for name in schema.features}).to_json())
-
-
-def _unit(schema: Schema, name: str) -> float:
-    column = schema[name]
-    return half_width(column) if isinstance(column, Number) else 1.0
-
-
-def background(
-    kind: str = "sample",
-    *,
-    rows: int | None = None,
-    bins: int | None = None,
-    clip: float | None = None,
-    seed: int = 0,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> BackgroundPlan:
+class background(DeclaredPlan):
     """Plan rows to explain with, in place of the private ones: paid once, used for ever.
 
     All columns of the schema but the target take part.
@@ -323,6 +184,116 @@ def background(
       - Rows, and all explanations with them, follow from what was released. [background-separator]
 
     >>> background("mean", epsilon=1.0)
-    background(kind='mean', clip=None, rows=100, seed=0, mechanism='auto', epsilon=1)
+    background(kind='mean', rows=100, clip=None, seed=0, mechanism='auto', epsilon=1)
     """
-    return BackgroundPlan(kind, rows, bins, clip, seed, epsilon, delta, mechanism)
+
+    kind: Annotated[str, Choice(tuple(_ROWS))] = "sample"
+    _: KW_ONLY
+    rows: Annotated[int | None, Whole(1, _MOST_ROWS, optional=True)] = None
+    bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None
+    clip: Annotated[float | None, Positive(optional=True, hint=_CLIPPED)] = None
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Give every kind as many rows and cells as serve it, and refuse what belongs to the other."""
+        for name, other in (("bins", "sample"), ("clip", "mean")):
+            if getattr(self, name) is not None and self.kind != other:
+                raise ArgumentError(
+                    f"{name} must be left out of kind={self.kind!r}, got {getattr(self, name)!r}. "
+                    f"It belongs to kind={other!r}."
+                )
+        cells = _BINS if self.kind == "sample" and self.bins is None else self.bins
+        return {"rows": _ROWS[self.kind] if self.rows is None else self.rows, "bins": cells}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that define the answer, without the other kind's."""
+        other = "clip" if self.kind == "sample" else "bins"
+        return {name: plain for name, plain in super().arguments().items() if name != other}
+
+    def prepare(self, setting: Setting) -> Program:
+        """Lay out what a record contributes and calibrate every stage."""
+        if not setting.schema.features:
+            raise ArgumentError("schema must have a column besides the target, got none.")
+        assert self.rows is not None  # settled
+        prepare = self._prepare_mean if self.kind == "mean" else self._prepare_sample
+        return prepare(setting, self.rows)
+
+    def _prepare_sample(self, setting: Setting, rows: int) -> Program:
+        schema, names = setting.schema, setting.schema.features
+        assert self.bins is not None  # settled
+        layout = lay_out(schema, names, self.bins)
+        stages = tree_stages(
+            layout, setting, epsilon=self.epsilon, delta=self.delta, mechanism=self.mechanism
+        )
+
+        def finish(releaser: Releaser) -> Background:
+            tree = stages.ask(releaser)
+            drawn = draw_rows(tree, [schema[name] for name in names], rows, public_generator(self.seed))
+            return Background(
+                kind="sample",
+                columns=names,
+                values=decode_rows(schema, names, drawn),
+                tree=tuple((names[a], names[b]) for a, b in tree.edges),
+                noise_std=(tree.margin_std / tree.rows,) * len(names),
+                pair_noise_std=tree.pair_std / tree.rows,
+                facts=_facts(schema),
+            )
+
+        return Program(stages.stages, finish, stages.expected_error)
+
+    def _prepare_mean(self, setting: Setting, rows: int) -> Program:
+        schema, names = setting.schema, setting.schema.features
+        stages = MeanStages.of(
+            "means",
+            mean_contribution(schema, self.clip),
+            setting,
+            counted=names[0] if setting.rows is None else None,
+            statement="background-mean",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+        noise = stages.sums.noise
+        spread = [_unit(schema, name) * noise.std for name in names]
+        if not all(map(math.isfinite, spread)):
+            wide = names[spread.index(math.inf)]
+            raise ArgumentError(
+                f"column {wide!r} must have a range whose noise is a finite number, got a wider one. "
+                "Use another unit."
+            )
+
+        def finish(releaser: Releaser) -> Background:
+            noisy, *noisy_size = releaser.answer(*stages.all)
+            size = max(1.0, float(noisy_size[0][0] if setting.rows is None else setting.rows))
+            drawn = draw_mean_rows(schema, noisy / size, rows, public_generator(self.seed))
+            return Background(
+                kind="mean",
+                columns=names,
+                values=decode_rows(schema, names, drawn),
+                tree=(),
+                noise_std=tuple(std / size for std in spread),
+                pair_noise_std=0.0,
+                facts=_facts(schema),
+            )
+
+        bias = 0.0
+        if self.clip is not None:
+            bias = moved_by_clip(
+                mean_contribution(schema), mean_contribution(schema, self.clip), schema
+            )
+        unit = "half a column's range"
+        error = of_mean(noise.half_width, setting.rows, 1.0, unit, bias=bias)
+        return Program(stages.all, finish, {"scaled mean or share": error})
+
+
+def _facts(schema: Schema) -> str:
+    """Return the public facts about the features alone."""
+    return json.dumps(Schema({name: schema[name] for name in schema.features}).to_json())
+
+
+def _unit(schema: Schema, name: str) -> float:
+    column = schema[name]
+    return half_width(column) if isinstance(column, Number) else 1.0

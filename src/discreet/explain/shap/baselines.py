@@ -15,8 +15,8 @@ published third way, Gaussian noise and then the argmax, is ``release.value.rank
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -26,14 +26,16 @@ from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import ArgumentError
 from discreet.explain.shap.bounds.operator import bound_logistic_background, bound_operator_range
 from discreet.explain.shap.engines import KernelEngine, choose_engine
-from discreet.explain.shap.parts import LEVEL
+from discreet.explain.shap.parts import LEVEL, Seed
 from discreet.explain.shap.queries import Queries, read_queries
 from discreet.mechanisms import sum_noise
 from discreet.mechanisms.lattice import lattice_step
-from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Attribution, Perturbation, Plan, Program, Releaser, Setting, Stage
+from discreet.numerics import check_positive, check_probability
+from discreet.plans import Attribution, Perturbation, Program, Releaser, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected
+from discreet.plans.held import FittedModel, Rows
+from discreet.plans.kinds import Choice, Epsilon, Positive, Probability, Whole
 from discreet.privacy.accounting import ApproximateEvent
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE, Relation
@@ -46,45 +48,50 @@ _HAIR = 1 + 1e-9
 """What clipping and the mean lose in floats."""
 
 
-class ShapBaselinePlan(Plan):
-    """See ``shap_baseline``."""
+def _one_query(x: Any) -> Queries:
+    query = read_queries(x)
+    if len(query) != 1:
+        raise ArgumentError(f"x must be one query for a baseline, got {len(query)}.")
+    return query
 
-    kind = "shap_baseline"
 
-    def __init__(
-        self,
-        model: Model,
-        query: Queries,
-        method: Method,
-        clip: float,
-        coalitions: int,
-        resamples: int,
-        seed: int,
-        epsilon: float,
-        delta: float,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("method", method, ("gaussian", "bootstrap"))
-        check_positive("delta", delta, "The published mechanisms add Gaussian noise.")
-        check_positive("clip", clip, "Records are shrunk into an L2 ball of this radius.")
-        check_whole("coalitions", coalitions, 1, 2**20)
-        check_whole("resamples", resamples, 2)
-        if len(query) != 1:
-            raise ArgumentError(f"x must be one query for a baseline, got {len(query)}.")
-        self.model, self.query, self.method = model, query, method
-        self.clip, self.coalitions, self.resamples, self.seed = clip, coalitions, resamples, seed
+def _positive_delta(name: str, delta: Any) -> float:
+    check_probability(name, delta)
+    check_positive(name, delta, "The published mechanisms add Gaussian noise.")
+    return float(delta)
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "model": self.model.describe(),
-            "x": self.query.to_json(),
-            "method": self.method,
-            "clip": self.clip,
-            "coalitions": self.coalitions,
-            "resamples": self.resamples,
-            "seed": self.seed,
-        }
+
+class shap_baseline(DeclaredPlan):
+    """Plan SHAP values the published way, to be compared with ``shap_values``.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      x: one query.
+      method: ``gaussian`` (certified) or ``bootstrap`` (heuristic: refused unless the owner protects
+        the table with ``heuristics=True``, and stamped ``certified: false``).
+      clip: radius of the L2 ball records are shrunk into, in encoded units.
+      coalitions: number of masks.
+      resamples: of the bootstrap.
+      seed: of the masks and the bootstrap.
+      epsilon: the whole budget of the plan.
+      delta: must be positive.
+
+    Guarantees:
+      - ``gaussian``: the operator bound, for logistic models with the change of the mean, for all
+        others with the whole range. [shap-operator] [shap-logistic-background]
+      - ``bootstrap``: none.
+    """
+
+    model: FittedModel
+    x: Annotated[Any, Rows(_one_query, inline=True)]
+    _: KW_ONLY
+    method: Annotated[Method, Choice(get_args(Method))] = "gaussian"
+    clip: Annotated[float, Positive(hint="Records are shrunk into an L2 ball of this radius.")]
+    coalitions: Annotated[int, Whole(1, 2**20)] = 400
+    resamples: Annotated[int, Whole(2)] = 400
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Annotated[float, Probability(by=_positive_delta)]
 
     def prepare(self, setting: Setting) -> Program:
         """Certify the attributions at the mean, or refrain from it, and calibrate."""
@@ -96,7 +103,7 @@ class ShapBaselinePlan(Plan):
         model = self.model.bind(setting.schema)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
         assert isinstance(engine, KernelEngine)
-        query = self.query.encode(setting.schema, model.columns)
+        query = self.x.encode(setting.schema, model.columns)
         stage = (
             self._gaussian(engine, query, setting.rows)
             if self.method == "gaussian"
@@ -111,7 +118,7 @@ class ShapBaselinePlan(Plan):
                 values=(tuple(noisy.tolist()),),
                 base_values=(prediction - float(noisy.sum()),),
                 predictions=(prediction,),
-                data=self.query.shown(model.columns),
+                data=self.x.shown(model.columns),
                 half_width=width,
                 level=LEVEL,
                 noise_std=stage.noise.std,
@@ -239,47 +246,3 @@ class _BootstrapNoise:
 def _reach(engine: KernelEngine) -> float:
     """Return a bound on every attribution."""
     return float(np.abs(engine.masks.operator).sum(axis=1).max()) * engine.box.magnitude * 1.01
-
-
-def shap_baseline(
-    model: Any,
-    x: Any,
-    *,
-    method: Method = "gaussian",
-    clip: float,
-    coalitions: int = 400,
-    resamples: int = 400,
-    seed: int = 0,
-    epsilon: float,
-    delta: float,
-) -> ShapBaselinePlan:
-    """Plan SHAP values the published way, to be compared with ``shap_values``.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      x: one query.
-      method: ``gaussian`` (certified) or ``bootstrap`` (heuristic: refused unless the owner protects
-        the table with ``heuristics=True``, and stamped ``certified: false``).
-      clip: radius of the L2 ball records are shrunk into, in encoded units.
-      coalitions: number of masks.
-      resamples: of the bootstrap.
-      seed: of the masks and the bootstrap.
-      epsilon: the whole budget of the plan.
-      delta: must be positive.
-
-    Guarantees:
-      - ``gaussian``: the operator bound, for logistic models with the change of the mean, for all
-        others with the whole range. [shap-operator] [shap-logistic-background]
-      - ``bootstrap``: none.
-    """
-    return ShapBaselinePlan(
-        as_model(model),
-        read_queries(x),
-        method,
-        clip,
-        coalitions,
-        resamples,
-        seed,
-        epsilon,
-        delta,
-    )

@@ -12,8 +12,8 @@ records that is more than fifty times less noise, and nothing is interpolated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -21,15 +21,16 @@ from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
-from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.engines import Engine, choose_engine
-from discreet.explain.shap.parts import LEVEL, read_background
-from discreet.explain.shap.queries import Queries
-from discreet.mechanisms import Noise, NoiseName
-from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_positive, check_whole, up
-from discreet.plans import Curve, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.explain.shap.parts import LEVEL, Coalitions, Seed, need_background
+from discreet.mechanisms import Noise
+from discreet.numerics import up
+from discreet.plans import Curve, Program, Releaser, Setting, Stage, share_out
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected, of_mean
+from discreet.plans.held import FittedModel, Rows
+from discreet.plans.kinds import Column, Delta, Epsilon, NoiseChoice, Positive, Whole
 from discreet.plans.results.bands import at_once
 from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
 from discreet.privacy.certificate import Bounds, Box, Certificate
@@ -37,58 +38,47 @@ from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import Bins, Category, FloatArray
 
 _SUMS_SHARE, _COUNTS_SHARE = 0.75, 0.25
+_CLIPPED = "It bounds the SHAP value of one record."
 
 
-class ShapDependencePlan(Plan):
-    """See ``shap_dependence``."""
+class shap_dependence(DeclaredPlan):
+    """Plan how the SHAP value of a feature depends on the feature's value.
 
-    kind = "shap_dependence"
-    clips = (("clip", None),)
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      feature: the column on the horizontal axis, whose SHAP values are averaged.
+      background: public rows, or a released ``dc.background(...)``, which records are explained
+        against. The table itself cannot be its own background: a record would enter twice.
+      bins: cells of a numeric feature; a category has one per value.
+      clip: bound on one record's SHAP value; smaller means less noise and a bias where records exceed
+        it. Left out, the proven reach is used.
+      coalitions: see ``shap_values``.
+      seed: of the public coalitions.
+      epsilon: the whole budget of the plan, counts included.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
 
-    def __init__(
-        self,
-        model: Model,
-        feature: str,
-        background: Any,
-        bins: int,
-        clip: float | None,
-        coalitions: int | None,
-        seed: int,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_whole("bins", bins, 1, 10_000)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        if clip is not None:
-            check_positive("clip", clip, "It bounds the SHAP value of one record.")
-        if coalitions is not None:
-            check_whole("coalitions", coalitions, 1, 2**20)
-        check_whole("seed", seed, 0)
-        if not isinstance(feature, str):
-            raise ArgumentError(f"feature must be the name of one column, got {feature!r}.")
-        if background is None:
-            raise ArgumentError(
-                "background must be public rows or a released dc.background(...), got none. "
-                "Release a background first: it serves all later explanations."
-            )
-        self.model, self.feature, self.bins, self.clip = model, feature, bins, clip
-        self.background: Queries = read_background(background)
-        self.coalitions, self.seed, self.mechanism = coalitions, seed, mechanism
+    Guarantees:
+      - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP
+        value, however many cells there are. [shap-dependence]
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "model": self.model.describe(),
-            "feature": self.feature,
-            "background": self.background.digest,
-            "bins": self.bins,
-            "clip": self.clip,
-            "coalitions": self.coalitions,
-            "seed": self.seed,
-            "mechanism": self.mechanism,
-        }
+    Assumes: the background is public or was released before; a release from a simulation leaves its
+    stamp on the answer.
+    """
+
+    model: FittedModel
+    feature: Annotated[str, Column()]
+    _: KW_ONLY
+    background: Annotated[Any, Rows(need_background)]
+    bins: Annotated[int, Whole(1, 10_000)] = 20
+    clip: Annotated[float | None, Positive(optional=True, hint=_CLIPPED)] = None
+    coalitions: Coalitions = None
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("clip", None),)
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, lay out the cells and calibrate sums and counts."""
@@ -263,44 +253,3 @@ def _middles(bins: Bins) -> tuple[float, ...]:
         return tuple(float(code) for code in range(len(bins)))
     edges = np.asarray(bins.edges)
     return tuple((edges[:-1] / 2 + edges[1:] / 2).tolist())
-
-
-def shap_dependence(
-    model: Any,
-    feature: str,
-    *,
-    background: Any,
-    bins: int = 20,
-    clip: float | None = None,
-    coalitions: int | None = None,
-    seed: int = 0,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> ShapDependencePlan:
-    """Plan how the SHAP value of a feature depends on the feature's value.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      feature: the column on the horizontal axis, whose SHAP values are averaged.
-      background: public rows, or a released ``dc.background(...)``, which records are explained
-        against. The table itself cannot be its own background: a record would enter twice.
-      bins: cells of a numeric feature; a category has one per value.
-      clip: bound on one record's SHAP value; smaller means less noise and a bias where records exceed
-        it. Left out, the proven reach is used.
-      coalitions: see ``shap_values``.
-      seed: of the public coalitions.
-      epsilon: the whole budget of the plan, counts included.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
-
-    Guarantees:
-      - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP
-        value, however many cells there are. [shap-dependence]
-
-    Assumes: the background is public or was released before; a release from a simulation leaves its
-    stamp on the answer.
-    """
-    return ShapDependencePlan(
-        as_model(model), feature, background, bins, clip, coalitions, seed, epsilon, delta, mechanism
-    )

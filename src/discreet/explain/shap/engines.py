@@ -23,9 +23,15 @@ from discreet.engines.shapley.values import (
     Vectors,
 )
 from discreet.engines.table import engine_for
-from discreet.explain.shap.bounds.importance import bound_rows_exact, bound_rows_masks
 from discreet.explain.shap.bounds.operator import bound_linear_box
-from discreet.explain.shap.bounds.records import bound_exact, bound_masks, centre, rounding_error
+from discreet.explain.shap.bounds.records import (
+    bound_exact,
+    bound_masks,
+    bound_rows_exact,
+    bound_rows_masks,
+    centre,
+    rounding_error,
+)
 from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.privacy.certificate import Box, Certificate

@@ -6,17 +6,14 @@ released already, so that one record enters once: through its own vector of abso
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
-from discreet.errors import ArgumentError
 from discreet.explain.clipping import (
-    Clip,
-    check_clip,
     choose_clip,
     clip_vectors,
     clipped,
@@ -26,63 +23,56 @@ from discreet.explain.clipping import (
     public_rows,
 )
 from discreet.explain.shap.engines import Engine, choose_engine
-from discreet.explain.shap.parts import LEVEL, read_background
-from discreet.mechanisms import Noise, NoiseName, sum_noise
-from discreet.models import Model, as_model
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, share_out
+from discreet.explain.shap.parts import (
+    LEVEL,
+    Coalitions,
+    MeanStages,
+    Seed,
+    VectorClip,
+    need_background,
+)
+from discreet.mechanisms import sum_noise
+from discreet.plans import Attribution, Program, Releaser, Setting
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_mean
+from discreet.plans.held import FittedModel, Rows
+from discreet.plans.kinds import Delta, Epsilon, NoiseChoice
 from discreet.plans.results.bands import at_once
-from discreet.plans.stages import noisy_mean, size_stage, sum_stage
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray
 
-_VALUES_SHARE, _SIZE_SHARE = 0.9, 0.1
 
+class shap_importance(DeclaredPlan):
+    """Plan the mean absolute SHAP value of every feature over all records of the table.
 
-class ShapImportancePlan(Plan):
-    """See ``shap_importance``."""
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      background: public rows, or a released ``dc.background(...)``, which records are explained
+        against. The table itself cannot be its own background: a record would enter twice.
+      clip: bound on the length of one record's vector; ``auto`` and None as for ``shap_values``.
+      coalitions: see ``shap_values``.
+      seed: of the public coalitions.
+      epsilon: the whole budget of the plan, the number of records under add-remove included.
+      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
 
-    kind = "shap_importance"
-    clips = (("clip", None),)
+    Guarantees:
+      - Replacing one of n records moves every importance by at most r/n for a model with range r, in
+        L1 and L2 as SHAP values themselves. [shap-importance]
+    """
 
-    def __init__(
-        self,
-        model: Model,
-        background: Any,
-        coalitions: int | None,
-        seed: int,
-        clip: Clip,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        if coalitions is not None:
-            check_whole("coalitions", coalitions, 1, 2**20)
-        check_whole("seed", seed, 0)
-        if background is None:
-            raise ArgumentError(
-                "background must be public rows or a released dc.background(...), got none. "
-                "Release a background first: it serves all later explanations."
-            )
-        self.model, self.mechanism = model, mechanism
-        self.background = read_background(background)
-        check_clip(clip)
-        self.coalitions, self.seed, self.clip = coalitions, seed, clip
+    model: FittedModel
+    _: KW_ONLY
+    background: Annotated[Any, Rows(need_background, mark="rows ")]
+    clip: VectorClip = "auto"
+    coalitions: Coalitions = None
+    seed: Seed = 0
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return {
-            "model": self.model.describe(),
-            "background": f"rows {self.background.digest}",
-            "coalitions": self.coalitions,
-            "seed": self.seed,
-            "clip": self.clip,
-            "mechanism": self.mechanism,
-        }
+    clips: ClassVar = (("clip", None),)
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify a record's absolute attributions and calibrate the noise."""
@@ -91,31 +81,26 @@ class ShapImportancePlan(Plan):
         background = self.background.encode(setting.schema, model.columns, check=False)
         clip = self._clip(engine, background, setting)
         contribution = importance_contribution(engine, background, clip)
-        shares = (_VALUES_SHARE, _SIZE_SHARE) if setting.rows is None else (1.0,)
-        epsilons = share_out(self.epsilon, shares)
-        values = sum_stage(
+        stages = MeanStages.of(
             "importance",
             contribution,
             setting,
+            counted=model.columns[0] if setting.rows is None else None,
             statement="shap-importance",
-            epsilon=epsilons[0],
+            epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
         )
-        size = None
-        if setting.rows is None:
-            size = size_stage(model.columns[0], setting, epsilon=epsilons[1])
-        release = _ImportanceRelease(engine, setting.rows, values, size)
         error = of_mean(
-            values.noise.half_width,
+            stages.sums.noise.half_width,
             setting.rows,
             model.bounds.width,
             OUTPUT,
             bias=self._bias(engine, background, contribution, setting),
             together=engine.features,
         )
-        stages = (values,) if size is None else (values, size)
-        return Program(stages, release.finish, {"importance": error})
+        release = _ImportanceRelease(engine, setting.rows, stages)
+        return Program(stages.all, release.finish, {"importance": error})
 
     def _bias(
         self, engine: Engine, background: FloatArray, clipped: VectorContribution, setting: Setting
@@ -156,24 +141,14 @@ class _ImportanceRelease:
 
     engine: Engine
     rows: int | None
-    values: Stage[Noise]
-    size: Stage[Noise] | None
+    stages: MeanStages
 
     def finish(self, releaser: Releaser) -> Attribution:
         """Ask for all stages in one pass over the rows, divide, and clip to what is feasible."""
-        stages = (self.values,) if self.size is None else (self.values, self.size)
-        answers = releaser.answer(*stages)
-        reach = self.values.contribution.certificate.sensitivity("linf", ADD_REMOVE)
+        answers = releaser.answer(*self.stages.all)
+        reach = self.stages.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
         mean, each = (
-            noisy_mean(
-                answers[0],
-                self.values.noise,
-                rows=self.rows,
-                noisy_size=None if self.size is None else float(answers[1][0]),
-                size_noise=None if self.size is None else self.size.noise,
-                region=Box(-reach, reach),
-                level=level,
-            ).within(0.0, reach)
+            self.stages.divide(answers, self.rows, Box(-reach, reach), level).within(0.0, reach)
             for level in (at_once(LEVEL, len(answers[0])), LEVEL)
         )
         return Attribution(
@@ -214,37 +189,4 @@ def importance_contribution(
         compute=compute,
         proven=proven,
         calls=ModelCalls(engine.third_party, lipschitz),
-    )
-
-
-def shap_importance(
-    model: Any,
-    *,
-    background: Any,
-    clip: Clip = "auto",
-    coalitions: int | None = None,
-    seed: int = 0,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> ShapImportancePlan:
-    """Plan the mean absolute SHAP value of every feature over all records of the table.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      background: public rows, or a released ``dc.background(...)``, which records are explained
-        against. The table itself cannot be its own background: a record would enter twice.
-      clip: bound on the length of one record's vector; ``auto`` and None as for ``shap_values``.
-      coalitions: see ``shap_values``.
-      seed: of the public coalitions.
-      epsilon: the whole budget of the plan, the number of records under add-remove included.
-      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
-
-    Guarantees:
-      - Replacing one of n records moves every importance by at most r/n for a model with range r, in
-        L1 and L2 as SHAP values themselves. [shap-importance]
-    """
-    return ShapImportancePlan(
-        as_model(model), background, coalitions, seed, clip, epsilon, delta, mechanism
     )

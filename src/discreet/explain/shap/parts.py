@@ -7,11 +7,10 @@ which may move by a radius; no row of the table is read, its budget pays.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -31,21 +30,26 @@ from discreet.explain.clipping import (
     moved_by_clip,
     public_rows,
 )
-from discreet.explain.shap.bounds.importance import PUBLIC_BACKGROUND
+from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.engines import (
     MOST_BACKGROUND,
     Engine,
     choose_engine,
 )
-from discreet.explain.shap.queries import Queries, SealedQueries, read_queries
-from discreet.explain.shap.sealed import certify_sealed, plain_radius, sealed_reach
-from discreet.mechanisms import Noise
+from discreet.explain.shap.queries import (
+    Queries,
+    SealedQueries,
+    certify_sealed,
+    read_queries,
+    sealed_reach,
+)
+from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model
-from discreet.models.fingerprint import Kept
-from discreet.numerics import check_choice, check_whole
-from discreet.plans import Release, Result, Setting, Stage
+from discreet.plans import Release, Result, Setting, Stage, share_out
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
-from discreet.plans.stages import NoisyMean, noisy_mean
+from discreet.plans.held import Rows
+from discreet.plans.kinds import Choice, Positive, Whole
+from discreet.plans.stages import NoisyMean, noisy_mean, size_stage, sum_stage
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
@@ -53,6 +57,10 @@ from discreet.schema import FloatArray, Schema
 Protects = Literal["background", "query"]
 
 LEVEL = 0.95
+_SHARES = (0.9, 0.1)
+"""Of epsilon: for sums, and for a private number of records."""
+
+_CLIP_HINT = "Or use clip='auto', or clip=None for the proven range."
 _TRIED = 16
 """So many queries of a batch decide where it is clipped."""
 
@@ -60,9 +68,29 @@ MOST_NUMBERS = 2**16
 """Queries times features of one plan."""
 
 
+def check_sides(protects: Protects, background: Queries | None, radius: Any) -> None:
+    """Raise unless there is a public background exactly where the query is protected."""
+    if protects == "query" and background is None:
+        raise ArgumentError(
+            "background must be a public frame when protects='query', got none. "
+            "Give public rows, or the rows of a released dc.background(...)."
+        )
+    if protects == "background" and not (background is None and radius is None):
+        raise ArgumentError(
+            "background and radius must be left out unless protects='query': "
+            "the background is the protected table."
+        )
+
+
+def without_background(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what is written of a plan about queries: no background if that is the table itself."""
+    unused = ("background", "radius") if arguments["protects"] == "background" else ()
+    return {name: plain for name, plain in arguments.items() if name not in unused}
+
+
 @dataclass(frozen=True)
-class Question:
-    """The arguments that SHAP plans have in common, checked as far as they can be without a schema."""
+class ShapQuestion:
+    """What plans about queries have in common: who is explained by what, and against whom."""
 
     model: Model
     queries: Queries | SealedQueries
@@ -70,67 +98,6 @@ class Question:
     radius: Any
     coalitions: int | None
     seed: int
-    token: str
-
-    @classmethod
-    def of(
-        cls,
-        model: Model,
-        x: Any,
-        *,
-        protects: Protects,
-        background: Any,
-        radius: float | Mapping[str, float] | None,
-        coalitions: int | None,
-        seed: int,
-    ) -> Question:
-        """Check the arguments and seal the query if it is the one to protect."""
-        check_choice("protects", protects, ("background", "query"))
-        if coalitions is not None:
-            check_whole("coalitions", coalitions, 1, 2**20)
-        check_whole("seed", seed, 0)
-        queries = read_queries(x)
-        if protects == "query":
-            if background is None:
-                raise ArgumentError(
-                    "background must be a public frame when protects='query', got none. "
-                    "Give public rows, or the rows of a released dc.background(...)."
-                )
-            # A sealed query has no description, so that two of them are never the same question.
-            token = f"sealed {secrets.token_hex(8)}"
-            public = read_background(background)
-            return cls(model, SealedQueries(queries), public, radius, coalitions, seed, token)
-        if background is not None or radius is not None:
-            raise ArgumentError(
-                "background and radius must be left out unless protects='query': "
-                "the background is the protected table."
-            )
-        return cls(model, queries, None, None, coalitions, seed, "")
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the background was released in a simulation."""
-        return self.background is not None and self.background.simulated
-
-    @property
-    def protects(self) -> Protects:
-        """Which side is protected."""
-        return "query" if isinstance(self.queries, SealedQueries) else "background"
-
-    def held(self) -> Iterable[Kept]:
-        """Return what a caller could change."""
-        return self.model.held()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the arguments as plain data; a sealed query leaves a token that says nothing."""
-        plain: dict[str, Any] = {"model": self.model.describe(), "protects": self.protects}
-        if isinstance(self.queries, SealedQueries):
-            assert self.background is not None
-            plain |= {"x": self.token, "radius": plain_radius(self.radius)}
-            plain["background"] = f"rows {self.background.digest}"
-        else:
-            plain["x"] = self.queries.to_json()
-        return plain | {"coalitions": self.coalitions, "seed": self.seed}
 
     def engine(self, setting: Setting) -> Engine:
         """Bind the model to the schema and choose its engine."""
@@ -210,6 +177,67 @@ class Question:
 
 
 @dataclass(frozen=True)
+class MeanStages:
+    """Noisy sums and, where it is private, a noisy number of records: what means are made of."""
+
+    sums: Stage[Noise]
+    size: Stage[Noise] | None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        contribution: VectorContribution | SealedContribution,
+        setting: Setting,
+        *,
+        counted: str | None,
+        statement: str,
+        epsilon: float,
+        delta: float,
+        mechanism: NoiseName = "auto",
+    ) -> MeanStages:
+        """Calibrate both; a column to count the records by gets a tenth of epsilon, None nothing."""
+        epsilons = share_out(epsilon, (1.0,) if counted is None else _SHARES)
+        sums = sum_stage(
+            name,
+            contribution,
+            setting,
+            statement=statement,
+            epsilon=epsilons[0],
+            delta=delta,
+            mechanism=mechanism,
+        )
+        size = None if counted is None else size_stage(counted, setting, epsilon=epsilons[1])
+        return cls(sums, size)
+
+    @property
+    def all(self) -> tuple[Stage[Noise], ...]:
+        """Both, in the order in which they are answered."""
+        return (self.sums,) if self.size is None else (self.sums, self.size)
+
+    def divide(
+        self, answers: Sequence[FloatArray], rows: int | None, region: Box, level: float
+    ) -> NoisyMean:
+        """Return the sums divided by a number of records, which is a noisy one if ``rows`` is None.
+
+        Args:
+          answers: what the stages were answered.
+          rows: the public number of records.
+          region: where a record's coordinates lie.
+          level: intervals hold with this probability, each of them.
+        """
+        return noisy_mean(
+            answers[0],
+            self.sums.noise,
+            rows=rows,
+            noisy_size=None if self.size is None else float(answers[1][0]),
+            size_noise=None if self.size is None else self.size.noise,
+            region=region,
+            level=level,
+        )
+
+
+@dataclass(frozen=True)
 class Explained:
     """A question made ready: what is added up, and what is public around it.
 
@@ -260,28 +288,11 @@ class Explained:
         assert isinstance(region, Box)
         return centres + region.low, centres + region.high
 
-    def mean(
-        self, answers: Sequence[FloatArray], sums: Stage[Noise], size: Stage[Noise] | None, level: float
-    ) -> NoisyMean:
-        """Return the noisy attributions, one after the other, not yet inside their limits.
-
-        Args:
-          answers: the noisy sums and, if it is private, the noisy number of records.
-          sums: the stage of the sums.
-          size: the stage of the number of records.
-          level: intervals hold with this probability, each of them.
-        """
+    def mean(self, answers: Sequence[FloatArray], stages: MeanStages, level: float) -> NoisyMean:
+        """Return the noisy attributions, one after the other, not yet inside their limits."""
         region = self.contribution.region
         assert isinstance(region, Box)
-        return noisy_mean(
-            answers[0],
-            sums.noise,
-            rows=self.rows,
-            noisy_size=None if size is None else float(answers[1][0]),
-            size_noise=None if size is None else size.noise,
-            region=region,
-            level=level,
-        ).moved(self.centres.ravel())
+        return stages.divide(answers, self.rows, region, level).moved(self.centres.ravel())
 
     @property
     def setting_rows(self) -> float:
@@ -388,6 +399,25 @@ def read_background(rows: Any) -> Queries:
     Guarantees:
       - A release from a simulation keeps its stamp. [background-separator]
     """
+    if isinstance(rows, Queries):  # of a plan that is made again; stamped if it has to be
+        return rows
     value = rows.value if isinstance(rows, Release) else rows
     read = read_queries(value.to_frame() if isinstance(value, Result) else value, most=MOST_BACKGROUND)
     return read.stamped(isinstance(rows, Release) and rows.guarantee.simulation)
+
+
+def need_background(rows: Any) -> Queries:
+    """Return the background of plans whose records are what is explained: they cannot be both."""
+    if rows is None:
+        raise ArgumentError(
+            "background must be public rows or a released dc.background(...), got none. "
+            "Release a background first: it serves all later explanations."
+        )
+    return read_background(rows)
+
+
+Coalitions = Annotated[int | None, Whole(1, 2**20, optional=True)]
+Seed = Annotated[int, Whole(0)]
+Side = Annotated[Protects, Choice(get_args(Protects))]
+PublicRows = Annotated[Any, Rows(read_background, mark="rows ", optional=True)]
+VectorClip = Annotated[Clip, Positive(auto=True, optional=True, hint=_CLIP_HINT)]

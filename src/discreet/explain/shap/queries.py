@@ -3,7 +3,8 @@
 A query comes as a mapping, a row or a frame with the schema's names, or as numbers in the order of
 the model's columns. It is written down in the plan as it was given, and encoded like any record when
 the plan meets a schema. A public query may be judged: a wrong column or a value outside the schema
-is an error. A sealed one may not: its values are clipped like a record's and appear nowhere.
+is an error. A sealed one may not: its values are clipped like a record's and appear nowhere; what
+is certified is how far its attributions move with one of them.
 """
 
 from __future__ import annotations
@@ -11,16 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 
-from discreet.errors import AccessDenied, ArgumentError
-from discreet.numerics import check_whole
-from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.errors import AccessDenied, ArgumentError, ModelError
+from discreet.explain.shap.bounds.operator import bound_linear_query, bound_logistic_query
+from discreet.explain.shap.engines import Engine, KernelEngine, LinearEngine
+from discreet.models import BoundModel
+from discreet.numerics import check_positive, check_whole
+from discreet.plans.held import Rows
+from discreet.plans.kinds import Objects, PerColumn
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import ADD_REMOVE
+from discreet.schema import Category, Column, FloatArray, Number, Schema
 
 MOST_QUERIES = 1_000
 Named = dict[str, Any]
@@ -106,12 +116,16 @@ class Queries:
 
 
 class SealedQueries:
-    """Queries that are themselves protected: they can be explained and nothing else."""
+    """Queries that are themselves protected: they can be explained and nothing else.
 
-    __slots__ = ("__queries",)
+    They are written down as a token that says nothing, so that no two are ever the same question.
+    """
+
+    __slots__ = ("__queries", "_token")
 
     def __init__(self, queries: Queries) -> None:
         self.__queries = queries
+        self._token = f"sealed {secrets.token_hex(8)}"
 
     def __len__(self) -> int:
         return len(self.__queries)
@@ -119,6 +133,10 @@ class SealedQueries:
     def reveal(self) -> Queries:
         """Return the queries, for the plan that explains them."""
         return self.__queries
+
+    def to_json(self) -> str:
+        """Return the token."""
+        return self._token
 
     def __repr__(self) -> str:
         return "<sealed query>"
@@ -203,3 +221,92 @@ def _is_among(column: Category, value: Any) -> bool:
         for other in (column.values[0], column.values[-1])
     ]
     return len(column) == 1 or codes[0] == codes[1]
+
+
+@dataclass(frozen=True)
+class QueryRows(Rows):
+    """Rows to explain, sealed if ``protects`` says so; sealed ones are never written down."""
+
+    def settle(self, name: str, value: Any, given: Mapping[str, Any]) -> Queries | SealedQueries:
+        """Return the queries, sealed before anything else of the plan is looked at."""
+        if not (isinstance(given["protects"], str) and given["protects"] == "query"):
+            return read_queries(value)
+        return value if isinstance(value, SealedQueries) else SealedQueries(read_queries(value))
+
+    def read(self, name: str, plain: Any, objects: Objects) -> Any:
+        """Return public queries as they were written down."""
+        if isinstance(plain, str):
+            raise ArgumentError(
+                f"{name} must be public to be read back, got a sealed query. "
+                "Make the plan again, with the query."
+            )
+        return plain
+
+
+def _radii_given(name: str, radius: Any) -> Any:
+    """Return one radius, or those of columns; which columns there are is seen with a schema."""
+    if isinstance(radius, Mapping):
+        return {column: _radius(name, own) for column, own in radius.items()}
+    return _radius(name, radius)
+
+
+def _radius(name: str, radius: Any) -> float:
+    check_positive(name, radius, "It is in the units of the column.")
+    return float(radius)
+
+
+Query = Annotated[Any, QueryRows(read_queries, inline=True)]
+Radius = Annotated[float | Mapping[str, float] | None, PerColumn(by=_radii_given, optional=True)]
+
+
+def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
+    """Certify the attributions of a sealed query of a linear or logistic model."""
+    model: BoundModel = engine.model
+    form = model.weighted_sum
+    if form is None:
+        raise ModelError(
+            "model must be linear or logistic when protects='query', got another kind: no bound is "
+            "proven for it. Protect the background instead, or explain a linear model."
+        )
+    weights, shown = form.weights * _radii(radius, schema, model.columns), _shown(radius)
+    if isinstance(engine, LinearEngine):
+        certificate = bound_linear_query(weights, radius=1.0)
+    else:
+        assert isinstance(engine, KernelEngine)
+        certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=form.slope)
+    return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
+
+
+def sealed_reach(engine: Engine, background: FloatArray) -> float:
+    """Return how large an attribution of any query can be against a public background."""
+    return engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
+
+
+def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:
+    """Return how far each encoded value of the query may move; its whole range if nothing is said.
+
+    A category may become any other. A value on a ladder is rounded to a rung after it moved, so that
+    it may move by one rung more than fits into the radius.
+    """
+    if isinstance(radius, Mapping) and (strange := [n for n in radius if n not in columns]):
+        raise ArgumentError(
+            f"radius must name columns the model uses ({', '.join(columns)}), got {strange[0]!r}."
+        )
+    return np.array([_width(name, schema[name], radius) for name in columns])
+
+
+def _width(name: str, column: Column, radius: Any) -> float:
+    given = radius.get(name) if isinstance(radius, Mapping) else radius
+    if not isinstance(column, Number):
+        return max(len(column) - 1.0, 1e-12)
+    whole = column.high - column.low
+    if given is None:
+        return whole
+    rungs = 0.0 if column.step is None else column.step * (math.floor(given / column.step) + 1)
+    return min(max(float(given), rungs), whole)
+
+
+def _shown(radius: Any) -> str:
+    if radius is None:
+        return "its whole range"
+    return "its radius" if isinstance(radius, Mapping) else f"{radius:g}"

@@ -11,77 +11,132 @@ the support changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from functools import cached_property
+from typing import Annotated, Any
 
-from discreet.arguments import check_flag
 from discreet.errors import ArgumentError
-from discreet.explain.clipping import Clip, ClipNorm, check_clip
+from discreet.explain.clipping import ClipNorm
 from discreet.explain.shap.choices import (
-    RankingRelease,
+    PickedRelease,
+    Ranked,
     SortedRelease,
     SupportRelease,
+    diagnose_ranking,
     picked_stage,
 )
-from discreet.explain.shap.diagnosis import Ranked, diagnose_ranking
-from discreet.explain.shap.parts import Explained, Protects, Question
+from discreet.explain.shap.parts import (
+    Coalitions,
+    Explained,
+    MeanStages,
+    PublicRows,
+    Seed,
+    ShapQuestion,
+    Side,
+    VectorClip,
+    check_sides,
+    without_background,
+)
 from discreet.explain.shap.planner import ways_to_rank
-from discreet.explain.shap.values import ShapValuesPlan
+from discreet.explain.shap.queries import Query, Radius
+from discreet.explain.shap.values import Measured
 from discreet.mechanisms import Noise, RankingName, SupportTest, ranking_noise
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName, sorting_is_better
-from discreet.models import as_model
-from discreet.numerics import check_choice, check_positive, check_whole
-from discreet.plans import Diagnosis, ExactSums, Plan, Program, Setting, Stage, Way, share_out
+from discreet.numerics import check_whole
+from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Way, share_out
+from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
-from discreet.plans.stages import size_stage, sum_stage, sum_terms
+from discreet.plans.held import FittedModel
+from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Switch, Whole
+from discreet.plans.stages import size_stage, sum_terms
 from discreet.privacy.certificate import Certificate
 
 _STATEMENT = "shap-contribution"
+_RELEASED = "Features whose attribution exceeds it are released."
 
 
-class ShapRankingPlan(Plan):
-    """See ``shap_ranking``."""
+class shap_ranking(DeclaredPlan):
+    """Plan the ``k`` features that mattered most for a query, the table being the background.
 
-    kind = "shap_ranking"
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      x: the query, or up to 1,000 of them; see ``shap_values``.
+      k: how many features, best first.
+      magnitudes: release noisy attributions of the chosen features too, for half of epsilon.
+      threshold: instead of k: all features whose absolute attribution exceeds this public number, with
+        noisy values, if that set is stable (else nothing); needs a delta. ``clip="auto"`` then means
+        no clip.
+      clip: bound on one record's attribution of one feature, in the unit of the output: better choices
+        for a bias where records exceed it; ``auto`` and None as for ``shap_values``.
+      coalitions: see ``shap_values``.
+      seed: of the public coalitions.
+      protects: ``background`` or ``query``; see ``shap_values``.
+      background: public rows, for ``protects="query"`` alone.
+      radius: see ``shap_values``.
+      epsilon: the whole budget of the plan: all queries, all places, magnitudes included.
+      delta: zero for a pure guarantee; with a delta many choices are cheaper together.
+      mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
+        gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
+        there is a delta, whose order is then free, and so are the values; or ``auto``: the one that
+        puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
 
-    def __init__(
-        self,
-        question: Question,
-        k: int,
-        magnitudes: bool,
-        threshold: float | None,
-        clip: Clip,
-        epsilon: float,
-        delta: float,
-        mechanism: OrderName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_flag(magnitudes=magnitudes)
-        check_whole("k", k, 1)
-        check_choice("mechanism", mechanism, ORDERS)
-        if threshold is not None:
-            _check_threshold(threshold, delta, question)
-        self.question, self.k, self.magnitudes = question, k, magnitudes
-        check_clip(clip)
-        self.threshold, self.clip, self.mechanism = threshold, clip, mechanism
+    Guarantees:
+      - Choices are epsilon-differentially private for the bound on one coordinate: (2 - 1/d) r/n for
+        a model with range r. [shap-contribution] [top-k]
+      - The noisy lead costs nothing beyond. [free-gap]
+      - Sorted: as ``shap_values`` with the same budget; an order follows from what was released.
+        [shap-l1] [shap-l2]
+      - With a threshold: (epsilon, delta) by propose-test-release. [ptr]
+    """
+
+    model: FittedModel
+    x: Query
+    _: KW_ONLY
+    k: Annotated[int, Whole(1)] = 1
+    magnitudes: Switch = False
+    threshold: Annotated[float | None, Positive(optional=True, hint=_RELEASED)] = None
+    clip: VectorClip = "auto"
+    coalitions: Coalitions = None
+    seed: Seed = 0
+    protects: Side = "background"
+    background: PublicRows = None
+    radius: Radius = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: Annotated[OrderName, Choice(ORDERS)] = "auto"
+
+    def settle(self) -> dict[str, Any]:
+        """Check what protecting a query, and what a threshold, need of the others."""
+        check_sides(self.protects, self.background, self.radius)
+        if self.threshold is not None and self.delta == 0:
+            raise ArgumentError(
+                "delta must be positive with a threshold, got 0: a support is released exactly if it "
+                "is stable, which a pure guarantee does not allow. Give a delta, or use k."
+            )
+        if self.threshold is not None and len(self.x) > 1:
+            raise ArgumentError(
+                f"x must be one query with a threshold, got {len(self.x)}. "
+                "Release a list of plans instead."
+            )
+        return {}
 
     def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return self.question.to_json() | {
-            "k": self.k,
-            "magnitudes": self.magnitudes,
-            "threshold": self.threshold,
-            "clip": self.clip,
-            "mechanism": self.mechanism,
-        }
+        """Return the arguments that define the answer, as plain data."""
+        return without_background(super().arguments())
+
+    @cached_property
+    def question(self) -> ShapQuestion:
+        """Who is explained by what, and against whom."""
+        return ShapQuestion(
+            self.model, self.x, self.background, self.radius, self.coalitions, self.seed
+        )
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the choices."""
         if self.threshold is not None:
-            return self._thresholded(self._explain(setting, self.question), setting, self.threshold)
-        release = self._choose(setting, self.question)
+            return self._thresholded(self._explain(setting), setting, self.threshold)
+        release = self.choose(setting)
         explained = release.explained
         width = explained.engine.model.bounds.width
         errors = {
@@ -89,20 +144,20 @@ class ShapRankingPlan(Plan):
                 release.lost, explained.rows, width, OUTPUT
             )
         }
-        return Program(release.stages, release.finish, errors, explained.protects, explained.relation)
+        return Program(release.asked, release.finish, errors, explained.protects, explained.relation)
 
-    def _choose(self, setting: Setting, question: Question) -> RankingRelease | SortedRelease:
+    def choose(self, setting: Setting) -> PickedRelease | SortedRelease:
         """Return picks, or sorted sums where a public rule says that they are right more often."""
         if self.mechanism == "sorted":
-            return self._sorted(setting, question)
-        picks = self._picked(setting, question, self.mechanism)
+            return self._sorted(setting)
+        picks = self._picked(setting, self.mechanism)
         if self.mechanism != "auto":
             return picks
-        sums = self._sorted(setting, question)
-        return sums if sorting_is_better(picks.ranking.noise, sums.sums.noise.std) else picks
+        sums = self._sorted(setting)
+        return sums if sorting_is_better(picks.ranking.noise, sums.stages.sums.noise.std) else picks
 
-    def _picked(self, setting: Setting, question: Question, mechanism: RankingName) -> RankingRelease:
-        explained = self._explain(setting, question)
+    def _picked(self, setting: Setting, mechanism: RankingName) -> PickedRelease:
+        explained = self._explain(setting)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
         if explained.rows is None and (self.magnitudes or mechanism == "laplace"):
@@ -119,43 +174,42 @@ class ShapRankingPlan(Plan):
             mechanism=mechanism,
             **terms,
         )
-        return RankingRelease(
+        return PickedRelease(
             explained,
             Stage("ranking", explained.contribution, noise),
             picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
             _size(explained, setting, epsilons.get("size")),
         )
 
-    def _sorted(self, setting: Setting, question: Question) -> SortedRelease:
+    def _sorted(self, setting: Setting) -> SortedRelease:
         """Return values as ``shap_values`` plans them; a private size is for their unit alone."""
-        norm: ClipNorm = "l2" if self.clip == "auto" else "linf"
-        values = ShapValuesPlan(question, self.clip, norm, None, self.epsilon, self.delta, "auto")
+        values = self._measured("l2" if self.clip == "auto" else "linf")
         explained = values.explain(setting, centred=setting.rows is not None)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
-        counted = explained.rows is None and self.magnitudes
-        epsilons = share_out(self.epsilon, (0.9, 0.1) if counted else (1.0,))
-        sums = sum_stage(
+        stages = MeanStages.of(
             "ranking",
             explained.contribution,
             setting,
+            counted=explained.features[0] if explained.rows is None and self.magnitudes else None,
             statement=_STATEMENT,
-            epsilon=epsilons[0],
+            epsilon=self.epsilon,
             delta=self.delta,
         )
-        size = _size(explained, setting, epsilons[1] if counted else None)
-        return SortedRelease(explained, sums, size, self.k)
+        return SortedRelease(explained, stages, self.k)
+
+    def _measured(self, norm: ClipNorm) -> Measured:
+        return Measured(self.question, self.clip, norm, self.epsilon, self.delta)
 
     def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
         """Compare the ways to rank for many queries with this plan's budget."""
-        explained = self._explain(setting, self.question)
+        explained = self._explain(setting)
         if explained.sealed:
             return ()
-        values = ShapValuesPlan(self.question, self.clip, "l2", None, self.epsilon, self.delta, "auto")
         return ways_to_rank(
             explained.engine,
             setting,
             moved=explained.contribution.certificate.sensitivity("linf", setting.relation),
-            noise_std=values.noise_std(setting),
+            noise_std=self._measured("l2").noise_std(setting),
             queries=queries,
             k=self.k,
             epsilon=self.epsilon,
@@ -168,22 +222,22 @@ class ShapRankingPlan(Plan):
             raise ArgumentError("plan must have k instead of a threshold to be diagnosed.")
 
         def ranked(seed: int) -> Ranked:
-            question = replace(self.question, seed=seed)
-            release = self._choose(setting, question)
-            stage = release.sums if isinstance(release, SortedRelease) else release.ranking
-            whole = question.prepare(setting, centred=False)
+            other = replace(self, seed=seed)
+            release = other.choose(setting)
+            stage = release.stages.sums if isinstance(release, SortedRelease) else release.ranking
+            whole = other.question.prepare(setting, centred=False)
             return Ranked(release.explained, whole, stage.noise)
 
-        return diagnose_ranking(repr(self), ranked, self.question.seed, exact)
+        return diagnose_ranking(repr(self), ranked, self.seed, exact)
 
-    def _explain(self, setting: Setting, question: Question) -> Explained:
+    def _explain(self, setting: Setting) -> Explained:
         """Return what is ranked; where it is clipped is decided for this plan's own noise."""
 
         def noise_of(certificate: Certificate) -> float:
             noise = ranking_noise(
                 certificate,
                 relation=setting.relation,
-                epsilon=self.epsilon / len(question.queries),
+                epsilon=self.epsilon / len(self.x),
                 k=min(self.k, certificate.size),
                 mechanism="auto" if self.mechanism == "sorted" else self.mechanism,
                 largest_sum=1.0,
@@ -192,7 +246,7 @@ class ShapRankingPlan(Plan):
 
         # A threshold speaks of whole attributions, not of clipped ones.
         clip = None if self.threshold is not None and self.clip == "auto" else self.clip
-        return question.prepare(setting, centred=False, clip=clip, norm="linf", noise_of=noise_of)
+        return self.question.prepare(setting, centred=False, clip=clip, norm="linf", noise_of=noise_of)
 
     def _thresholded(self, explained: Explained, setting: Setting, threshold: float) -> Program:
         if explained.rows is None:
@@ -231,78 +285,3 @@ def _size(explained: Explained, setting: Setting, epsilon: float | None) -> Stag
     if epsilon is None:
         return None
     return size_stage(explained.features[0], setting, epsilon=epsilon)
-
-
-def _check_threshold(threshold: float, delta: float, question: Question) -> None:
-    check_positive("threshold", threshold, "Features whose attribution exceeds it are released.")
-    if delta == 0:
-        raise ArgumentError(
-            "delta must be positive with a threshold, got 0: a support is released exactly if it is "
-            "stable, which a pure guarantee does not allow. Give a delta, or use k."
-        )
-    if len(question.queries) > 1:
-        raise ArgumentError(
-            f"x must be one query with a threshold, got {len(question.queries)}. "
-            "Release a list of plans instead."
-        )
-
-
-def shap_ranking(
-    model: Any,
-    x: Any,
-    *,
-    k: int = 1,
-    magnitudes: bool = False,
-    threshold: float | None = None,
-    clip: Clip = "auto",
-    coalitions: int | None = None,
-    seed: int = 0,
-    protects: Protects = "background",
-    background: Any = None,
-    radius: float | Mapping[str, float] | None = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: OrderName = "auto",
-) -> ShapRankingPlan:
-    """Plan the ``k`` features that mattered most for a query, the table being the background.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      x: the query, or up to 1,000 of them; see ``shap_values``.
-      k: how many features, best first.
-      magnitudes: release noisy attributions of the chosen features too, for half of epsilon.
-      threshold: instead of k: all features whose absolute attribution exceeds this public number, with
-        noisy values, if that set is stable (else nothing); needs a delta. ``clip="auto"`` then means
-        no clip.
-      clip: bound on one record's attribution of one feature, in the unit of the output: better choices
-        for a bias where records exceed it; ``auto`` and None as for ``shap_values``.
-      coalitions: see ``shap_values``.
-      seed: of the public coalitions.
-      protects: ``background`` or ``query``; see ``shap_values``.
-      background: public rows, for ``protects="query"`` alone.
-      radius: see ``shap_values``.
-      epsilon: the whole budget of the plan: all queries, all places, magnitudes included.
-      delta: zero for a pure guarantee; with a delta many choices are cheaper together.
-      mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
-        gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
-        there is a delta, whose order is then free, and so are the values; or ``auto``: the one that
-        puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
-
-    Guarantees:
-      - Choices are epsilon-differentially private for the bound on one coordinate: (2 - 1/d) r/n for
-        a model with range r. [shap-contribution] [top-k]
-      - The noisy lead costs nothing beyond. [free-gap]
-      - Sorted: as ``shap_values`` with the same budget; an order follows from what was released.
-        [shap-l1] [shap-l2]
-      - With a threshold: (epsilon, delta) by propose-test-release. [ptr]
-    """
-    question = Question.of(
-        as_model(model),
-        x,
-        protects=protects,
-        background=background,
-        radius=radius,
-        coalitions=coalitions,
-        seed=seed,
-    )
-    return ShapRankingPlan(question, k, magnitudes, threshold, clip, epsilon, delta, mechanism)

@@ -12,95 +12,60 @@ every bounded model, no bootstrap; projection onto the efficiency hyperplane onl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 
-from discreet.explain.clipping import Clip, ClipNorm, check_clip
-from discreet.explain.shap.parts import LEVEL, Explained, Protects, Question
+from discreet.explain.clipping import Clip, ClipNorm
+from discreet.explain.shap.parts import (
+    LEVEL,
+    Coalitions,
+    Explained,
+    MeanStages,
+    PublicRows,
+    Seed,
+    ShapQuestion,
+    Side,
+    VectorClip,
+    check_sides,
+    without_background,
+)
 from discreet.explain.shap.planner import NoiseStd, ways_to_measure
-from discreet.mechanisms import Noise, NoiseName, sum_noise
-from discreet.models import as_model
-from discreet.numerics import check_choice, check_finite
-from discreet.plans import Attribution, Plan, Program, Releaser, Setting, Stage, Way, share_out
+from discreet.explain.shap.queries import Query, Radius
+from discreet.mechanisms import NoiseName, sum_noise
+from discreet.plans import Attribution, Program, Releaser, Setting, Way
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.held import FittedModel
+from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Number
 from discreet.plans.results.bands import at_once
-from discreet.plans.stages import NoisyMean, size_stage, sum_stage
+from discreet.plans.stages import NoisyMean
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.schema import FloatArray
 
-_VALUES_SHARE, _SIZE_SHARE = 0.9, 0.1
 
+@dataclass(frozen=True)
+class Measured:
+    """Attributions on which noise is put, and what the noise may cost."""
 
-class ShapValuesPlan(Plan):
-    """See ``shap_values``."""
+    question: ShapQuestion
+    clip: Clip
+    norm: ClipNorm
+    epsilon: float
+    delta: float
+    mechanism: NoiseName = "auto"
 
-    kind = "shap_values"
-    clips = (("clip", None),)
+    def explain(self, setting: Setting, *, centred: bool = True) -> Explained:
+        """Return what is added up; where it is clipped is decided for the noise it will get."""
 
-    def __init__(
-        self,
-        question: Question,
-        clip: Clip,
-        clip_norm: ClipNorm,
-        base_value: float | None,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName,
-    ) -> None:
-        super().__init__(epsilon, delta)
-        check_choice("mechanism", mechanism, ("auto", "laplace", "gaussian"))
-        check_clip(clip, clip_norm)
-        if base_value is not None:
-            check_finite("base_value", base_value)
-        self.question, self.clip, self.clip_norm = question, clip, clip_norm
-        self.base_value, self.mechanism = base_value, mechanism
+        def noise_of(certificate: Certificate) -> float:
+            return self._noise(
+                certificate, setting, self.epsilon, self.delta, len(self.question.queries)
+            )
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the question as plain data."""
-        return self.question.to_json() | {
-            "clip": self.clip,
-            "clip_norm": self.clip_norm,
-            "base_value": self.base_value,
-            "mechanism": self.mechanism,
-        }
-
-    def prepare(self, setting: Setting) -> Program:
-        """Choose an engine, certify the vectors of all queries and calibrate the noise."""
-        explained = self.explain(setting)
-        private_size = explained.rows is None
-        shares = (_VALUES_SHARE, _SIZE_SHARE) if private_size else (1.0,)
-        epsilons = share_out(self.epsilon, shares)
-        values = sum_stage(
-            "values",
-            explained.contribution,
-            setting,
-            statement="shap-contribution",
-            epsilon=epsilons[0],
-            delta=self.delta,
-            mechanism=self.mechanism,
-        )
-        size = size_stage(explained.features[0], setting, epsilon=epsilons[1]) if private_size else None
-        release = _ValuesRelease(explained, values, size, self.base_value)
-        stages = (values,) if size is None else (values, size)
-        error = explained.expect(values.noise.half_width)
-        return Program(
-            stages, release.finish, {"attribution": error}, explained.protects, explained.relation
-        )
-
-    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
-        """Compare the ways to explain many queries with this plan's budget."""
-        explained = self.explain(setting)
-        if explained.sealed:
-            return ()
-        return ways_to_measure(
-            explained.engine,
-            setting,
-            queries=queries,
-            noise_std=self.noise_std(setting),
-            epsilon=self.epsilon,
-            delta=self.delta,
+        return self.question.prepare(
+            setting, centred=centred, clip=self.clip, norm=self.norm, noise_of=noise_of
         )
 
     def noise_std(self, setting: Setting) -> NoiseStd:
@@ -112,18 +77,6 @@ class ShapValuesPlan(Plan):
             return self._noise(one, setting, epsilon, delta, count) / (setting.rows or 1)
 
         return noise_std
-
-    def explain(self, setting: Setting, *, centred: bool = True) -> Explained:
-        """Return what is added up; where it is clipped is decided for this plan's own noise."""
-
-        def noise_of(certificate: Certificate) -> float:
-            return self._noise(
-                certificate, setting, self.epsilon, self.delta, len(self.question.queries)
-            )
-
-        return self.question.prepare(
-            setting, centred=centred, clip=self.clip, norm=self.clip_norm, noise_of=noise_of
-        )
 
     def _noise(
         self, certificate: Certificate, setting: Setting, epsilon: float, delta: float, queries: int
@@ -147,22 +100,119 @@ class ShapValuesPlan(Plan):
         ).std
 
 
+class shap_values(DeclaredPlan):
+    """Plan the SHAP values of one or several queries, the table being the background.
+
+    Args:
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
+      x: the query: a mapping, a row, or a frame of up to 1,000 rows, which are answered together.
+      clip: bound on one record's vector, in the unit of the output: less noise for a bias where
+        records exceed it. ``auto`` takes the length at which both together are least on rows drawn
+        from the schema; None the proven range, without any bias.
+      clip_norm: ``l2`` shrinks a vector into a ball, ``linf`` clips each coordinate.
+      base_value: the mean prediction, if it is public (released before, say); then values are
+        projected so that they add up to f(x) - base_value, which lowers their noise for free.
+      coalitions: masks of the kernel engine; its default is exact for up to ten features. Linear
+        models and sums of trees need none; giving a number forces the kernel engine.
+      seed: of the public coalitions.
+      protects: ``background`` (the table) or ``query``: x is sealed, a public ``background`` explains
+        it, and the guarantee is for one value of x moved by at most ``radius``. Linear and logistic
+        models.
+      background: public rows, for ``protects="query"`` alone.
+      radius: one number or one per column, in the columns' units; whole ranges if left out.
+      epsilon: the whole budget of the plan: all queries, and the number of records under add-remove.
+      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many numbers.
+      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - For a model with range r, replacing one of n records moves the values by at most
+        (2 - 1/d) r/n in Linf. [shap-contribution]
+      - At most ``exact_l1(d) r/n`` in L1 [shap-l1] and pi r/n in L2. [shap-l2]
+      - With sampled coalitions the same from the operator in use. [shap-masks]
+      - With ``protects="query"``: a value moved by at most radius moves the vector as the linear and
+        logistic certificates say. [shap-linear-query] [shap-logistic-query]
+    """
+
+    model: FittedModel
+    x: Query
+    _: KW_ONLY
+    clip: VectorClip = "auto"
+    clip_norm: Annotated[ClipNorm, Choice(get_args(ClipNorm))] = "l2"
+    base_value: Annotated[float | None, Number(optional=True)] = None
+    coalitions: Coalitions = None
+    seed: Seed = 0
+    protects: Side = "background"
+    background: PublicRows = None
+    radius: Radius = None
+    epsilon: Epsilon
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("clip", None),)
+
+    def settle(self) -> dict[str, Any]:
+        """Check that there is a public background where, and only where, the query is protected."""
+        check_sides(self.protects, self.background, self.radius)
+        return {}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that define the answer, as plain data."""
+        return without_background(super().arguments())
+
+    @cached_property
+    def measured(self) -> Measured:
+        """Whose attributions get noise, and how much."""
+        question = ShapQuestion(
+            self.model, self.x, self.background, self.radius, self.coalitions, self.seed
+        )
+        return Measured(question, self.clip, self.clip_norm, self.epsilon, self.delta, self.mechanism)
+
+    def prepare(self, setting: Setting) -> Program:
+        """Choose an engine, certify the vectors of all queries and calibrate the noise."""
+        explained = self.measured.explain(setting)
+        stages = MeanStages.of(
+            "values",
+            explained.contribution,
+            setting,
+            counted=explained.features[0] if explained.rows is None else None,
+            statement="shap-contribution",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+        release = _ValuesRelease(explained, stages, self.base_value)
+        errors = {"attribution": explained.expect(stages.sums.noise.half_width)}
+        return Program(stages.all, release.finish, errors, explained.protects, explained.relation)
+
+    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
+        """Compare the ways to explain many queries with this plan's budget."""
+        explained = self.measured.explain(setting)
+        if explained.sealed:
+            return ()
+        return ways_to_measure(
+            explained.engine,
+            setting,
+            queries=queries,
+            noise_std=self.measured.noise_std(setting),
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
+
+
 @dataclass(frozen=True)
 class _ValuesRelease:
     """Builds the attributions from the noisy sums of one prepared plan."""
 
     explained: Explained
-    values: Stage[Noise]
-    size: Stage[Noise] | None
+    stages: MeanStages
     base_value: float | None
 
     def finish(self, releaser: Releaser) -> Attribution:
         """Ask for all stages in one pass over the rows, then divide and put the centres back."""
         explained = self.explained
-        stages = (self.values,) if self.size is None else (self.values, self.size)
-        answers = releaser.answer(*stages)
+        answers = releaser.answer(*self.stages.all)
         mean, each = (
-            self._feasible(explained.mean(answers, self.values, self.size, level))
+            self._feasible(explained.mean(answers, self.stages, level))
             for level in (at_once(LEVEL, len(answers[0])), LEVEL)
         )
         values: FloatArray = mean.values.reshape(explained.centres.shape)
@@ -220,62 +270,3 @@ def _shift_to(wanted: FloatArray, values: FloatArray, low: FloatArray, high: Flo
         below = np.clip(values + middle[:, None], low, high).sum(axis=1) < wanted
         least, most = np.where(below, middle, least), np.where(below, most, middle)
     return np.asarray((least + most) / 2)
-
-
-def shap_values(
-    model: Any,
-    x: Any,
-    *,
-    clip: Clip = "auto",
-    clip_norm: ClipNorm = "l2",
-    base_value: float | None = None,
-    coalitions: int | None = None,
-    seed: int = 0,
-    protects: Protects = "background",
-    background: Any = None,
-    radius: float | Mapping[str, float] | None = None,
-    epsilon: float,
-    delta: float = 0.0,
-    mechanism: NoiseName = "auto",
-) -> ShapValuesPlan:
-    """Plan the SHAP values of one or several queries, the table being the background.
-
-    Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      x: the query: a mapping, a row, or a frame of up to 1,000 rows, which are answered together.
-      clip: bound on one record's vector, in the unit of the output: less noise for a bias where
-        records exceed it. ``auto`` takes the length at which both together are least on rows drawn
-        from the schema; None the proven range, without any bias.
-      clip_norm: ``l2`` shrinks a vector into a ball, ``linf`` clips each coordinate.
-      base_value: the mean prediction, if it is public (released before, say); then values are
-        projected so that they add up to f(x) - base_value, which lowers their noise for free.
-      coalitions: masks of the kernel engine; its default is exact for up to ten features. Linear
-        models and sums of trees need none; giving a number forces the kernel engine.
-      seed: of the public coalitions.
-      protects: ``background`` (the table) or ``query``: x is sealed, a public ``background`` explains
-        it, and the guarantee is for one value of x moved by at most ``radius``. Linear and logistic
-        models.
-      background: public rows, for ``protects="query"`` alone.
-      radius: one number or one per column, in the columns' units; whole ranges if left out.
-      epsilon: the whole budget of the plan: all queries, and the number of records under add-remove.
-      delta: zero for a pure guarantee; with a delta Gaussian noise gains on many numbers.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
-
-    Guarantees:
-      - For a model with range r, replacing one of n records moves the values by at most
-        (2 - 1/d) r/n in Linf. [shap-contribution]
-      - At most ``exact_l1(d) r/n`` in L1 [shap-l1] and pi r/n in L2. [shap-l2]
-      - With sampled coalitions the same from the operator in use. [shap-masks]
-      - With ``protects="query"``: a value moved by at most radius moves the vector as the linear and
-        logistic certificates say. [shap-linear-query] [shap-logistic-query]
-    """
-    question = Question.of(
-        as_model(model),
-        x,
-        protects=protects,
-        background=background,
-        radius=radius,
-        coalitions=coalitions,
-        seed=seed,
-    )
-    return ShapValuesPlan(question, clip, clip_norm, base_value, epsilon, delta, mechanism)

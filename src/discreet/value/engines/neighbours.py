@@ -24,7 +24,7 @@ from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_whole
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
-from discreet.value.engines.estimates import Estimates
+from discreet.value.engines.running import Estimates
 
 BoolArray = NDArray[np.bool_]
 

@@ -1,4 +1,4 @@
-"""How far one background record moves a sum of attributions, for any bounded model.
+"""How far one record moves a sum of attributions, as background or as what is explained.
 
 The attributions of a query x against a background are the mean of phi(x; z_i) over its records. With
 predictions in [lo, hi], r = hi - lo, and f(x) public, the vector phi(x; z) is linear in the values of
@@ -8,7 +8,8 @@ added or removed by its reach from zero - or by half the diameter, if vectors ar
 centre.
 
 All certificates are for the *sum* over records of the attribution vectors of one query: scale by 1/n
-for the mean under replace-one, stack them for several queries.
+for the mean under replace-one, stack them for several queries. ``bound_rows_...`` are for records that
+are themselves explained, against a public background.
 
 Deviations from Alissaiei (2026): the interventional value function, so that a 1/n bound holds for every
 bounded model, trees included; bounds in L1 and L2 far below the box's.
@@ -35,6 +36,7 @@ SHARED_MASKS = (
     "coalitions and weights are public and the same for all records; the link is the identity"
 )
 CLIPPED = "predictions are clipped to the bounds"
+PUBLIC_BACKGROUND = "the background is public or was released before"
 PUBLIC_QUERY = "the query and its prediction are public"
 CENTRED = "attributions are measured from the centre of what a record can contribute"
 
@@ -113,6 +115,65 @@ def bound_masks(
         (SHARED_MASKS, CLIPPED, PUBLIC_QUERY),
     ).widen(error, "shap-rounding")
     return certificate.assume(CENTRED) if centred else certificate
+
+
+def bound_rows_exact(features: int, bounds: Box, *, base_value: float) -> Certificate:
+    """Certify the sum over explained rows of |phi(row; background)|, exact Shapley values.
+
+    The game of a row x has a fixed value of the empty coalition, v(empty) = mean f(background), and all
+    others somewhere in [lo, hi]: the mirror image of a fixed query, for which v(N) is the fixed one.
+    Taking absolute values moves no two vectors apart, in any norm.
+
+    Args:
+      features: number of features, d.
+      bounds: where every prediction lies.
+      base_value: mean prediction of the background.
+
+    Guarantees:
+      - Replacing a row moves the vector by at most ``exact_l1(d) r`` in L1 and ``exact_l2(d) r`` in
+        L2, and every coordinate by at most r. [shap-importance]
+      - Adding or removing one: the reach of Shapley values with v(empty) fixed; at most r in every
+        coordinate. [shap-importance]
+    """
+    mirrored = bound_exact(features, bounds, query_value=base_value)
+    width = up((bounds.high - bounds.low) * _SAFE)
+    capped = {
+        relation: replace(found, linf=min(found.linf, width))
+        for relation, found in mirrored.bounds.items()
+    }
+    return Certificate(
+        ("shap-importance",), features, capped, (SHARED_MASKS, CLIPPED, PUBLIC_BACKGROUND)
+    )
+
+
+def bound_rows_masks(masks: MaskSet, bounds: Box, *, base_value: float) -> Certificate:
+    """Certify the same for kernel attributions, for the operator in use.
+
+    Guarantees:
+      - The zonotope of the operator without the empty coalition's column: its diameter for a
+        replaced row, its reach from zero for one that comes or goes. [shap-importance]
+      - The rounding of the computed vectors is added. [shap-rounding]
+    """
+    error = 2.0 * rounding_error(masks, bounds)
+    if masks.kind == "exact":
+        exact = bound_rows_exact(masks.features, bounds, base_value=base_value)
+        return exact.widen(error, "shap-rounding")
+    width = _width(bounds)
+    reach = zonotope_bounds(masks.operator[:, 1:])
+    offset = abs(base_value - (bounds.low / 2 + bounds.high / 2))
+    shift = np.abs(masks.operator[:, 0]) * offset
+    rows = np.abs(masks.operator[:, 1:]).sum(axis=1) * width / 2
+    from_zero = shifted_bounds(scaled_bounds(reach, width / 2), shift)
+    found = {
+        REPLACE_ONE: scaled_bounds(reach, width),
+        ADD_REMOVE: replace(from_zero, linf=float((rows + shift).max()) * _SAFE),
+    }
+    return Certificate(
+        ("shap-importance",),
+        masks.features,
+        found,
+        (SHARED_MASKS, CLIPPED, PUBLIC_BACKGROUND),
+    ).widen(error, "shap-rounding")
 
 
 def centre(masks: MaskSet, bounds: Box, query_value: float) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.engines.shapley.coalitions import MaskSet, all_masks, sample_masks
-from discreet.explain.shap.bounds.importance import bound_rows_exact, bound_rows_masks
+from discreet.explain.shap.bounds.records import bound_rows_exact, bound_rows_masks
 from discreet.privacy.certificate import NORMS, Bounds, Box
 from discreet.schema import FloatArray
 from tests.explain.shap.bounds.hunting import ORDERS, corners, hunt
