@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,8 @@ import record_names
 
 PARTS = ("plan", "price", "sums", "value", "guarantee", "stages", "cost", "diagnosis", "error")
 EQUAL, NAMES, OTHER = "equal", "equal but for names", "different"
+_TOKEN = re.compile(r"\bsealed [0-9a-f]{16}\b")
+"""What stands for a sealed query: drawn anew for every plan."""
 
 
 def renamed(plain: Any) -> Any:
@@ -24,7 +27,14 @@ def renamed(plain: Any) -> Any:
     plain = record_names.TEXTS.get(plain, plain)
     for old, new in record_names.WORDS.items():
         plain = plain.replace(old, new)
-    return plain
+    return in_any_order(_TOKEN.sub("sealed", plain))
+
+
+def in_any_order(text: str) -> str:
+    """Return a question as its text has it, with sorted arguments: their order is the declaration's."""
+    name, mark, rest = text.partition("(")
+    asked = mark and name.isidentifier() and rest.endswith(")")
+    return f"{name}({', '.join(sorted(rest[:-1].split(', ')))})" if asked else text
 
 
 def split_up(plain: Mapping[str, Any]) -> Mapping[str, Any]:

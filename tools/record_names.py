@@ -20,7 +20,7 @@ FIELDS: dict[str, str] = {
 }
 """Fields of what is released: of plans, results, prices, stages."""
 
-TEXTS: dict[str, str] = {}
+TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf"}
 """Whole texts: names of mechanisms, stages, kinds."""
 
 WORDS: dict[str, str] = {
@@ -28,7 +28,12 @@ WORDS: dict[str, str] = {
         f"mutual_information(first=['{one}'], second=['paid']"
     )
     for one in ("home", "income")
-} | {"offered=": "candidate_splits=", "strength=": "l2_penalty="}
+} | {
+    "offered=": "candidate_splits=",
+    "strength=": "l2_penalty=",
+    "auto, laplace, gaussian": "auto, laplace, linf, gaussian",
+    "sorted, got": "sorted, sorted laplace, sorted linf, sorted gaussian, got",
+}
 """Parts of sentences, in the order in which they are replaced."""
 
 SPLIT: dict[str, tuple[str, tuple[str, ...]]] = {"mutual_information": ("columns", ("first", "second"))}

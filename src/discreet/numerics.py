@@ -23,6 +23,9 @@ _UNITS_PER_ONE = 10**12
 _EXACT = Context(prec=60)
 """Wide enough for every amount, whatever precision the caller's thread has set."""
 
+UNIT_ROUNDOFF = 2.0**-53
+"""What rounding to a float may change, relatively."""
+
 LARGEST_UNITS = 2**62
 """Amounts stay below this, so that two of them add up inside a 64-bit column."""
 

@@ -7,22 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import asking
-from discreet.cli.questions_select import ask_choose, ask_percentile, ask_quantiles
+from discreet.cli import app
 from discreet.errors import ArgumentError
-
-QUESTIONS = {"choose": ask_choose, "percentile": ask_percentile, "quantiles": ask_quantiles}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a protected table."""
-    from discreet.cli import app
-
     dc.samples.loans(400).to_csv(tmp_path / "loans.csv", index=False)
     dc.samples.loan_schema().save(tmp_path / "schema.toml")
     monkeypatch.chdir(tmp_path)
@@ -32,40 +26,38 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ask(act: Any, *words: str) -> Any:
-    """Run one question with an action, as ``add_question`` joins them."""
-    app = typer.Typer()
-    for name, question in QUESTIONS.items():
-        app.command(name)(asking._joined(question, act))
+def ask(*words: str) -> Any:
+    """Run a command and return what it answers."""
     done = CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 def test_which_value_is_most_frequent(folder: Path) -> None:
-    words = ["choose", "home", "--epsilon", "5"]
-    assert ask(asking.price_plan, *words)["affordable"]
-    value = ask(asking.release_plan, *words)["value"]
+    words = ["most-frequent", "home", "--epsilon", "5"]
+    assert ask("price", *words)["affordable"]
+    value = ask("release", *words)["value"]
     assert value["winner"] == dc.samples.loans(400)["home"].mode()[0]
+    assert ask("release", "choose", *words[1:])["value"] == value, "the name it had before"
     assert value["mechanism"] == "permute-and-flip" and "whatever the table" in value["why"]
 
 
 def test_percentile_and_quantiles(folder: Path) -> None:
     true = dc.samples.loans(400)["age"]
-    value = ask(asking.release_plan, "percentile", "age", "50", "--epsilon", "5")["value"]
+    value = ask("release", "percentile", "age", "50", "--epsilon", "5")["value"]
     assert abs(value["winner"] - true.median()) <= 2
     given = ask(
-        asking.release_plan,
+        "release",
         *["percentile", "age", "50", "--candidate", "20", "--candidate", "80", "--epsilon", "1"],
     )
     assert given["value"]["winner"] in (20.0, 80.0)
-    value = ask(
-        asking.release_plan, "quantiles", "age", "25", "50", "75", "--epsilon", "5", "--plot", "q.png"
-    )["value"]
+    value = ask("release", "quantiles", "age", "25", "50", "75", "--epsilon", "5", "--plot", "q.png")[
+        "value"
+    ]
     assert value["ps"] == [25.0, 50.0, 75.0] and value["values"] == sorted(value["values"])
     assert (folder / "q.png").exists()
 
 
 def test_a_wrong_mechanism_is_refused_by_the_plan(folder: Path) -> None:
     with pytest.raises(ArgumentError, match="mechanism must be one of"):
-        ask(asking.price_plan, "choose", "home", "--epsilon", "1", "--mechanism", "gaussian")
+        ask("price", "most-frequent", "home", "--epsilon", "1", "--mechanism", "gaussian")

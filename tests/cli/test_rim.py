@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from discreet.cli import models
-from discreet.cli.models import load_model
+from discreet.cli import files
+from discreet.cli.files import load_model
 from discreet.cli.output import refuse_passwords
 from discreet.errors import ArgumentError, ModelError, SchemaError
 from discreet.schema import Schema
@@ -52,8 +52,8 @@ def bomb(path: Path, name: str, size: int) -> Path:
 def test_a_model_that_unpacks_to_much_is_refused_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "_LARGEST_MODEL", 2**24)
-    monkeypatch.setattr(models, "_LARGEST_TEXT", 2**22)
+    monkeypatch.setattr(files, "_LARGEST_MODEL", 2**24)
+    monkeypatch.setattr(files, "_LARGEST_TEXT", 2**22)
     large = bomb(tmp_path / "large.skops", "weights.npy", 2**25)
     wordy = bomb(tmp_path / "wordy.skops", "schema.json", 2**23)
     inner = bomb(tmp_path / "inner.npz", "data.npy", 2**25)

@@ -56,8 +56,9 @@ def test_every_error_is_in_the_reference() -> None:
     )
 
 
-def test_command_reference_is_up_to_date() -> None:
-    check = [sys.executable, str(ROOT / "docs" / "generate_cli.py"), "--check"]
+@pytest.mark.parametrize("script", ["generate_cli.py", "generate_reference.py"])
+def test_generated_pages_are_up_to_date(script: str) -> None:
+    check = [sys.executable, str(ROOT / "docs" / script), "--check"]
     assert subprocess.run(check, check=False).returncode == 0
 
 

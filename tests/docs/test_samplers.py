@@ -11,7 +11,6 @@ import pytest
 
 from discreet import randomness
 from discreet.mechanisms import count_noise
-from discreet.mechanisms.additive.linf import box_noise
 from discreet.mechanisms.selection.basic import ExponentialMechanism, NoisyMax
 from discreet.mechanisms.selection.ranking import ranking_noise
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
@@ -46,9 +45,7 @@ DRAWS: dict[str, Callable[[], object]] = {
     ).release(SCORES, SOURCE),
     "Laplace noise": lambda: counts("laplace"),
     "the noisy maximum": lambda: NoisyMax(1, 1.0).release(SCORES, SOURCE),
-    "box noise": lambda: box_noise(
-        Box(-1.0, 1.0).certify(4), relation="add-remove", epsilon=1.0, largest_sum=10.0
-    ).release(SCORES, SOURCE),
+    "the K-norm (L∞) mechanism": lambda: counts("linf"),
     "permute-and-flip choices": lambda: Chooser("permute-and-flip", 4, 1.0, 0.0, 1).draw(
         Standing(SCORES, 0, 1), SOURCE
     ),

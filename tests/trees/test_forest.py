@@ -18,6 +18,7 @@ from discreet.plans import Release, Result, Setting
 from discreet.trees.forest import random_forest
 from discreet.trees.result import RandomForest
 from discreet.trees.shape import fit_shape, random_depth
+from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(
@@ -210,3 +211,14 @@ def test_too_large_a_forest_is_refused_before_a_row_is_read() -> None:
     plan = random_forest("class", trees=1024, depth=16, method="random", epsilon=1.0)
     with pytest.raises(ArgumentError, match="trees and depth"):
         plan.prepare(Setting(SCHEMA, "replace-one", 1000))
+
+
+EXAMPLES = [
+    Example("random_forest", lambda _: dc.random_forest("paid", depth=2, trees=3, epsilon=1.0)),
+    Example(
+        "random_forest",
+        lambda _: dc.random_forest(
+            "paid", depth=2, trees=2, rows="whole", method="chosen", candidate_splits=5, epsilon=1.0
+        ),
+    ),
+]

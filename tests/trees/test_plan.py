@@ -22,6 +22,7 @@ from discreet.trees.result import DecisionTree
 from discreet.trees.scores import CRITERIA
 from discreet.trees.shape import fitting_depth
 from discreet.trees.splits import MECHANISMS
+from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
@@ -330,3 +331,10 @@ def test_more_cells_than_can_be_counted_are_refused() -> None:
     many = dc.Schema({"x": dc.Number(0, 1), "class": dc.Category(*range(64))}, target="class")
     with pytest.raises(ArgumentError, match="depth must leave at most 16777216 cells"):
         decision_tree("class", depth=16, epsilon=1.0).prepare(Setting(many, "replace-one", 100))
+
+
+EXAMPLES = [
+    Example("decision_tree", lambda _: decision_tree("paid", depth=2, epsilon=1.0)),
+    Example("decision_tree", lambda _: decision_tree("paid", depth=2, cuts="private", epsilon=1.0)),
+    Example("decision_tree", lambda _: decision_tree("home", depth=1, criterion="gini", epsilon=1.0)),
+]

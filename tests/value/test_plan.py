@@ -24,6 +24,8 @@ from discreet.value.plan import data_shapley
 from discreet.value.private_design import Pairs, Rotations
 from discreet.value.private_layered import Coreset, layer_limits, seeded
 from discreet.value.private_neighbours import NeighbourCounts
+from tests.laws.examples import Example
+from tests.laws.world import labelled_rows
 
 N = 12
 MODEL = LogisticRegression(solver="liblinear")
@@ -484,3 +486,23 @@ def test_a_coreset_tells_schemas_apart() -> None:
         alone = fresh.prepare(Setting(schema, "replace-one", 4)).stages[0].contribution
         again = alone.compute(np.array([[0.1, 0.5, 0], [0.2, 0.5, 1], [0.7, 0.5, 0], [0.9, 0.5, 1]]))
         assert np.array_equal(found[-1], again)
+
+
+def valued(**options: Any) -> Any:
+    return dc.data_shapley(
+        LogisticRegression(solver="liblinear"),
+        test=labelled_rows(),
+        rounds=1,
+        n_jobs=1,
+        epsilon=1.0,
+        **options,
+    )
+
+
+EXAMPLES = [
+    Example("data_shapley", lambda _: valued(records=[0, 7]), relations=("replace-one",)),
+    Example("data_shapley", lambda _: valued(top=2, audience="public"), relations=("replace-one",)),
+    Example(
+        "data_shapley", lambda _: dc.data_shapley(method="tknn", test=labelled_rows(), epsilon=1.0)
+    ),
+]

@@ -22,7 +22,12 @@ from discreet.plans import copy_of
 from discreet.privacy.accounting import ACCOUNTANTS
 from discreet.session.settling import settle_later
 
-app = typer.Typer(help="Look into the ledger, or store what could not be. Needs no table.")
+app = typer.Typer(add_completion=False)
+
+
+@app.callback()
+def budget_command() -> None:
+    """Look into the ledger, or store what could not be. Needs no table."""
 
 
 @app.command()

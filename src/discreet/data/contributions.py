@@ -44,7 +44,7 @@ class VectorContribution:
     to the last bit, wherever it stands and whatever rows are beside it. A matrix product, ``np.sum``,
     ``np.mean`` or ``np.var`` along rows add up in an order that depends on how many rows there are or
     how they lie in memory, and break it; element-wise arithmetic, ``sum_rows`` and compiled loops over
-    one row keep it. ``tests/laws/test_contributions.py`` tries it on public rows, never a release. What
+    one row keep it. ``tests/laws/test_plan_rows.py`` tries it on public rows, never a release. What
     breaks it all the same is declared, and paid for: ``partners`` and ``calls``.
 
     Args:

@@ -1,14 +1,11 @@
 """Noise and selection: a certificate in, a value out, an event for the accountant."""
 
-from discreet.mechanisms.additive.noise import (
-    GaussianNoise,
-    LaplaceNoise,
-    Noise,
-    NoiseName,
-    count_noise,
-    sum_noise,
-)
-from discreet.mechanisms.additive.select_then_measure import PickedNoise
+from discreet.mechanisms.additive.gaussian import GaussianNoise
+from discreet.mechanisms.additive.laplace import LaplaceNoise
+from discreet.mechanisms.additive.linf import LinfNoise
+from discreet.mechanisms.additive.noise import Noise
+from discreet.mechanisms.additive.registry import NOISES, NoiseName, count_noise, sum_noise
+from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.selection.basic import (
     AboveThreshold,
     ExponentialMechanism,
@@ -25,6 +22,7 @@ from discreet.mechanisms.smooth.joint import JointSmoothMax
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
 
 __all__ = [
+    "NOISES",
     "AboveThreshold",
     "ExponentialMechanism",
     "GapChoice",
@@ -32,14 +30,15 @@ __all__ = [
     "InverseSensitivity",
     "JointSmoothMax",
     "LaplaceNoise",
+    "LinfNoise",
     "LocalDampening",
     "Noise",
     "NoiseName",
     "NoisyMax",
     "PermuteAndFlip",
-    "PickedNoise",
     "RankingName",
     "RankingNoise",
+    "SelectThenMeasure",
     "SmoothNoisyMax",
     "SupportTest",
     "TopK",

@@ -20,20 +20,17 @@ follows from other arguments, and checks of several at once, are in ``settle``.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
-from inspect import cleandoc
 from typing import Any, Self, dataclass_transform, get_type_hints
 
+from discreet.docstrings import entries, headline
 from discreet.plans.kinds import Kind
 from discreet.plans.plan import Holding, Plan
 
 PROMISE = ("epsilon", "delta")
 """What a plan may cost: arguments that are no part of the question."""
-
-_ENTRY = re.compile(r"^  (\w+): (.*)$")
 
 
 @dataclass(frozen=True)
@@ -161,30 +158,6 @@ def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
     )
 
 
-def entries(docstring: str) -> dict[str, str]:
-    """Return what the section ``Args:`` says of every argument.
-
-    >>> entries('''Plan it.
-    ...
-    ... Args:
-    ...   bins: how many,
-    ...     at most.
-    ...   clip: whether.
-    ... ''')
-    {'bins': 'how many, at most.', 'clip': 'whether.'}
-    """
-    _, _, section = cleandoc(docstring).partition("\nArgs:\n")
-    found: dict[str, str] = {}
-    for line in section.split("\n\n")[0].splitlines():
-        entry = _ENTRY.match(line)
-        if entry:
-            found[entry[1]] = entry[2]
-        elif found:
-            found[list(found)[-1]] += f" {line.strip()}"
-    return found
-
-
 def summary(plan: type[DeclaredPlan]) -> str:
     """Return what a plan answers: the first line of its docstring, without its verb."""
-    first = cleandoc(plan.__doc__ or "").split("\n", 1)[0].removeprefix("Plan ")
-    return first[:1].upper() + first[1:]
+    return headline(plan.__doc__ or "")

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-LEVEL = 0.95
-"""Of every band, in prices and in results."""
+from discreet.plans.results.bands import LEVEL
 
 USABLE = 0.05
 """Of its size: an error with which an answer can be used."""

@@ -17,11 +17,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar
 
 from discreet.arguments import as_list, as_names, check_flag, check_text, shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.lattice import given_box
 from discreet.numerics import (
     check_choice,
@@ -95,6 +96,10 @@ class Kind(ABC):
         """Return an argument, or one entry of it, from a text of the command line."""
         return text
 
+    def gather(self, name: str, entries: Iterable[Any]) -> Any:
+        """Return the argument from the entries of an option that may be repeated."""
+        return list(entries)
+
     def form(self) -> dict[str, Any]:
         """Return what a form needs to ask for it, as plain data."""
         marks = {"optional": self.optional, "auto": self.auto, "many": self.many}
@@ -147,6 +152,11 @@ class Columns(Kind):
         if self.empty and not isinstance(value, str) and not as_list(name, value):
             return ()
         return as_names(name, value)
+
+    def gather(self, name: str, entries: Iterable[Any]) -> Any:
+        """Return the names; one alone by itself, as it is given in Python."""
+        found = list(entries)
+        return found[0] if len(found) == 1 else found
 
 
 @dataclass(frozen=True)
@@ -346,4 +356,4 @@ class Interval(Kind):
 Epsilon = Annotated[float, Positive(hint="It is the whole budget of this plan.")]
 Delta = Annotated[float, Probability()]
 Switch = Annotated[bool, Flag()]
-NoiseChoice = Annotated[NoiseName, Choice(get_args(NoiseName))]
+NoiseChoice = Annotated[NoiseName, Choice(noise_names)]

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.mechanisms import LocalDampening, NoisyMax, PermuteAndFlip
-from discreet.mechanisms.selection.basic import ExponentialMechanism
-from discreet.mechanisms.selection.ranking import worst_loss
+from discreet.mechanisms import LocalDampening
+from discreet.mechanisms.selection.basic import ExponentialMechanism, Pick
+from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
-from discreet.mechanisms.smooth.tables import TableName, stability_table
+from discreet.mechanisms.smooth.tables import stability_table
 from discreet.numerics import check_choice, check_positive, down, up
 from discreet.plans import Stage
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
@@ -47,18 +47,9 @@ SplitName = Literal[
 ]
 Assign = Callable[[Block], NDArray[np.int64]]
 
-_ON_SCORES: dict[str, type[PermuteAndFlip] | type[ExponentialMechanism] | type[NoisyMax]] = {
-    "permute-and-flip": PermuteAndFlip,
-    "exponential": ExponentialMechanism,
-    "laplace": NoisyMax,
-}
-_ON_STABILITY: dict[str, TableName] = {
-    "stability": "stability",
-    "smooth-student-t": "student-t",
-    "smooth-laplace": "laplace",
-    "smooth-laplace-log-normal": "laplace-log-normal",
-}
-MECHANISMS = ("auto", *_ON_SCORES, "dampening", *_ON_STABILITY)
+DAMPENING = "dampening"
+_DAMPENED_TAIL = 2.0
+MECHANISMS = ("auto", *ON_SCORES, DAMPENING, *ON_STABILITY)
 
 
 @dataclass(frozen=True)
@@ -118,9 +109,8 @@ class SplitNoise:
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
         """What the accountant is told: one event for all nodes."""
-        if self.kind in ("exponential", "dampening"):
-            return (BoundedRangeEvent(self.epsilon, self.kind),)
-        return (PureEvent(self.epsilon, self.kind),)
+        event = PureEvent if self.kind in ON_STABILITY else self._pick.event_kind
+        return (event(self.epsilon, self.kind),)
 
     @property
     def std(self) -> float:
@@ -129,10 +119,9 @@ class SplitNoise:
         A guide for dampening; mechanisms on stability have no bound of their own, and are given that
         of the exponential mechanism.
         """
-        known = self.kind if self.kind == "permute-and-flip" else "exponential"
-        factor = 2.0 if self.kind in ("laplace", "dampening") else 1.0
+        factor = _DAMPENED_TAIL if self.kind == DAMPENING else self._pick.tail
         scale = self.criterion.spread / self.share / GRAIN
-        return factor * scale * worst_loss(known, max(2, self.candidates))
+        return factor * scale * self._pick.worst_loss(max(2, self.candidates))
 
     def at(self, level: Level) -> SplitNoise:
         """Return the choice for the trees as they are now."""
@@ -167,36 +156,40 @@ class SplitNoise:
         places = np.flatnonzero(node.useful)
         if len(places) <= 1:  # nothing to choose from, which is public
             return int(places[0]) if len(places) else LEAF
-        if self.kind in _ON_STABILITY:
+        if self.kind in ON_STABILITY:
             drawn_place = self._on_stability(node.most).release(*self._standing(node), source)
             known = drawn_place < len(places)  # else it stands for any of them
             return int(places[drawn_place if known else source.below(len(places))])
         raw_few = node.raw_scores[places]
-        if self.kind == "dampening":
+        if self.kind == DAMPENING:
             return int(places[self._dampening.release(raw_few, self._reach(node), source)])
-        drawn = self._on_scores.release(raw_few, source)
-        return int(places[drawn if isinstance(drawn, int) else drawn.index])
+        return int(places[self._on_scores.choose(raw_few, source)[0]])
 
     def _law(self, node: _Seen) -> FloatArray:
         law, places = np.zeros(self.candidates + 1), np.flatnonzero(node.useful)
         if len(places) <= 1:
             law[places[0] if len(places) else LEAF] = 1.0
-        elif self.kind in _ON_STABILITY:
+        elif self.kind in ON_STABILITY:
             drawn = self._on_stability(node.most).probabilities(*self._standing(node))
             law[places] = drawn[: len(places)] + drawn[len(places) :].sum() / len(places)
-        elif self.kind == "dampening":
+        elif self.kind == DAMPENING:
             law[places] = self._dampening.probabilities(node.raw_scores[places], self._reach(node))
         else:
             law[places] = self._on_scores.probabilities(node.raw_scores[places])
         return law
 
     @property
-    def _on_scores(self) -> PermuteAndFlip | ExponentialMechanism | NoisyMax:
-        return _ON_SCORES[self.kind](self.criterion.half, self.share)
+    def _pick(self) -> type[Pick]:
+        """The law of a choice by scores; dampening is the exponential mechanism on other scores."""
+        return ON_SCORES.get(self.kind, ExponentialMechanism)
+
+    @property
+    def _on_scores(self) -> Pick:
+        return self._pick(self.criterion.half, self.share)
 
     def _on_stability(self, most: int) -> SmoothNoisyMax:
         """One table of chances for all nodes; what a node has no candidate for is shared out."""
-        return SmoothNoisyMax(most, self.share, 0.0, _ON_STABILITY[self.kind])
+        return SmoothNoisyMax(most, self.share, 0.0, ON_STABILITY[self.kind])
 
     def _standing(self, node: _Seen) -> tuple[int, int]:
         return score_stability(node.raw_scores[node.useful], self.criterion.spread)
@@ -239,16 +232,16 @@ def split_noise(
     """
     check_choice("mechanism", mechanism, MECHANISMS)
     check_positive("epsilon of a level", epsilon, "Ask for a larger epsilon or for fewer levels.")
-    if mechanism == "dampening" and criterion.name != "gain":
+    if mechanism == DAMPENING and criterion.name != "gain":
         raise ArgumentError(
             f"mechanism must be another than dampening for criterion={criterion.name!r}, whose local "
             "sensitivity is no less than its global one. Use 'auto', or criterion='gain'."
         )
-    kinds = ("permute-and-flip", "exponential", "laplace") if mechanism == "auto" else (mechanism,)
+    kinds = tuple(ON_SCORES) if mechanism == "auto" else (mechanism,)
     found = [SplitNoise(criterion, kind, relation, epsilon, candidates) for kind in kinds]
     best = min(found, key=lambda noise: noise.std)
-    if best.kind in _ON_STABILITY and candidates > 1:  # before a row is read
-        stability_table(_ON_STABILITY[best.kind], candidates, best.share, 0.0)
+    if best.kind in ON_STABILITY and candidates > 1:  # before a row is read
+        stability_table(ON_STABILITY[best.kind], candidates, best.share, 0.0)
     return best
 
 

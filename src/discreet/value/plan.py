@@ -18,7 +18,8 @@ import numpy as np
 
 from discreet.arguments import as_list, shown
 from discreet.errors import ArgumentError
-from discreet.mechanisms import NoiseName, RankingNoise, ranking_noise
+from discreet.mechanisms import RankingNoise, ranking_noise
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.selection.ranking import RANKINGS
 from discreet.models.fingerprint import Kept
 from discreet.plans import Diagnosis, ExactSums, Program, Releaser, Setting, Stage
@@ -37,7 +38,7 @@ from discreet.plans.kinds import (
     Whole,
     checked_later,
 )
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.valuation import RecordRanking, Valuation
 from discreet.plans.stages import sum_stage
 from discreet.privacy.relation import REPLACE_ONE
@@ -65,9 +66,8 @@ PROTECTS = {
     "owner": "one record of the table from all but its owner, if each value goes to its owner alone",
     "public": "one record of the table",
 }
-_LEVEL = 0.95
 _SCALED = "It is a distance of rows scaled by the schema."
-_MECHANISMS = tuple(dict.fromkeys((*get_args(NoiseName), *RANKINGS)))
+_MECHANISMS = tuple(dict.fromkeys((*noise_names(), *RANKINGS)))
 _REFITTED = ("model", "test", "score", "empty", "l2_penalty", "row_clip", "rounds", "seed")
 """What decides the utilities of coalitions, besides the table: a coreset knows them again by it."""
 
@@ -135,7 +135,8 @@ class data_shapley(DeclaredPlan):
       n_jobs: workers for the refits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian`` or ``auto``; for ``top`` and ``bottom`` the law of a pick.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` or ``auto``; for ``top`` and ``bottom`` the law of
+        a pick.
 
     Guarantees:
       - How far one record moves all released values together follows from the public coalitions: from
@@ -296,17 +297,17 @@ class data_shapley(DeclaredPlan):
             return Valuation(
                 records=asked.design.records,
                 values=tuple(noisy_values.tolist()),
-                half_width=noise.half_width(_LEVEL),
-                level=_LEVEL,
+                half_width=noise.half_width(LEVEL),
+                level=LEVEL,
                 noise_std=(noise.std,) * len(noisy_values),
                 sampling_std=asked.design.sampling_error(asked.clips),
                 audience=self.audience,
                 method="layered",
                 quantity=f"Shapley value ({asked.utility.score.name})",
-                half_width_all=noise.half_width(at_once(_LEVEL, len(noisy_values))),
+                half_width_all=noise.half_width(at_once(LEVEL, len(noisy_values))),
             )
 
-        error = Expected(noise.half_width(_LEVEL), asked.reach, GREATEST)
+        error = Expected(noise.half_width(LEVEL), asked.reach, GREATEST)
         return Program((stage,), finish, {"value": error}, PROTECTS[self.audience])
 
     def _ranking_program(self, asked: LayeredValues, end: str, k: int) -> Program:
@@ -329,10 +330,10 @@ class data_shapley(DeclaredPlan):
             return RecordRanking(
                 features=tuple(map(str, records)),
                 order=(chosen,),
-                gaps=None if noise.kind != "laplace" else (tuple(gaps),),
+                gaps=(tuple(gaps),) if noise.tells_gap else None,
                 values=None,
                 half_width=None,
-                level=_LEVEL,
+                level=LEVEL,
                 expected_loss=noise.std,
                 mechanism=noise.name,
             )

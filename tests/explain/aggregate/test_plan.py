@@ -19,6 +19,7 @@ from discreet.errors import ArgumentError, SchemaError
 from discreet.explain.aggregate.answers import Grid, read_curve, read_scores
 from discreet.explain.aggregate.plan import any_curve, any_ranking
 from discreet.plans import Release
+from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
@@ -422,3 +423,34 @@ def test_what_only_a_schema_can_tell_is_refused_before_anything_is_spent(frame) 
         with pytest.raises(error, match=sentence):
             session.release(plan)
     assert session.remaining.loss == 1.0
+
+
+def mean_line(frame: pd.DataFrame) -> np.ndarray:
+    return np.linspace(0, 1, 4) * float(frame["paid"].astype(float).mean())
+
+
+def spread_scores(frame: pd.DataFrame) -> dict[str, float]:
+    numbers = frame[["age", "income", "debt"]].astype(float)
+    return dict(numbers.std().fillna(0) / [72, 100, 10])
+
+
+EXAMPLES = [
+    Example(
+        "any_curve",
+        lambda _: any_curve(
+            mean_line, grid=[0, 1, 2, 3], bounds=(0, 1), subsets=12, name="line", epsilon=1.0
+        ),
+    ),
+    Example(
+        "any_ranking",
+        lambda _: any_ranking(
+            spread_scores, items=["age", "income", "debt"], subsets=12, name="spread", epsilon=1.0
+        ),
+    ),
+    Example(
+        "any_ranking",
+        lambda _: any_ranking(
+            spread_scores, items=["age", "income", "debt"], k=1, subsets=12, name="spread", epsilon=1.0
+        ),
+    ),
+]

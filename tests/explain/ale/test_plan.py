@@ -23,6 +23,8 @@ from discreet.explain.ale.release import NoisySteps, accumulate
 from discreet.mechanisms import LaplaceNoise
 from discreet.plans import Setting, Stage
 from discreet.randomness import SimulatedNoise
+from tests.laws.examples import Example
+from tests.laws.world import FORMS
 
 RELATIONS = ("replace-one", "add-remove")
 
@@ -527,3 +529,26 @@ def test_bought_edges_keep_the_law_that_was_priced(accountant: str, delta: float
     assert release.guarantee.delta == sum(stage["delta"] for stage in release.stages) <= delta
     effects = next(stage for stage in release.stages if stage["name"] == "effects")
     assert effects["noise_std"] < 5.0, "the stage that was drawn, with its clip, is the one recorded"
+
+
+EXAMPLES = [
+    Example(
+        "accumulated_effects",
+        lambda model: dc.accumulated_effects(model, "income", intervals=4, epsilon=1.0),
+        FORMS,
+    ),
+    Example(
+        "accumulated_effects",
+        lambda model: dc.accumulated_effects(
+            model, "income", intervals=4, edges="uniform", limit=None, epsilon=1.0, delta=1e-5
+        ),
+        ("linear", "opaque"),
+    ),
+    Example(
+        "accumulated_effects",
+        lambda model: dc.accumulated_effects(
+            model, "home", rug=False, epsilon=1.0, mechanism="laplace"
+        ),
+        ("trees", "opaque"),
+    ),
+]

@@ -29,6 +29,8 @@ from discreet.mechanisms.selection.borda import cast_ballot
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import NORMS
 from tests.explain.shap.cases import ORDERS
+from tests.laws.examples import Example
+from tests.laws.world import FORMS
 
 SCHEMA = dc.Schema({f"f{i}": dc.Number(-1, 1) for i in range(4)})
 
@@ -212,3 +214,19 @@ def test_wrong_arguments_are_one_clear_sentence() -> None:
         with pytest.raises(ArgumentError, match=sentence):
             session.release(feature_interaction(MODEL, **{"epsilon": 1.0, **options}))
     assert session.remaining.loss == 1.0
+
+
+EXAMPLES = [
+    Example(
+        "feature_interaction",
+        lambda model: dc.feature_interaction(model, subsets=8, points=4, epsilon=1.0),
+        FORMS,
+    ),
+    Example(
+        "feature_interaction",
+        lambda model: dc.feature_interaction(
+            model, feature="income", k=1, subsets=8, points=4, epsilon=1.0
+        ),
+        ("trees", "opaque"),
+    ),
+]

@@ -25,6 +25,8 @@ from discreet.explain.smoothing import smooth_curve
 from discreet.numerics import to_units
 from discreet.plans import Setting, Stage
 from discreet.plans.results.result import Result, Surface
+from tests.laws.examples import Example
+from tests.laws.world import FORMS
 from tests.oracles.releaser import SimulatedReleaser
 
 TINY = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b")})
@@ -275,7 +277,7 @@ def test_gaussian_noise_wins_on_many_points() -> None:
     price = plan.prepare(setting)
     assert price.stages[0].noise.name == "gaussian"
     box = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0).prepare(setting)
-    assert box.stages[0].noise.name == "box"
+    assert box.stages[0].noise.name == "linf"
     assert price.stages[0].noise.std < 0.9 * box.stages[0].noise.std
     terms = {"resolution": 100, "mechanism": "laplace", "epsilon": 1.0}
     laplace = dc.partial_dependence(model, "mass", **terms).prepare(setting)
@@ -473,3 +475,33 @@ def test_plans_say_all_they_ask_for() -> None:
     alone = dc.partial_dependence(model, "size", epsilon=1.0).arguments()
     assert alone["feature"] == "size" and alone["resolution"] == 20 and alone["rug"]
     assert (alone["grid"], alone["curve"], alone["shape_clip"]) == ("auto", "whole", "auto")
+
+
+EXAMPLES = [
+    Example(
+        "partial_dependence",
+        lambda model: dc.partial_dependence(model, "income", resolution=4, epsilon=1.0),
+        FORMS,
+    ),
+    Example(
+        "partial_dependence",
+        lambda model: dc.partial_dependence(
+            model, "income", resolution=4, curve="centred", epsilon=1.0, delta=1e-5
+        ),
+        FORMS,
+    ),
+    Example(
+        "partial_dependence",
+        lambda model: dc.partial_dependence(
+            model, "age", resolution=3, grid="uniform", curve="whole", rug=False, epsilon=1.0
+        ),
+        ("linear", "opaque"),
+    ),
+    Example(
+        "partial_dependence",
+        lambda model: dc.partial_dependence(
+            model, ("income", "home"), resolution=3, mechanism="laplace", epsilon=1.0
+        ),
+        ("trees", "opaque"),
+    ),
+]

@@ -19,6 +19,8 @@ from discreet.explain.permutation.noise import _laplace_tail
 from discreet.explain.permutation.plan import permutation_importance
 from discreet.plans import Setting
 from tests.explain.permutation.cases import TINY, exchange, models
+from tests.laws.examples import Example
+from tests.laws.world import FORMS
 from tests.oracles.releaser import SimulatedReleaser
 
 D, N = 5, 9_000  # more than one block
@@ -116,7 +118,7 @@ def test_sorting_is_taken_where_it_is_better() -> None:
     for k in (1, D):
         plan = permutation_importance(FOREST, release="ranking", k=k, epsilon=1.0)
         made[k] = plan.prepare(setting).stages[0].noise
-    assert made[1].name == "permute-and-flip" and made[D].name == "sorted box"
+    assert made[1].name == "permute-and-flip" and made[D].name == "sorted linf"
     plan = permutation_importance(FOREST, release="ranking", mechanism="exponential", epsilon=1.0)
     picks = plan.prepare(setting).stages[0].noise
     assert made[D].spread < picks.spread
@@ -257,3 +259,28 @@ def test_a_plan_is_known_again() -> None:
     assert "permutation_importance(model=RandomForestClassifier" in repr(
         permutation_importance(FOREST, epsilon=1.0)
     )
+
+
+EXAMPLES = [
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(model, repeats=2, epsilon=1.0),
+        FORMS,
+        relations=("replace-one",),
+    ),
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(
+            model, repeats=2, sampling="marginal", epsilon=1.0, delta=1e-5
+        ),
+        FORMS,
+    ),
+    Example(
+        "permutation_importance",
+        lambda model: dc.permutation_importance(
+            model, repeats=2, release="ranking", k=2, clip=0.5, epsilon=1.0
+        ),
+        ("linear", "opaque"),
+        relations=("replace-one",),
+    ),
+]

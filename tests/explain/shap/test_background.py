@@ -25,6 +25,7 @@ from discreet.privacy.certificate import (
     Certificate,
 )
 from discreet.privacy.relation import RELATIONS, Relation
+from tests.laws.examples import Example
 from tests.oracles.norms import within
 from tests.oracles.releaser import SimulatedReleaser
 
@@ -452,3 +453,10 @@ def test_explanations_against_it_are_free_and_right() -> None:
         again = dc.Release.loads(session.release(dc.background(kind, epsilon=1.0)).dumps()).value
         assert again == released
         assert found.plot().figure_ is not None
+
+
+EXAMPLES = [
+    Example("background", lambda _: background(rows=5, bins=3, epsilon=1.0)),
+    Example("background", lambda _: background("mean", rows=3, epsilon=1.0)),
+    Example("background", lambda _: background("mean", rows=3, clip=0.5, epsilon=1.0, delta=1e-5)),
+]

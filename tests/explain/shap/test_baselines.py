@@ -15,6 +15,8 @@ from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import ArgumentError, CertificateError
 from discreet.plans import Setting
 from discreet.privacy.certificate import Ball
+from tests.laws.examples import Example
+from tests.laws.world import query
 
 D = 6
 SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
@@ -109,3 +111,15 @@ def test_wrong_arguments_are_one_clear_sentence(frame, models) -> None:
     plan = dc.shap_baseline(models["logistic"], query, **OPTIONS)
     with pytest.raises(ArgumentError, match="must know the number of records"):
         plan.prepare(Setting(SCHEMA, "add-remove", None))
+
+
+EXAMPLES = [
+    Example(
+        "shap_baseline",
+        lambda model: dc.shap_baseline(
+            model, query(), clip=1.0, coalitions=8, resamples=2, epsilon=1.0, delta=1e-5
+        ),
+        ("linear", "opaque"),
+        relations=("replace-one",),
+    ),
+]

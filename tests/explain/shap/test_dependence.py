@@ -20,6 +20,8 @@ from discreet.explain.shap.dependence import certify_one_cell, shap_dependence
 from discreet.plans import Release, Setting, Stage
 from discreet.privacy.certificate import Bounds, Certificate
 from tests.explain.shap.cases import TINY, TINY_ROWS, keeps, tiny_models, worst_moves
+from tests.laws.examples import Example
+from tests.laws.world import FORMS, public_rows
 
 SCHEMA = dc.Schema(
     {"u": dc.Number(-2, 2), "v": dc.Number(0, 3, step=1), "home": dc.Category("a", "b", "c")}
@@ -184,3 +186,21 @@ def test_wrong_arguments_are_one_clear_sentence() -> None:
         with pytest.raises(ArgumentError, match=sentence):
             session.release(shap_dependence(model, **asked))
     assert session.remaining.loss == 1.0
+
+
+EXAMPLES = [
+    Example(
+        "shap_dependence",
+        lambda model: dc.shap_dependence(
+            model, "income", background=public_rows(), bins=3, epsilon=1.0
+        ),
+        FORMS,
+    ),
+    Example(
+        "shap_dependence",
+        lambda model: dc.shap_dependence(
+            model, "home", background=public_rows(), coalitions=8, clip=0.3, epsilon=1.0, delta=1e-5
+        ),
+        ("linear", "opaque"),
+    ),
+]

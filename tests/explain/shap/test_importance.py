@@ -15,6 +15,8 @@ from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from tests.explain.shap.cases import TINY, TINY_ROWS, keeps, tiny_models
+from tests.laws.examples import Example
+from tests.laws.world import FORMS, public_rows
 
 D = 4
 SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
@@ -55,3 +57,19 @@ def test_without_noise_it_is_the_mean_absolute_value(kind: str, relation: str) -
 def test_the_table_is_not_its_own_background() -> None:
     with pytest.raises(ArgumentError, match="background must be public rows"):
         dc.shap_importance(MODELS["logistic"], background=None, epsilon=1.0)
+
+
+EXAMPLES = [
+    Example(
+        "shap_importance",
+        lambda model: dc.shap_importance(model, background=public_rows(), epsilon=1.0),
+        FORMS,
+    ),
+    Example(
+        "shap_importance",
+        lambda model: dc.shap_importance(
+            model, background=public_rows(), clip=None, coalitions=8, epsilon=1.0, delta=1e-5
+        ),
+        ("trees", "opaque"),
+    ),
+]

@@ -15,6 +15,8 @@ from discreet.errors import AccessDenied, ArgumentError
 from discreet.explain.shap.planner import PublicTask, _recommended, explained_with
 from discreet.plans import Release, Setting, Way
 from tests.explain.shap.cases import TINY, keeps, tiny_models
+from tests.laws.examples import Example
+from tests.laws.world import FORMS, query
 from tests.oracles.releaser import SimulatedReleaser
 
 D = 6
@@ -272,3 +274,15 @@ def test_wrong_arguments_are_one_clear_sentence(frame, model) -> None:
     with pytest.raises(ArgumentError, match="one query with a threshold"):
         dc.shap_ranking(model, [QUERY, QUERY], threshold=0.1, epsilon=1.0, delta=1e-6)
     assert session.remaining.loss == removed.remaining.loss == 1.0
+
+
+EXAMPLES = [
+    Example("shap_ranking", lambda model: dc.shap_ranking(model, query(), epsilon=1.0), FORMS),
+    Example(
+        "shap_ranking",
+        lambda model: dc.shap_ranking(
+            model, query(), k=2, magnitudes=True, clip=None, mechanism="laplace", epsilon=1.0
+        ),
+        ("linear", "opaque"),
+    ),
+]

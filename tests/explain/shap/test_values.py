@@ -19,6 +19,8 @@ from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import AccessDenied, ArgumentError, ModelError
 from discreet.plans import Release, Setting
 from tests.explain.shap.cases import TINY, TINY_ROWS, jumpy, keeps, tiny_models, worst_moves
+from tests.laws import world
+from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 
 D = 5
@@ -279,3 +281,41 @@ def test_predictions_that_are_missing_upset_nothing() -> None:
     session = dc.protect(frame, TINY, dataset="t", ledger=":memory:", epsilon=10, seed=0)
     value = session.release(dc.shap_values(MODELS["opaque"], [2.0, 1.0], epsilon=1)).value
     assert np.isfinite(value.to_array()).all() and value.predictions == (0.5,)
+
+
+def sealed(model: dc.Model, income: float) -> dc.Plan:
+    return dc.shap_values(
+        model,
+        world.query().assign(income=income),
+        protects="query",
+        background=world.public_rows(),
+        epsilon=1.0,
+    )
+
+
+EXAMPLES = [
+    Example(
+        "shap_values", lambda model: dc.shap_values(model, world.query(), epsilon=1.0), world.FORMS
+    ),
+    Example(
+        "shap_values",
+        lambda model: dc.shap_values(
+            model, world.public_rows(2), clip=None, base_value=0.4, epsilon=1.0, delta=1e-5
+        ),
+        ("trees", "opaque"),
+    ),
+    Example(
+        "shap_values",
+        lambda model: dc.shap_values(
+            model, world.query(), clip=0.2, clip_norm="linf", coalitions=8, epsilon=1.0
+        ),
+        ("linear", "opaque"),
+    ),
+    Example(
+        "shap_values",
+        lambda model: sealed(model, 0.0),
+        ("linear",),
+        other=lambda model: sealed(model, 100.0),
+        unreadable="a sealed query is equal to nothing",
+    ),
+]

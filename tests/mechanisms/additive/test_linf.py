@@ -1,4 +1,4 @@
-"""Noise in the shape of a box: its exact law, its promise, and faults that are caught."""
+"""The K-norm (L-infinity) mechanism: its exact law, its promise, and faults that are caught."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError, CertificateError
-from discreet.mechanisms import sum_noise
-from discreet.mechanisms.additive.linf import BoxNoise, box_noise, draw_half_width
-from discreet.privacy.certificate import Bounds, Certificate
+from discreet.mechanisms import count_noise, sum_noise
+from discreet.mechanisms.additive.linf import LinfNoise, draw_half_width
+from discreet.privacy.certificate import Bounds, Certificate, certify_cells
 from discreet.randomness import SimulatedNoise, SystemNoise
 
 REACH = 40
@@ -22,11 +22,11 @@ def certificate(size: int, linf: float) -> Certificate:
     return Certificate(("pfi-ranking",), size, {"replace-one": bounds})
 
 
-def box(size: int = 2, *, moves: int = 2, epsilon: float = 1.0) -> BoxNoise:
-    return BoxNoise(certificate(size, moves), "replace-one", epsilon, 1.0, moves)
+def cube(size: int = 2, *, moves: int = 2, epsilon: float = 1.0) -> LinfNoise:
+    return LinfNoise(certificate(size, moves), "replace-one", epsilon, 1.0, moves)
 
 
-def mixed_law(noise: BoxNoise, size: int, power: int | None = None) -> dict[tuple[int, ...], float]:
+def mixed_law(noise: LinfNoise, size: int, power: int | None = None) -> dict[tuple[int, ...], float]:
     """Return the law as it is drawn: cubes of every half width, each point of a cube as likely."""
     ratio, power = math.exp(-1 / noise.scale), size if power is None else power
     widths = [(2 * r + 1) ** power * ratio**r for r in range(REACH)]
@@ -52,7 +52,7 @@ def worst_loss(law: dict[tuple[int, ...], float], moves: int, inside: int = 12) 
 @pytest.mark.proves("box")
 @pytest.mark.parametrize(("size", "moves", "epsilon"), [(1, 1, 1.0), (2, 1, 0.8), (2, 2, 1.5)])
 def test_the_mixture_of_cubes_keeps_the_promise(size: int, moves: int, epsilon: float) -> None:
-    noise = box(size, moves=moves, epsilon=epsilon)
+    noise = cube(size, moves=moves, epsilon=epsilon)
     law = mixed_law(noise, size)
     flat = {p: math.log(w) + max(map(abs, p)) / noise.scale for p, w in law.items()}
     near = [v for p, v in flat.items() if max(map(abs, p)) <= 12]
@@ -63,11 +63,11 @@ def test_the_mixture_of_cubes_keeps_the_promise(size: int, moves: int, epsilon: 
 @pytest.mark.refutes("box")
 def test_a_wrong_width_and_a_small_bound_are_caught() -> None:
     """Cubes drawn with one power less, and a bound of one loss where two may move."""
-    noise = box(2, moves=1, epsilon=1.0)
+    noise = cube(2, moves=1, epsilon=1.0)
     assert worst_loss(mixed_law(noise, 2, power=0), 1) > 1.05
     assert worst_loss(mixed_law(noise, 2), 2) == pytest.approx(2.0, abs=1e-6)
     with pytest.raises(CertificateError, match="Linf"):
-        BoxNoise(certificate(2, 2.0), "replace-one", 1.0, 1.0, 1)
+        LinfNoise(certificate(2, 2.0), "replace-one", 1.0, 1.0, 1)
 
 
 @pytest.mark.proves("box")
@@ -89,27 +89,71 @@ def test_half_widths_have_their_law(exact: bool) -> None:
 
 @pytest.mark.proves("box")
 def test_released_points_have_the_stated_width() -> None:
-    noise = box_noise(
-        certificate(5, 2.0), relation="replace-one", epsilon=0.5, largest_sum=1e4, batch_rows=3
+    noise = sum_noise(
+        certificate(5, 2.0),
+        relation="replace-one",
+        epsilon=0.5,
+        largest_sum=1e4,
+        batch_rows=3,
+        mechanism="linf",
     )
+    assert isinstance(noise, LinfNoise)
     assert noise.certificate.sensitivity("linf", "replace-one") == pytest.approx(2.0, rel=1e-6)
     assert noise.sensitivity * noise.step >= 2.0 + 4 * noise.step
     source, raw = SimulatedNoise(3), np.arange(5) * 1000
     found = np.array([noise.release(raw, source) for _ in range(20_000)]) - raw * noise.step
     assert found.std(axis=0) == pytest.approx(noise.std, rel=0.05)
-    assert found.max(axis=1).mean() == pytest.approx(noise.mean_greatest, rel=0.05)
+    assert found.max(axis=1).mean() == pytest.approx(noise.mean_greatest(5), rel=0.05)
+    assert np.abs(found).max(axis=1).mean() <= noise.mean_farthest(5)
+    assert np.abs(found).mean() == pytest.approx(noise.mean_deviation * noise.std, rel=0.02)
     assert noise.std == pytest.approx(4 * math.sqrt(6 * 7 / 3), rel=1e-3)
     for level in (0.5, 0.95):
         inside = np.mean(np.abs(found) <= noise.half_width(level))
         assert inside == pytest.approx(level, abs=0.01)
     with pytest.raises(ArgumentError, match="whole lattice steps"):
-        noise.release(raw[:4], source)
+        noise.release(np.arange(6), source)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_sums_of_coordinates_stay_within_their_band(size: int) -> None:
+    """Sums of uniform variables go farther than one of them, so they need a wider band."""
+    noise = sum_noise(
+        certificate(size, 1.0),
+        relation="replace-one",
+        epsilon=1.0,
+        largest_sum=1e3,
+        mechanism="linf",
+    )
+    drawn = noise.simulate(np.random.default_rng(5), 200_000, size)
+    assert drawn.std() == pytest.approx(noise.std, rel=0.02)
+    weights = [np.eye(size)[0], np.full(size, size**-0.5), np.arange(1, size + 1.0)]
+    for level in (0.8, 0.95, 0.999):
+        band = noise.half_width_of_sums(level)
+        for weight in weights:
+            outside = np.mean(np.abs(drawn @ weight) > band * np.linalg.norm(weight))
+            assert outside <= (1 - level) * 1.1
+    assert noise.half_width_of_two(0.0, 0.95) == noise.half_width(0.95)
+    if size == 7:  # the band of one coordinate is too narrow for their mean
+        assert np.mean(np.abs(drawn @ weights[1]) > noise.half_width(0.95)) > 0.05
+
+
+@pytest.mark.proves("box")
+@pytest.mark.parametrize("epsilon", [0.2, 5.0])
+def test_counts_are_whole_and_have_the_stated_width(epsilon: float) -> None:
+    """Noise on counts is drawn on a finer lattice, else half widths would hardly ever be kept."""
+    noise = count_noise(certify_cells(30), relation="add-remove", epsilon=epsilon, mechanism="linf")
+    source, raw = SimulatedNoise(7), np.arange(30)
+    found = np.array([noise.release(raw, source) for _ in range(4_000)])
+    assert np.array_equal(found, np.rint(found))
+    assert (found - raw).std() == pytest.approx(noise.std, rel=0.02)
+    assert np.mean(np.abs(found - raw) <= noise.half_width(0.95)) >= 0.945
+    assert noise.release(raw[:4], source).shape == (4,)
 
 
 @pytest.mark.parametrize("size", [1, 2, 13, 100])
 def test_many_coordinates_gain(size: int) -> None:
     terms = {"relation": "replace-one", "epsilon": 1.0, "largest_sum": 1e6}
     proven = certificate(size, 2.0)
-    ratio = box_noise(proven, **terms).std / sum_noise(proven, **terms).std
+    ratio = sum_noise(proven, mechanism="linf", **terms).std / sum_noise(proven, **terms).std
     assert ratio == pytest.approx(math.sqrt((size + 1) * (size + 2) / 6) / size, rel=1e-3)
     assert (ratio < 0.5) == (size == 13 or size == 100)

@@ -412,7 +412,10 @@ def test_gaussian_noise_needs_a_delta() -> None:
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"mechanism": "cauchy"}, "mechanism must be one of auto, laplace, gaussian, got 'cauchy'"),
+        (
+            {"mechanism": "cauchy"},
+            "mechanism must be one of auto, laplace, linf, gaussian, got 'cauchy'",
+        ),
         ({"largest_sum": 0.0}, "largest_sum must be"),
         ({"largest_sum": math.inf}, "largest_sum must be"),
         ({"batch_rows": -1}, "batch_rows must be"),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms import PickedNoise, RankingNoise, ranking_noise
-from discreet.mechanisms.selection.ranking import pick_share, worst_loss
+from discreet.mechanisms import RankingNoise, SelectThenMeasure, ranking_noise
+from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.privacy.accounting import event_cost
 from discreet.privacy.accounting.conversion import zcdp_budget
 from discreet.privacy.certificate import Box
@@ -102,13 +102,13 @@ def test_no_scores_lose_more_than_the_worst_case(kind: str, candidates: int) -> 
             raw = (rng.exponential(spread, candidates) * noise.pick.scale).astype(np.int64)
             lost = (raw.max() - raw) @ noise.first_law(raw)[0]
             worst = max(worst, float(lost) / noise.pick.scale)
-    assert worst <= worst_loss(kind, candidates) * (1 + 1e-3)
+    assert worst <= ON_SCORES[kind].worst_loss(candidates) * (1 + 1e-3)
 
 
 def test_picked_values_carry_noise_for_their_number_alone() -> None:
     certificate = Box(-1, 1).certify(50)
-    few = PickedNoise.of(certificate, (4, 9), relation="replace-one", epsilon=1.0, step=2.0**-30)
-    all_of_them = PickedNoise.of(
+    few = SelectThenMeasure.of(certificate, (4, 9), relation="replace-one", epsilon=1.0, step=2.0**-30)
+    all_of_them = SelectThenMeasure.of(
         certificate, tuple(range(50)), relation="replace-one", epsilon=1.0, step=2.0**-30
     )
     assert few.std == pytest.approx(all_of_them.std / 25, rel=1e-6)

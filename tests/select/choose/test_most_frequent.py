@@ -15,6 +15,7 @@ from discreet.plans import Setting
 from discreet.select.choose.chooser import CHOICES
 from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.choose.plan import choose
+from tests.laws.examples import Example
 from tests.oracles.laws import as_law, max_divergence
 from tests.select.tables import neighbours, small_tables
 
@@ -77,3 +78,9 @@ def test_numbers_and_lonely_values_are_refused() -> None:
         most_frequent("mass", epsilon=1.0).prepare(Setting(SCHEMA, "replace-one", 5))
     with pytest.raises(ArgumentError, match="mechanism must be one of"):
         most_frequent("kind", epsilon=1.0, mechanism="joint-laplace")  # type: ignore[arg-type]
+
+
+EXAMPLES = [
+    Example("most_frequent", lambda _: dc.most_frequent("home", epsilon=1.0)),
+    Example("most_frequent", lambda _: dc.most_frequent("home", mechanism="laplace", epsilon=1.0)),
+]

@@ -18,6 +18,7 @@ from discreet.privacy.accounting import ApproximateEvent, BoundedRangeEvent, Pur
 from discreet.select.choose.chooser import CHOICES, Chooser, decide
 from discreet.select.choose.plan import choose
 from discreet.select.quantiles.order_statistics import Standing
+from tests.laws.examples import Example
 from tests.oracles.laws import as_law, max_divergence
 
 SCHEMA = dc.Schema({"kind": dc.Category("a", "b", "c"), "mass": dc.Number(0, 10)})
@@ -246,3 +247,28 @@ def test_utilities_that_lean_with_their_company_stay_inside_the_promise(mechanis
         (sums,) = add_up(table, [Summand(stage.contribution, stage.noise.step)])
         laws.append(stage.noise.chooser.law(stage.noise.standing(sums)))
     assert np.abs(np.log(laws[0] / laws[1])).max() <= 1.0 + 1e-9
+
+
+def right_by_row(block: Any, cuts: Any) -> np.ndarray:
+    return np.stack([(block["income"] > cut) == (block["paid"] == 1) for cut in cuts], axis=1)
+
+
+def balance(block: Any, cuts: Any) -> np.ndarray:
+    """Return minus how far a cut is from halving the table: at most one per record that comes."""
+    return -np.abs([np.sum(np.where(block["income"] > cut, 1, -1)) for cut in cuts])
+
+
+EXAMPLES = [
+    Example(
+        "choose",
+        lambda _: choose(
+            right_by_row, [10, 30, 50, 70], columns=["income", "paid"], name="rule", epsilon=1.0
+        ),
+    ),
+    Example(
+        "choose",
+        lambda _: choose(
+            balance, [5.0, 20.0, 60.0], columns=["income"], sensitivity=2.0, name="balance", epsilon=1.0
+        ),
+    ),
+]

@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.select.quantiles.percentile import PERCENTILE_CHOICES, list_values, percentile, value_grid
+from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
 from tests.oracles.releaser import SimulatedReleaser
@@ -119,3 +120,9 @@ def test_certificates_name_their_statements() -> None:
     certificate = noise_of(50, "add-remove").certificate
     assert certificate.statements == ("percentile-distance", "signed-distance")
     assert certificate.sensitivity("linf", "add-remove") == 1.0
+
+
+EXAMPLES = [
+    Example("percentile", lambda _: dc.percentile("age", 50, epsilon=1.0)),
+    Example("percentile", lambda _: dc.percentile("income", 90, candidates=[1, 30, 60], epsilon=1.0)),
+]

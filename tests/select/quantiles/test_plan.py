@@ -22,6 +22,7 @@ from discreet.select.choose.chooser import Chooser
 from discreet.select.quantiles.cuts import SLOTS, QuantileCuts, deal, quantile_cuts
 from discreet.select.quantiles.order_statistics import Standing
 from discreet.select.quantiles.plan import _marks, quantiles
+from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import max_divergence
 from tests.oracles.releaser import SimulatedReleaser
@@ -319,3 +320,9 @@ def test_wide_bounds_cost_little_and_the_expected_error_is_seen(relation: str) -
     assert 0.5 * stated < seen.mean() < 1.3 * stated
     assert stated == program.expected_error[found[0].unit].noise
     assert found[0].worst_error > 10 * stated
+
+
+EXAMPLES = [
+    Example("quantiles", lambda _: dc.quantiles("income", [25, 50, 90], epsilon=1.0)),
+    Example("quantiles", lambda _: dc.quantiles("age", [50], mechanism="exponential", epsilon=1.0)),
+]

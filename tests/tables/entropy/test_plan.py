@@ -22,6 +22,7 @@ from discreet.tables.entropy.noise import MeasureNoise, above, between, direct_n
 from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.entropy.routes import Route, choose_route
 from discreet.tables.entropy.values import Measure, renyi_entropy
+from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 from tests.tables.count_tables import all_tables
 
@@ -312,3 +313,12 @@ def test_what_does_not_fit_the_schema_is_refused(plan: Any, sentence: str) -> No
 def test_many_cells_have_a_direct_answer() -> None:
     plan = entropy("mass", bins=70_000, epsilon=1.0)
     assert len(plan.prepare(Setting(SCHEMA, "replace-one", 10**6)).stages) <= 2
+
+
+EXAMPLES = [
+    Example("entropy", lambda _: entropy("home", epsilon=1.0)),
+    Example("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
+    Example("entropy", lambda _: entropy("home", given="paid", epsilon=1.0, delta=1e-5)),
+    Example("entropy", lambda _: entropy("home", order=2.0, epsilon=1.0)),
+    Example("mutual_information", lambda _: mutual_information("home", "paid", epsilon=1.0)),
+]

@@ -14,6 +14,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.tables.functional.kernels import KERNELS, best_penalty, spectrum
+from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 
 NAMES = tuple(f"h{hour}" for hour in range(12))
@@ -228,3 +229,17 @@ def test_categories_are_refused() -> None:
     schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Category("x", "y")})
     with pytest.raises(ArgumentError, match="columns must be numbers"):
         dc.functional_mean(["a", "b"], **TERMS).prepare(Setting(schema, "replace-one", 10))
+
+
+EXAMPLES = [
+    Example(
+        "functional_mean",
+        lambda _: dc.functional_mean(["income", "debt", "age"], epsilon=1.0, delta=1e-5),
+    ),
+    Example(
+        "functional_mean",
+        lambda _: dc.functional_mean(
+            ["income", "debt", "age"], noise="process", epsilon=1.0, delta=1e-5
+        ),
+    ),
+]

@@ -15,6 +15,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.privacy.accounting import CountGaussianEvent
 from discreet.tables.histogram.consistency import onto_total, whole_counts
+from tests.laws.examples import Example
 from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(
@@ -234,3 +235,10 @@ def test_pictures_of_one_and_two_columns() -> None:
     with pytest.raises(ArgumentError, match="one or two to be drawn"):
         simulate(frame, dc.histogram(["size", "kind", "mass"], epsilon=1.0)).plot()
     plt.close("all")
+
+
+EXAMPLES = [
+    Example("histogram", lambda _: dc.histogram("income", bins=6, epsilon=1.0)),
+    Example("histogram", lambda _: dc.histogram(["home", "paid"], epsilon=1.0, delta=1e-5)),
+    Example("histogram", lambda _: dc.histogram("income", bins=64, ranges=True, epsilon=1.0)),
+]

@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ArgumentError
+from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
@@ -92,3 +93,21 @@ def test_a_comparison_says_whom_it_is_for() -> None:
 def test_wrong_arguments_are_named(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ArgumentError, match=sentence):
         dc.synthesize(**{"epsilon": 1.0, **wrong})
+
+
+EXAMPLES = [
+    Example("synthesize", lambda _: dc.synthesize(5, bins=3, epsilon=1.0)),
+    Example("synthesize", lambda _: dc.synthesize(5, columns=["age", "home"], epsilon=1.0, delta=1e-5)),
+    Example(
+        "deniable_rows",
+        lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
+        relations=("replace-one",),
+        accountants=("basic",),
+    ),
+    Example(
+        "deniable_rows",
+        lambda _: dc.deniable_rows(6, proposal="ball", radius=0.3, epsilon=3.0, delta=1e-2),
+        relations=("replace-one",),
+        accountants=("basic",),
+    ),
+]

@@ -18,10 +18,9 @@ import numpy as np
 from discreet.engines.shapley.tree_tables import TreeTables, most_at_once
 from discreet.errors import ArgumentError
 from discreet.models.forms.trees import TreeEnsemble
-from discreet.numerics import check_whole, up
+from discreet.numerics import UNIT_ROUNDOFF, check_whole, up
 from discreet.schema import FloatArray
 
-_UNIT = 2.0**-53
 _TINY = 2.0**-1074
 """The least float: a product that underflows is off by less."""
 
@@ -129,7 +128,7 @@ def tree_rounding_error(trees: TreeEnsemble, rows: int = 1) -> float:
     check_whole("rows", rows, 1)
     leaves = int(trees.is_leaf.sum())
     heights = np.maximum.reduceat(np.abs(trees.value), trees.roots)
-    error = 2 * (leaves + rows + 2) * 1.01 * _UNIT * float(heights.sum())
+    error = 2 * (leaves + rows + 2) * 1.01 * UNIT_ROUNDOFF * float(heights.sum())
     return up(error + leaves * _TINY)
 
 

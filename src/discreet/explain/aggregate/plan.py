@@ -87,8 +87,8 @@ class any_curve(DeclaredPlan):
         tried on public rows. False is for explainers that draw entropy from the system.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
-        noise in the shape of a box, on all points at once.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism for the L-infinity norm, on
+        all points at once), or ``auto``: the least noise.
 
     Guarantees:
       - One record moves every point by at most range / subsets, under both relations: L1 m range / l
@@ -183,8 +183,8 @@ class any_ranking(DeclaredPlan):
       repeatable: see ``any_curve``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace`` or ``gaussian`` noise on the points of all items; ``exponential`` or
-        ``permute-and-flip`` to pick k by their points (better for few); ``auto``: what loses least.
+      mechanism: ``laplace``, ``gaussian`` or ``linf`` noise on the points of all items; ``exponential``
+        or ``permute-and-flip`` to pick k by their points (better for few); ``auto``: what loses least.
 
     Guarantees:
       - One record moves one ballot, so M items' sums of points by L1 floor(M^2 / 2), L2

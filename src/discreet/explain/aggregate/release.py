@@ -26,13 +26,11 @@ from discreet.mechanisms.selection.borda import (
 from discreet.numerics import check_whole
 from discreet.plans import Curve, Program, Ranking, Releaser, Setting, Stage
 from discreet.plans.expected import of_choice
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages.aggregate import ExplainMany, subsets_contribution
 from discreet.plans.stages.means import noisy_mean
 from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray
-
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class CurveRelease:
         bounds = self.bounds
         mean, wide = (
             noisy_mean(noisy, self.stage.noise, rows=self.subsets, region=bounds, level=level)
-            for level in (_LEVEL, at_once(_LEVEL, len(noisy)))
+            for level in (LEVEL, at_once(LEVEL, len(noisy)))
         )
         y = mean.values
         if self.smooth and self.grid.values is None:
@@ -73,7 +71,7 @@ class CurveRelease:
             y=tuple(np.clip(y, bounds.low, bounds.high).tolist()),
             low=tuple(mean.low.tolist()),
             high=tuple(mean.high.tolist()),
-            level=_LEVEL,
+            level=LEVEL,
             noise_std=mean.std,
             quantity=self.quantity,
             rug=None,
@@ -172,9 +170,9 @@ class _BallotRelease:
             return self._ranking(answer[0, :, 0].astype(int), None, None)
         points = answer / self.subsets
         order = np.argsort(-points, kind="stable")[: self.k]
-        band = noise.half_width(at_once(_LEVEL, len(points))) / self.subsets
+        band = noise.half_width(at_once(LEVEL, len(points))) / self.subsets
         found = self._ranking(order, (tuple(points[order].tolist()),), band)
-        return replace(found, half_width_each=noise.half_width(_LEVEL) / self.subsets)
+        return replace(found, half_width_each=noise.half_width(LEVEL) / self.subsets)
 
     def _ranking(
         self,
@@ -188,7 +186,7 @@ class _BallotRelease:
             gaps=None,
             values=values,
             half_width=band,
-            level=_LEVEL,
+            level=LEVEL,
             expected_loss=self.loss,
             mechanism=self.stage.noise.name,
         )

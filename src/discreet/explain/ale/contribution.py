@@ -21,7 +21,7 @@ from discreet.engines.curves import StepEngine
 from discreet.engines.table import engine_for
 from discreet.models import BoundModel
 from discreet.numerics import up
-from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.certificate import Bounds, Box, Certificate, Norm
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
@@ -31,16 +31,20 @@ def reach(model: BoundModel) -> float:
     return model.bounds.high - model.bounds.low
 
 
-def count_weight(kind: str, relation: Relation, reach: float, categories: int) -> float:
+def count_weight(norm: Norm, relation: Relation, reach: float, categories: int) -> float:
     """Return what a record counts for beside its moves; ``categories`` is zero for intervals.
 
     Noise is the same on all coordinates, so a greater weight makes counts more exact and moves less
-    so. Under Gaussian noise and replace-one counts are free up to ``reach``, because a record that
-    changes its cell moves no further than one that stays and turns its move round.
+    so. In L2 and under replace-one counts are free up to ``reach``, because a record that changes its
+    cell moves no further than one that stays and turns its move round; in Linf they always are.
     """
-    if kind == "gaussian":
-        return reach if Relation(relation).edits == 2 and categories != 2 else reach / 2
-    return reach / 2 if categories > 2 else reach / 4
+    free = Relation(relation).edits == 2 and categories != 2
+    weights = {
+        "l1": reach / 2 if categories > 2 else reach / 4,
+        "l2": reach if free else reach / 2,
+        "linf": reach,
+    }
+    return weights[norm]
 
 
 def interval_effects(

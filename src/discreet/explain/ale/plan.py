@@ -23,10 +23,11 @@ from discreet.errors import ArgumentError
 from discreet.explain.ale.question import Promise, Question, ordered_codes
 from discreet.explain.ale.release import RUG_BINS, EffectsRelease
 from discreet.explain.clipping import Clip
+from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Program, Setting, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Switch, Values, Whole
+from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Switch, Texts, Whole
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
@@ -68,7 +69,7 @@ class accumulated_effects(DeclaredPlan):
         twice as much as long as the noise stays below a hundredth of their curve; None the range.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta edges are cheaper, and Gaussian noise is allowed.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise on the effects.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise on the effects.
 
     Steps with few records are shrunk to zero (or, smoothed, to their neighbours) by what is known of
     the noise; the band of a step that the noise hides spans all that ``limit`` lets it be.
@@ -85,7 +86,7 @@ class accumulated_effects(DeclaredPlan):
     _: KW_ONLY
     intervals: Annotated[int, Whole(1, 1_000)] = 20
     edges: Annotated[str, Choice(("quantile", "uniform"))] = "quantile"
-    order: Annotated[Iterable[Any] | None, Values(by=_order, optional=True)] = None
+    order: Annotated[Iterable[Any] | None, Texts(by=_order, optional=True)] = None
     rug: Switch = True
     smooth: Switch = False
     clip: Switch = True
@@ -137,7 +138,7 @@ class accumulated_effects(DeclaredPlan):
                 setting,
                 parts=self.intervals,
                 epsilon=epsilon["edges"],
-                delta=0.0 if self.mechanism == "laplace" else delta["edges"],
+                delta=0.0 if asks_for_pure(self.mechanism) else delta["edges"],
             )
         if "rug" in names:
             rug = count_stage(

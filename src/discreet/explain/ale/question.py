@@ -16,11 +16,13 @@ from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import category_effects, count_weight, interval_effects, reach
 from discreet.explain.clipping import Clip, curve_size, public_rows
-from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms import NOISES, Noise, NoiseName
+from discreet.mechanisms.additive.registry import laws_for
 from discreet.models import BoundModel
 from discreet.plans import Setting, Stage
 from discreet.plans.expected import Expected, of_mean
 from discreet.plans.stages import sum_stage
+from discreet.privacy.certificate import Norm
 from discreet.schema import Category, Column, FloatArray
 
 _ROOM, _PLENTY, _LEAST = 1.25, 2.0, 0.05
@@ -104,13 +106,13 @@ class Question:
         """How far a record's answer may move over a step."""
         return reach(self.model) if self.limit is None else self.limit
 
-    def weight(self, kind: str) -> float:
-        """Return what a record counts for under this law of noise."""
-        return count_weight(kind, self.setting.relation, self.reach, self.categories)
+    def weight(self, norm: Norm) -> float:
+        """Return what a record counts for under noise that is calibrated in this norm."""
+        return count_weight(norm, self.setting.relation, self.reach, self.categories)
 
-    def contribution(self, points: FloatArray, kind: str) -> VectorContribution:
+    def contribution(self, points: FloatArray, norm: Norm) -> VectorContribution:
         """Return what one record adds, given the points."""
-        weight = self.weight(kind)
+        weight = self.weight(norm)
         if self.categories:
             codes = points.astype(np.int64)
             return category_effects(self.model, self.feature, codes, weight, self.limit)
@@ -156,7 +158,7 @@ class Question:
         lost = self._public_curve(math.inf) - self._public_curve(self.reach)
 
         def band(level: float) -> float:
-            return self._even_band(noise.half_width(level))
+            return self._even_band(noise.half_width_of_sums(level))
 
         bias = float(np.abs(lost).max())
         return of_mean(band, self.setting.rows, size, of, bias=bias)
@@ -178,7 +180,7 @@ class Question:
         """What every public row would add, not clipped: moves, then counts."""
         columns = self.model.columns
         block = Block(0, columns, public_rows(self.setting.schema, columns))
-        whole = replace(self, limit=None).contribution(self._stand_in, "laplace")
+        whole = replace(self, limit=None).contribution(self._stand_in, "l1")
         with quietly(self.model.pulse is not None):
             return np.nan_to_num(whole.compute(block))
 
@@ -204,12 +206,9 @@ class Question:
         Edges that are still unknown are stood in for by even ones; no bound depends on them.
         """
         points = self._stand_in
-        kinds: list[NoiseName] = [mechanism]
-        if mechanism == "auto":
-            kinds = ["laplace", "gaussian"] if delta > 0 else ["laplace"]
         found: list[Stage[Noise]] = []
-        for kind in kinds:
-            contribution = self.contribution(points, kind)
+        for kind in laws_for(mechanism, delta):
+            contribution = self.contribution(points, NOISES[kind].norm)
             try:
                 stage = sum_stage(
                     "effects",

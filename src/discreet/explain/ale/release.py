@@ -23,15 +23,14 @@ from numpy.typing import NDArray
 
 from discreet.explain.ale.question import Layout, Promise, Question
 from discreet.explain.clipping import Clip
-from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
+from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
 from discreet.plans.expected import Expected
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import NoisyMean, build_histogram, partition
 from discreet.schema import FloatArray
 
-_LEVEL = 0.95
 RUG_BINS = 20
 _WEIGHTS = np.concatenate([[0.0], np.geomspace(1e-4, 1e14, 109)])
 _STANDS_OUT = 2.0
@@ -148,8 +147,7 @@ def _band(
     of_counts = (of_sums * moves) @ layout.answering + centre[None, :] / noisy.counts.sum()
     length = np.sqrt(np.sum(of_sums**2, axis=1) + np.sum((of_counts / noisy.weight) ** 2, axis=1))
     unknown = np.abs(to_curve) @ (~known * reach)
-    # Of all weighted sums of noise with one length, a single term is the farthest out.
-    half = noisy.noise.half_width(level) * length + unknown
+    half = noisy.noise.half_width_of_sums(level) * length + unknown
     middle = to_curve @ moves
     return middle - half, middle + half, float(noisy.noise.std * length.max())
 
@@ -201,8 +199,7 @@ class EffectsRelease:
             # The edges are public now: moves between them are clipped where public rows say, and the
             # stage keeps its promise, with no more noise than it has stated.
             # The law stays the one that was priced: another would spend a delta nobody reserved.
-            law: NoiseName = "laplace" if isinstance(stage.noise, LaplaceNoise) else "gaussian"
-            promise = (*self.promise[:2], law)
+            promise = (*self.promise[:2], stage.noise.name)
             question = replace(question, points=points).limited(self.limit, promise)
             stage = question.stage(*promise)
             counts = answers[1] if self.rug is not None else None
@@ -210,7 +207,7 @@ class EffectsRelease:
         layout, smooth = question.layout(points), self.smooth and not question.categories
         curve, wide = (
             accumulate(noisy, layout, level=level, smooth=smooth, clip=self.clip)
-            for level in (_LEVEL, at_once(_LEVEL, len(points)))
+            for level in (LEVEL, at_once(LEVEL, len(points)))
         )
         return self._curve(points, curve, wide, self._histogram(points, noisy, counts))
 
@@ -223,16 +220,16 @@ class EffectsRelease:
         if self.rug is not None:
             assert counts is not None
             cells = partition(self.question.setting, (self.question.feature,), RUG_BINS)
-            return build_histogram(cells, counts, self.rug.noise, level=_LEVEL, clip=True)
+            return build_histogram(cells, counts, self.rug.noise, level=LEVEL, clip=True)
         return Histogram(
             columns=(self.question.feature,),
             labels=(self.question.cell_names(points),),
             edges=(None if self.question.categories else tuple(points.tolist()),),
             counts=tuple(np.maximum(noisy.counts, 0.0).tolist()),
             noise_std=noisy.count_std,
-            half_width=noisy.noise.half_width(_LEVEL) / noisy.weight,
-            level=_LEVEL,
-            half_width_all=noisy.noise.half_width(at_once(_LEVEL, len(noisy.counts))) / noisy.weight,
+            half_width=noisy.noise.half_width(LEVEL) / noisy.weight,
+            level=LEVEL,
+            half_width_all=noisy.noise.half_width(at_once(LEVEL, len(noisy.counts))) / noisy.weight,
         )
 
     def _curve(
@@ -245,7 +242,7 @@ class EffectsRelease:
             y=tuple(curve.values.tolist()),
             low=tuple(curve.low.tolist()),
             high=tuple(curve.high.tolist()),
-            level=_LEVEL,
+            level=LEVEL,
             noise_std=curve.std,
             quantity=self.quantity,
             rug=rug,
@@ -255,7 +252,7 @@ class EffectsRelease:
 
 def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
     """Take the vector apart: sums of moves, and weighted counts."""
-    weight = question.weight(noise.name)
+    weight = question.weight(noise.norm)
     return NoisySteps(
         sums=answer[: question.steps],
         counts=answer[question.steps :] / weight,

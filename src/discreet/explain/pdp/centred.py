@@ -20,11 +20,13 @@ from discreet.data.blocks import Block
 from discreet.explain.pdp.contribution import Curves
 from discreet.models import BoundModel
 from discreet.numerics import up
-from discreet.privacy.certificate import Bounds, Box, Certificate
+from discreet.privacy.certificate import Bounds, Box, Certificate, Norm
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray
 
 ShapeNorm = Literal["l1", "l2"]
+BALLS: dict[Norm, ShapeNorm] = {"l1": "l1", "l2": "l2", "linf": "l2"}
+"""The ball in which shapes cost least, by the norm that noise is calibrated in."""
 
 _HAIR = 1e-14
 

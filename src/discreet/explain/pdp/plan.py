@@ -23,6 +23,7 @@ from discreet.explain.pdp.grids import grid_stage, public_grid
 from discreet.explain.pdp.knots import bend_grid
 from discreet.explain.pdp.question import CurveForm, Question, Reach
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
+from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
 from discreet.numerics import check_whole
 from discreet.plans import Program, Setting, share_out
@@ -40,12 +41,13 @@ from discreet.plans.kinds import (
     Values,
 )
 from discreet.plans.stages import count_stage, partition, size_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.schema import FloatArray, Number, Schema
 
 _MOST_POINTS = 10_000
 _CURVE_POINTS, _SURFACE_POINTS = 20, 10
 _RECORDS_SHOWN = "A curve per record would show the records themselves."
-_SHARES = {"curve": 0.8, "size": 0.1, "rug": 0.1, "grid": 0.1}
+_SHARES = {"curve": 0.8, "size": SIZE_SHARE, "rug": 0.1, "grid": 0.1}
 
 
 def _features(name: str, feature: Any) -> str | tuple[str, str]:
@@ -92,8 +94,8 @@ class partial_dependence(DeclaredPlan):
       smooth: remove bends that noise explains (free; curves of numeric features).
       epsilon: the whole budget of the plan, rug, grids and number of records included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the least noise; with a pure guarantee that is
-        noise in the shape of a box, on all points at once.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism for the L-infinity norm, on
+        all points at once), or ``auto``: the least noise.
 
     Guarantees:
       - Replacing one record moves every point of the curve by at most range / n, so L1 m range / n
@@ -213,6 +215,6 @@ class partial_dependence(DeclaredPlan):
         weights = [_SHARES[name] for name in others]
         split = share_out(self.delta, (1.0 - sum(weights), *weights))
         deltas = dict(zip(["curve", *others], split, strict=True))
-        if self.mechanism == "laplace":  # a pure question has pure grids
+        if asks_for_pure(self.mechanism):  # a pure question has pure grids
             deltas["grid"] = 0.0
         return epsilons, deltas

@@ -23,9 +23,11 @@ from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import curve_size, public_rows
 from discreet.explain.pdp.bent import most_bent
-from discreet.explain.pdp.centred import Shape, ShapeNorm
+from discreet.explain.pdp.centred import BALLS, Shape, ShapeNorm
 from discreet.explain.pdp.contribution import curve_contribution, record_curves
-from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms import NOISES, Noise, NoiseName
+from discreet.mechanisms.additive.noise import LawName
+from discreet.mechanisms.additive.registry import laws_for
 from discreet.models import BoundModel
 from discreet.plans import Setting, Stage
 from discreet.plans.expected import Expected, of_mean
@@ -68,7 +70,10 @@ class Form:
 
     def half_width(self, level: float) -> float:
         """Return half the width of the noise band of a point of the summed curve."""
-        return self.stage.noise.half_width(level) * self.spread
+        noise = self.stage.noise
+        if self.shape is None:
+            return noise.half_width(level)
+        return noise.half_width_of_sums(level) * self.spread
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,7 @@ class Question:
             )
             forms.append(Form(stage, None))
         if curve != "whole":
-            kinds: tuple[NoiseName, ...] = (mechanism,)
-            if mechanism == "auto":
-                kinds = ("laplace", "gaussian") if delta > 0 else ("laplace",)
-            for kind in kinds:
+            for kind in laws_for(mechanism, delta):
                 forms += self._centred(kind, reach, forms, **terms)
         return min(forms, key=self.expected_error)
 
@@ -145,8 +147,7 @@ class Question:
         middle, spread = self.model.fill, 1.0
         if form.shape is not None:
             noisy, spread = form.shape.join(noisy), form.shape.spread
-        # In units in which a point has the noise of one released number. Of all weighted sums of noise
-        # with one length, a single term is the farthest out, so that the band is wide enough.
+        # In units in which a point has the noise of one released number.
         mean = noisy_mean(
             noisy / spread,
             form.stage.noise,
@@ -155,6 +156,7 @@ class Question:
             size_noise=size_noise,
             region=Box(-self.half / spread, self.half / spread),
             level=level,
+            summed=form.shape is not None,
         )
         values, low, high = (middle + spread * part for part in (mean.values, mean.low, mean.high))
         lost = self.lost(form)
@@ -170,9 +172,9 @@ class Question:
         return Stage(form.stage.name, contribution, form.stage.noise)
 
     def _centred(
-        self, kind: NoiseName, reach: Reach, found: list[Form], *, epsilon: float, delta: float
+        self, kind: LawName, reach: Reach, found: list[Form], *, epsilon: float, delta: float
     ) -> list[Form]:
-        norm: ShapeNorm = "l1" if kind == "laplace" else "l2"
+        norm = BALLS[NOISES[kind].norm]
         curves, forms = record_curves(self.model, self.features, self.grids), []
         for wanted in self._reaches(norm) if reach == "auto" else [reach]:
             shape = Shape(self.points, self.half, wanted, norm)

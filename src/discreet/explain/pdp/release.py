@@ -15,13 +15,12 @@ from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
 from discreet.plans.expected import Expected
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import Surface
 from discreet.plans.stages import NoisyMean, build_histogram, partition
 from discreet.schema import Category, FloatArray
 
 RUG_BINS = 20
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class DependenceRelease:
         points = math.prod(map(len, grids))
         mean, wide = (
             question.mean(self.form, answers["curve"], size, size_noise, level)
-            for level in (_LEVEL, at_once(_LEVEL, points))
+            for level in (LEVEL, at_once(LEVEL, points))
         )
         if len(grids) == 2:
             return self._surface(grids, mean, wide)
@@ -134,7 +133,7 @@ class DependenceRelease:
 
     def _facts(self, mean: NoisyMean) -> dict[str, Any]:
         clipped = "" if self.form.shape is None else ", shape clipped"
-        return {"level": _LEVEL, "noise_std": mean.std, "quantity": self.quantity + clipped}
+        return {"level": LEVEL, "noise_std": mean.std, "quantity": self.quantity + clipped}
 
     def _labels(self, feature: str) -> tuple[str, ...] | None:
         column = self.question.setting.schema[feature]
@@ -144,4 +143,4 @@ class DependenceRelease:
         if self.rug is None or counts is None:
             return None
         cells = partition(self.question.setting, self.question.features, RUG_BINS)
-        return build_histogram(cells, counts, self.rug.noise, level=_LEVEL, clip=True)
+        return build_histogram(cells, counts, self.rug.noise, level=LEVEL, clip=True)

@@ -36,17 +36,17 @@ from discreet.explain.permutation.noise import (
     SortedNoise,
     loss_weight,
 )
-from discreet.mechanisms import NoiseName, ranking_noise, sum_noise
-from discreet.mechanisms.selection.ranking import OrderName, sorting_is_better
+from discreet.mechanisms import NOISES, NoiseName, ranking_noise, sum_noise
+from discreet.mechanisms.additive.registry import laws_for
+from discreet.mechanisms.selection.ranking import SORTED, OrderName, as_picks, sorting_is_better
 from discreet.models import BoundModel
-from discreet.numerics import up
+from discreet.numerics import UNIT_ROUNDOFF, up
 from discreet.plans import Setting, Stage
 from discreet.plans.stages.sums import sum_terms
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
-_LAST_BIT = 2.0**-53
 _DIFFERENCE = 2.0
 """A difference of two losses holds two answers of the model."""
 
@@ -145,7 +145,7 @@ def certify(
         bounds: dict[Relation, Bounds] = {REPLACE_ONE: replaced, ADD_REMOVE: added}
         return Certificate(("pfi-marginal", "pfi-loss-once"), size, bounds)
     exact = Certificate(("pfi", "pfi-loss-once"), size, {REPLACE_ONE: replaced})
-    return exact.widen(4 * (repeats + 1) ** 2 * _LAST_BIT * most, "pfi-rounding")
+    return exact.widen(4 * (repeats + 1) ** 2 * UNIT_ROUNDOFF * most, "pfi-rounding")
 
 
 def _scaled(bounds: Bounds, factor: float) -> Bounds:
@@ -158,13 +158,12 @@ def value_noise(
     """Return the least noise on the importances of the features in use.
 
     Guarantees:
-      - Joint over all features: calibrated in L1 (Laplace) or L2 (Gaussian). [pfi-loss-once]
+      - Joint over all features: calibrated in the norm of its law. [pfi-loss-once]
     """
     used = len(exchange.measured)
-    names: tuple[NoiseName, ...] = ("laplace", "gaussian") if mechanism == "auto" else (mechanism,)
     found: list[Difference] = []
-    for name in names if delta > 0 else names[:1]:
-        for weight in (None, loss_weight(exchange.moved, used, name)):
+    for name in laws_for(mechanism, delta):
+        for weight in (None, loss_weight(exchange.moved, used, NOISES[name].norm)):
             contribution = value_contribution(exchange, weight)
             certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
             try:
@@ -226,10 +225,12 @@ def ranking_stage(
     """
     contribution = ranking_contribution(exchange)
     certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
-    sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, joint=True, **terms)
-    if mechanism == "sorted":
+    law = SORTED.get(mechanism, "auto")
+    sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=law, joint=True, **terms)
+    pick = as_picks(mechanism)
+    if pick is None:
         return Stage("ranking", contribution, SortedNoise(sorting, k))
-    picks = ranking_noise(certificate, epsilon=epsilon, delta=delta, k=k, mechanism=mechanism, **terms)
+    picks = ranking_noise(certificate, epsilon=epsilon, delta=delta, k=k, mechanism=pick, **terms)
     best: Order = SignedRanking.of(picks)
     if mechanism == "auto" and sorting_is_better(picks, sorting.std):
         best = SortedNoise(sorting, k)

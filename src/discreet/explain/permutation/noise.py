@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from discreet.mechanisms import LaplaceNoise, Noise, RankingNoise
-from discreet.mechanisms.additive.linf import BoxNoise
+from discreet.mechanisms import Noise, RankingNoise
 from discreet.mechanisms.additive.wrapped import WrappedNoise
 from discreet.plans import Stage
+from discreet.privacy.certificate import Norm
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
@@ -38,17 +38,7 @@ class Difference:
 
     def half_width(self, level: float) -> float:
         """Return h such that an importance is within h of the exact one with probability level."""
-        noise, shared = self.stage.noise, self._shared
-        if shared == 0 or not isinstance(noise, LaplaceNoise):
-            # Gaussian noises add up to Gaussian noise.
-            return noise.half_width(level) * math.sqrt(1 + shared**2) * _HAIR
-        scale = noise.scale * noise.step
-        low, high = 0.0, 2 * (1 + shared) * noise.half_width(level)
-        for _ in range(100):
-            middle = (low + high) / 2
-            too_near = _laplace_tail(middle / scale, shared) > 1 - level
-            low, high = (middle, high) if too_near else (low, middle)
-        return high * _HAIR
+        return self.stage.noise.half_width_of_two(self._shared, level) * _HAIR
 
     def importances(self, noisy_sums: FloatArray) -> FloatArray:
         """Return noisy sums of importances."""
@@ -57,30 +47,19 @@ class Difference:
         return np.asarray(noisy_sums[:-1] - noisy_sums[-1] / self.weight)
 
 
-def _laplace_tail(distance: float, shared: float) -> float:
-    """Return P(abs(X + shared Y) > distance) for two Laplace variables of scale one.
-
-    >>> round(_laplace_tail(0.0, 0.5), 12), _laplace_tail(1.0, 0.0) == math.exp(-1)
-    (1.0, True)
-    """
-    if shared == 0:
-        return math.exp(-distance)
-    if abs(shared - 1) < 1e-3:  # the limit for equal scales, taken at the greater one
-        scale = max(shared, 1.0)
-        return (1 + distance / (2 * scale)) * math.exp(-distance / scale)
-    near, far = math.exp(-distance / shared), math.exp(-distance)
-    return (far - shared**2 * near) / (1 - shared**2)
-
-
-def loss_weight(exchanged: int, features: int, mechanism: str) -> float:
+def loss_weight(exchanged: int, features: int, norm: Norm) -> float:
     """Return the weight of the loss with which importances have the least noise.
 
-    With weight w the noise is (a m + w) sqrt(1 + 1/w^2) for Laplace, least at w^3 = a m, and
-    sqrt((a^2 m + w^2)(1 + 1/w^2)) for Gaussian noise, least at w^4 = a^2 m. [pfi-loss-once]
+    With weight w noise that is calibrated in L1 is (a m + w) sqrt(1 + 1/w^2), least at w^3 = a m; in L2
+    sqrt((a^2 m + w^2)(1 + 1/w^2)), least at w^4 = a^2 m; in Linf the greater of a and w times
+    sqrt(1 + 1/w^2), least at w = a. [pfi-loss-once]
     """
-    if mechanism == "laplace":
-        return float((exchanged * features) ** (1 / 3))
-    return math.sqrt(exchanged * math.sqrt(features))
+    least = {
+        "l1": float((exchanged * features) ** (1 / 3)),
+        "l2": math.sqrt(exchanged * math.sqrt(features)),
+        "linf": float(exchanged),
+    }
+    return least[norm]
 
 
 class SignedRanking(RankingNoise):
@@ -111,7 +90,7 @@ class SortedNoise(WrappedNoise):
     noise: Noise
     k: int
 
-    kind = "sorted"
+    tells_gap = False
 
     @property
     def name(self) -> str:
@@ -131,12 +110,7 @@ class SortedNoise(WrappedNoise):
     @property
     def std(self) -> float:
         """How far below the best the first is on average, at most: the mean of the greatest noise."""
-        size = self.certificate.size
-        if isinstance(self.noise, BoxNoise):
-            return self.noise.mean_greatest
-        if isinstance(self.noise, LaplaceNoise):  # no greater than that of exponential variables
-            return self.noise.std / math.sqrt(2) * sum(1 / i for i in range(1, size + 1))
-        return self.noise.std * math.sqrt(2 * math.log(max(size, 2)))
+        return self.noise.mean_greatest(self.certificate.size)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the first places, as ``RankingNoise`` does; there are no leads."""

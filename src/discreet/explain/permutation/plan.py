@@ -6,8 +6,8 @@ value; drawn from values that are public or released already, it enters its own 
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the loss is subtracted,
 released once beside all features; noise for all features is calibrated jointly; several exchanges are
-averaged at no price; targets are clipped as well as answers; a ranking is chosen, or read off sums with
-noise in the shape of a box; and under add-remove, where an order of rows protects nobody, values are
+averaged at no price; targets are clipped as well as answers; a ranking is chosen, or read off sums that
+the K-norm mechanism releases; and under add-remove, where an order of rows protects nobody, values are
 drawn.
 """
 
@@ -32,7 +32,9 @@ from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
 from discreet.explain.shap.queries import Queries
 from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
+from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_choice, check_whole
 from discreet.plans import Perturbation, Program, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
@@ -40,14 +42,15 @@ from discreet.plans.expected import of_mean, of_mean_choice
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Whole, checked_later
 from discreet.plans.stages import size_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 
 Sampling = Literal["permutation", "marginal"]
 Wanted = Literal["values", "ranking"]
 
-_SIZE_SHARE, _MARGINAL_SHARE = 0.1, 0.2
+_MARGINAL_SHARE = 0.2
 _LOSS = "the greatest loss"
 _CLIPS = "Or use 'auto', or None for the greatest loss."
-_MECHANISMS = tuple(dict.fromkeys((*get_args(NoiseName), *ORDERS)))
+_MECHANISMS = tuple(dict.fromkeys((*noise_names(), *ORDERS)))
 
 
 def _public_rows(rows: Any) -> Queries:
@@ -76,10 +79,11 @@ class permutation_importance(DeclaredPlan):
       seed: of the public order or the draws.
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise; for a ranking
-        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` or
-        ``auto``, which sorts noisy sums where most of the order is wanted: each moves by no more than
-        the others, so that noise in the shape of a box has less than half the width of Laplace noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise; for a ranking
+        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` (or
+        ``sorted linf`` and so on, with that noise) or ``auto``, which sorts noisy sums where most of
+        the order is wanted: each moves by no more than the others, so that the K-norm mechanism
+        (``linf``) has less than half the width of Laplace noise.
 
     Guarantees:
       - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
@@ -107,7 +111,7 @@ class permutation_importance(DeclaredPlan):
     def settle(self) -> dict[str, Any]:
         """Check what belongs to rankings alone, and to values that are drawn alone."""
         ranked = self.release == "ranking"
-        check_choice("mechanism", self.mechanism, ORDERS if ranked else get_args(NoiseName))
+        check_choice("mechanism", self.mechanism, ORDERS if ranked else noise_names())
         if self.k is not None and not ranked:
             raise ArgumentError(f"k must be left out unless release='ranking', got {self.k!r}.")
         if self.background is not None and self.sampling == "permutation":
@@ -190,9 +194,9 @@ class permutation_importance(DeclaredPlan):
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
         own_values = self.sampling == "marginal" and self.background is None
         # A ranking says nothing that has to be divided, unless it tells leads.
-        divided = self.release == "values" or self.mechanism == "laplace"
+        divided = self.release == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
-        weights |= {"size": _SIZE_SHARE} if setting.rows is None and divided else {}
+        weights |= {"size": SIZE_SHARE} if setting.rows is None and divided else {}
         weights = {"answer": 1 - sum(weights.values())} | weights
         epsilons = share_out(self.epsilon, tuple(weights.values()))
         deltas = share_out(self.delta, tuple(w * (n != "size") for n, w in weights.items()))

@@ -9,10 +9,9 @@ import numpy as np
 from discreet.explain.permutation.contribution import Exchange, ranking_contribution, value_contribution
 from discreet.explain.permutation.losses import Draws
 from discreet.explain.permutation.noise import Difference, Order
-from discreet.explain.shap.parts import LEVEL
 from discreet.mechanisms import Noise
 from discreet.plans import Attribution, Ranking, Releaser, Setting, Stage
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import noisy_mean
 from discreet.plans.stages.marginals import PairTables, TreeStages, tree_stages
 from discreet.plans.stages.tree_rows import draw_rows
@@ -124,7 +123,7 @@ class RankingRelease:
         chosen = answers[0][0]
         rows = self._rows(answers)
         leads = None
-        if noise.kind == "laplace":
+        if noise.tells_gap:
             assert rows is not None
             leads = (tuple(None if np.isnan(lead) else float(lead / rows) for lead in chosen[:, 1]),)
         features = self.exchange.model.columns

@@ -174,7 +174,7 @@ class background(DeclaredPlan):
         the choice of pairs and 0.6 to their tables; ``mean`` under add-remove 0.1 to the number of
         records.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise, stage by stage.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise, stage by stage.
 
     Guarantees:
       - A record is in one cell of every table. [marginals]

@@ -26,7 +26,7 @@ from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import ArgumentError
 from discreet.explain.shap.bounds.operator import bound_logistic_background, bound_operator_range
 from discreet.explain.shap.engines import KernelEngine, choose_engine
-from discreet.explain.shap.parts import LEVEL, Seed
+from discreet.explain.shap.parts import Seed
 from discreet.explain.shap.queries import Queries, read_queries
 from discreet.mechanisms import sum_noise
 from discreet.mechanisms.lattice import lattice_step
@@ -36,6 +36,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Choice, Epsilon, Positive, Probability, Whole
+from discreet.plans.results.bands import LEVEL
 from discreet.privacy.accounting import ApproximateEvent
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE, Relation
@@ -83,7 +84,7 @@ class shap_baseline(DeclaredPlan):
     """
 
     model: FittedModel
-    x: Annotated[Any, Rows(_one_query, inline=True)]
+    x: Annotated[Any, Rows(_one_query, inline=True, also="query")]
     _: KW_ONLY
     method: Annotated[Method, Choice(get_args(Method))] = "gaussian"
     clip: Annotated[float, Positive(hint="Records are shrunk into an L2 ball of this radius.")]

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from discreet.explain.shap.engines import KernelEngine
-from discreet.explain.shap.parts import LEVEL, Explained, MeanStages
-from discreet.mechanisms import Noise, PickedNoise, RankingNoise, SupportTest
-from discreet.mechanisms.selection.ranking import mean_greatest
+from discreet.explain.shap.parts import Explained, MeanStages
+from discreet.mechanisms import Noise, RankingNoise, SelectThenMeasure, SupportTest
 from discreet.plans import Diagnosis, ExactSums, Perturbation, Ranking, Releaser, Stage
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import NoisyMean, noisy_mean
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray, SimulatedNoise
@@ -35,7 +34,7 @@ class PickedRelease:
 
     explained: Explained
     ranking: Stage[RankingNoise]
-    values: Stage[PickedNoise] | None
+    values: Stage[SelectThenMeasure] | None
     size: Stage[Noise] | None
 
     @property
@@ -58,7 +57,7 @@ class PickedRelease:
         return Ranking(
             features=self.explained.features,
             order=tuple(tuple(self.explained.features[i] for i in chosen) for chosen in picks),
-            gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.kind == "laplace" else None,
+            gaps=_gaps(answers[0][:, :, 1] / rows) if self.ranking.noise.tells_gap else None,
             values=None if values is None else _nested(values.values, picks.shape),
             half_width=None if values is None else values.half_width,
             level=LEVEL,
@@ -121,7 +120,7 @@ class SortedRelease:
         The chosen one's noise lifts it by at most its width above what it is, while the best one's
         lowers its own score as often as it lifts it.
         """
-        return mean_greatest(self.stages.sums.noise, len(self.explained.features))
+        return self.stages.sums.noise.mean_farthest(len(self.explained.features))
 
     def finish(self, releaser: Releaser) -> Ranking:
         """Ask for all sums in one pass over the rows, and sort them by their absolute value."""
@@ -162,7 +161,7 @@ class SupportRelease:
 
     explained: Explained
     support: Stage[SupportTest]
-    values: Stage[PickedNoise]
+    values: Stage[SelectThenMeasure]
 
     def finish(self, releaser: Releaser) -> Ranking:
         """Test and release the support, then measure it."""
@@ -171,7 +170,7 @@ class SupportRelease:
         rows = self.explained.setting_rows
         if np.isnan(above).any() or not places:
             return self._ranking(None if np.isnan(above).any() else (), (), None)
-        noise = PickedNoise.of(
+        noise = SelectThenMeasure.of(
             self.support.noise.certificate,
             places,
             relation=self.support.noise.relation,
@@ -205,11 +204,11 @@ class SupportRelease:
 
 def picked_stage(
     explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
-) -> Stage[PickedNoise] | None:
+) -> Stage[SelectThenMeasure] | None:
     """Return the stage that measures ``count`` places, to be named when they are known."""
     if epsilon is None:
         return None
-    noise = PickedNoise.of(
+    noise = SelectThenMeasure.of(
         chosen_by.certificate,
         tuple(range(count)),
         relation=chosen_by.relation,
@@ -219,7 +218,7 @@ def picked_stage(
     return Stage("values", explained.contribution, noise)
 
 
-def _band(noise: PickedNoise, rows: float, level: float) -> float:
+def _band(noise: SelectThenMeasure, rows: float, level: float) -> float:
     """Return what noise on a picked value stays within."""
     return noise.noise.half_width(level) / rows
 

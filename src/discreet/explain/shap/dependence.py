@@ -23,7 +23,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.engines import Engine, choose_engine
-from discreet.explain.shap.parts import LEVEL, Coalitions, Seed, need_background
+from discreet.explain.shap.parts import Coalitions, Seed, need_background
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Curve, Program, Releaser, Setting, Stage, share_out
@@ -31,7 +31,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Column, Delta, Epsilon, NoiseChoice, Positive, Whole
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -56,7 +56,7 @@ class shap_dependence(DeclaredPlan):
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, counts included.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP

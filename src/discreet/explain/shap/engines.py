@@ -33,7 +33,7 @@ from discreet.explain.shap.bounds.records import (
     rounding_error,
 )
 from discreet.models import BoundModel
-from discreet.numerics import up
+from discreet.numerics import UNIT_ROUNDOFF, up
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray, Schema
@@ -41,7 +41,6 @@ from discreet.schema import FloatArray, Schema
 MOST_BACKGROUND = 100_000
 """Rows a public background may have; the rounding of their mean is certified up to here."""
 
-_UNIT = 2.0**-53
 _MEAN_ROUNDINGS = 2.0**18
 
 
@@ -154,7 +153,7 @@ class LinearEngine(Engine):
         """See ``Engine``: a difference and a product, of a mean of as many rows as there may be."""
         ranges, weights = self.values.ranges, self.values.form.weights
         sizes = np.maximum(np.abs(ranges.low), np.abs(ranges.high))
-        return up(_MEAN_ROUNDINGS * _UNIT * float((np.abs(weights) * sizes).max()))
+        return up(_MEAN_ROUNDINGS * UNIT_ROUNDOFF * float((np.abs(weights) * sizes).max()))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from discreet.explain.clipping import (
 )
 from discreet.explain.shap.engines import Engine, choose_engine
 from discreet.explain.shap.parts import (
-    LEVEL,
     Coalitions,
     MeanStages,
     Seed,
@@ -37,7 +36,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray
@@ -55,7 +54,7 @@ class shap_importance(DeclaredPlan):
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Replacing one of n records moves every importance by at most r/n for a model with range r, in

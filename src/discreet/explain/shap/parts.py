@@ -50,14 +50,13 @@ from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
 from discreet.plans.held import Rows
 from discreet.plans.kinds import Choice, Positive, Whole
 from discreet.plans.stages import NoisyMean, noisy_mean, size_stage, sum_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
 Protects = Literal["background", "query"]
 
-LEVEL = 0.95
-_SHARES = (0.9, 0.1)
 """Of epsilon: for sums, and for a private number of records."""
 
 _CLIP_HINT = "Or use clip='auto', or clip=None for the proven range."
@@ -197,7 +196,7 @@ class MeanStages:
         mechanism: NoiseName = "auto",
     ) -> MeanStages:
         """Calibrate both; a column to count the records by gets a tenth of epsilon, None nothing."""
-        epsilons = share_out(epsilon, (1.0,) if counted is None else _SHARES)
+        epsilons = share_out(epsilon, (1.0,) if counted is None else (1 - SIZE_SHARE, SIZE_SHARE))
         sums = sum_stage(
             name,
             contribution,
@@ -216,7 +215,13 @@ class MeanStages:
         return (self.sums,) if self.size is None else (self.sums, self.size)
 
     def divide(
-        self, answers: Sequence[FloatArray], rows: int | None, region: Box, level: float
+        self,
+        answers: Sequence[FloatArray],
+        rows: int | None,
+        region: Box,
+        level: float,
+        *,
+        summed: bool = False,
     ) -> NoisyMean:
         """Return the sums divided by a number of records, which is a noisy one if ``rows`` is None.
 
@@ -225,6 +230,7 @@ class MeanStages:
           rows: the public number of records.
           region: where a record's coordinates lie.
           level: intervals hold with this probability, each of them.
+          summed: whether values will be made sums of several, with weights of length one at most.
         """
         return noisy_mean(
             answers[0],
@@ -234,6 +240,7 @@ class MeanStages:
             size_noise=None if self.size is None else self.size.noise,
             region=region,
             level=level,
+            summed=summed,
         )
 
 
@@ -288,11 +295,19 @@ class Explained:
         assert isinstance(region, Box)
         return centres + region.low, centres + region.high
 
-    def mean(self, answers: Sequence[FloatArray], stages: MeanStages, level: float) -> NoisyMean:
+    def mean(
+        self,
+        answers: Sequence[FloatArray],
+        stages: MeanStages,
+        level: float,
+        *,
+        summed: bool = False,
+    ) -> NoisyMean:
         """Return the noisy attributions, one after the other, not yet inside their limits."""
         region = self.contribution.region
         assert isinstance(region, Box)
-        return stages.divide(answers, self.rows, region, level).moved(self.centres.ravel())
+        mean = stages.divide(answers, self.rows, region, level, summed=summed)
+        return mean.moved(self.centres.ravel())
 
     @property
     def setting_rows(self) -> float:

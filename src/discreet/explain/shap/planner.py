@@ -20,7 +20,7 @@ from discreet.data.blocks import Block
 from discreet.data.engine import sum_block
 from discreet.explain.shap.background import Background, background
 from discreet.explain.shap.engines import Engine
-from discreet.mechanisms.selection.ranking import pick_share, worst_loss
+from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.plans import Perturbation, Setting, Stage, Way
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import IntArray, SimulatedNoise, public_generator
@@ -96,7 +96,8 @@ def ways_to_rank(
     measure = "attribution lost per place" + _unit(setting)
     if setting.rows is None:
         worst = {
-            f"{kind}, {how}": s * worst_loss(kind, engine.features) for (kind, how), s in scales.items()
+            f"{kind}, {how}": s * ON_SCORES[kind].worst_loss(engine.features)
+            for (kind, how), s in scales.items()
         }
         return _recommended([Way(name, lost, f"{measure}, at most") for name, lost in worst.items()])
     tasks = public_tasks(engine, setting)

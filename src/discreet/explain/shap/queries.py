@@ -255,7 +255,7 @@ def _radius(name: str, radius: Any) -> float:
     return float(radius)
 
 
-Query = Annotated[Any, QueryRows(read_queries, inline=True)]
+Query = Annotated[Any, QueryRows(read_queries, inline=True, also="query")]
 Radius = Annotated[float | Mapping[str, float] | None, PerColumn(by=_radii_given, optional=True)]
 
 

@@ -40,9 +40,10 @@ from discreet.explain.shap.parts import (
 from discreet.explain.shap.planner import ways_to_rank
 from discreet.explain.shap.queries import Query, Radius
 from discreet.explain.shap.values import Measured
-from discreet.mechanisms import Noise, RankingName, SupportTest, ranking_noise
+from discreet.mechanisms import Noise, NoiseName, RankingName, SupportTest, ranking_noise
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
-from discreet.mechanisms.selection.ranking import ORDERS, OrderName, sorting_is_better
+from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_picks, sorting_is_better
+from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_whole
 from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Way, share_out
 from discreet.plans.declaration import DeclaredPlan
@@ -50,6 +51,7 @@ from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Switch, Whole
 from discreet.plans.stages import size_stage, sum_terms
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Certificate
 
 _STATEMENT = "shap-contribution"
@@ -78,7 +80,8 @@ class shap_ranking(DeclaredPlan):
       delta: zero for a pure guarantee; with a delta many choices are cheaper together.
       mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
         gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
-        there is a delta, whose order is then free, and so are the values; or ``auto``: the one that
+        there is a delta, whose order is then free, and so are the values (``sorted laplace`` and so on
+        say which noise); or ``auto``: the one that
         puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
 
     Guarantees:
@@ -148,20 +151,21 @@ class shap_ranking(DeclaredPlan):
 
     def choose(self, setting: Setting) -> PickedRelease | SortedRelease:
         """Return picks, or sorted sums where a public rule says that they are right more often."""
-        if self.mechanism == "sorted":
-            return self._sorted(setting)
-        picks = self._picked(setting, self.mechanism)
+        law = as_picks(self.mechanism)
+        if law is None:
+            return self._sorted(setting, SORTED[self.mechanism])
+        picks = self._picked(setting, law)
         if self.mechanism != "auto":
             return picks
-        sums = self._sorted(setting)
+        sums = self._sorted(setting, "auto")
         return sums if sorting_is_better(picks.ranking.noise, sums.stages.sums.noise.std) else picks
 
     def _picked(self, setting: Setting, mechanism: RankingName) -> PickedRelease:
         explained = self._explain(setting)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
-        if explained.rows is None and (self.magnitudes or mechanism == "laplace"):
-            shares["size"] = 0.1 * sum(shares.values())
+        if explained.rows is None and (self.magnitudes or tells_gap(mechanism)):
+            shares["size"] = SIZE_SHARE * sum(shares.values())
         parts = share_out(self.epsilon, tuple(shares.values()))
         epsilons = dict(zip(shares, parts, strict=True))
         certificate, terms = sum_terms(explained.contribution, setting, statement=_STATEMENT)
@@ -181,9 +185,9 @@ class shap_ranking(DeclaredPlan):
             _size(explained, setting, epsilons.get("size")),
         )
 
-    def _sorted(self, setting: Setting) -> SortedRelease:
+    def _sorted(self, setting: Setting, law: NoiseName) -> SortedRelease:
         """Return values as ``shap_values`` plans them; a private size is for their unit alone."""
-        values = self._measured("l2" if self.clip == "auto" else "linf")
+        values = replace(self._measured("l2" if self.clip == "auto" else "linf"), mechanism=law)
         explained = values.explain(setting, centred=setting.rows is not None)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         stages = MeanStages.of(
@@ -194,6 +198,7 @@ class shap_ranking(DeclaredPlan):
             statement=_STATEMENT,
             epsilon=self.epsilon,
             delta=self.delta,
+            mechanism=law,
         )
         return SortedRelease(explained, stages, self.k)
 
@@ -239,7 +244,7 @@ class shap_ranking(DeclaredPlan):
                 relation=setting.relation,
                 epsilon=self.epsilon / len(self.x),
                 k=min(self.k, certificate.size),
-                mechanism="auto" if self.mechanism == "sorted" else self.mechanism,
+                mechanism=as_picks(self.mechanism) or "auto",
                 largest_sum=1.0,
             )
             return noise.std

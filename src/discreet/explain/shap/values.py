@@ -20,7 +20,6 @@ import numpy as np
 
 from discreet.explain.clipping import Clip, ClipNorm
 from discreet.explain.shap.parts import (
-    LEVEL,
     Coalitions,
     Explained,
     MeanStages,
@@ -39,7 +38,7 @@ from discreet.plans import Attribution, Program, Releaser, Setting, Way
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Number
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import NoisyMean
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.schema import FloatArray
@@ -122,7 +121,7 @@ class shap_values(DeclaredPlan):
       radius: one number or one per column, in the columns' units; whole ranges if left out.
       epsilon: the whole budget of the plan: all queries, and the number of records under add-remove.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many numbers.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - For a model with range r, replacing one of n records moves the values by at most
@@ -212,7 +211,7 @@ class _ValuesRelease:
         explained = self.explained
         answers = releaser.answer(*self.stages.all)
         mean, each = (
-            self._feasible(explained.mean(answers, self.stages, level))
+            self._feasible(explained.mean(answers, self.stages, level, summed=self._total is not None))
             for level in (at_once(LEVEL, len(answers[0])), LEVEL)
         )
         values: FloatArray = mean.values.reshape(explained.centres.shape)
@@ -231,11 +230,18 @@ class _ValuesRelease:
             half_width_each=each.half_width,
         )
 
+    @property
+    def _total(self) -> FloatArray | None:
+        """What the values of every query add up to, if it is public."""
+        predictions = self.explained.predictions
+        if self.base_value is None or predictions is None:
+            return None
+        return predictions - self.base_value
+
     def _feasible(self, mean: NoisyMean) -> NoisyMean:
         """Return what is feasible, and adds up if what it adds up to is public."""
-        predictions = self.explained.predictions
-        if self.base_value is not None and predictions is not None:
-            return self._adding_up(mean, predictions - self.base_value)
+        if self._total is not None:
+            return self._adding_up(mean, self._total)
         return mean.within(*self.explained.limits)
 
     def _base(self, values: FloatArray) -> FloatArray:

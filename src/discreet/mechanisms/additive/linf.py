@@ -1,10 +1,9 @@
-"""Noise in the shape of a box, for sums whose coordinates may all move at once, each by as much.
+"""The K-norm (L-infinity) mechanism, for sums whose coordinates may all move at once, each by as much.
 
 P(z) is proportional to exp(-max|z_i| / scale): the K-norm mechanism of Hardt and Talwar (2010) for the
 largest coordinate, on a lattice. A record enters all m points of a curve, or the exchanged losses of
-all m features, so that
-Laplace noise grows as sqrt(2) m; this noise grows as m / sqrt(3), less than half of it for many
-coordinates, and is as pure.
+all m features, so that Laplace noise grows as sqrt(2) m; this noise grows as m / sqrt(3), less than
+half of it for many coordinates, and is as pure.
 """
 
 from __future__ import annotations
@@ -13,35 +12,50 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
 from discreet.errors import ArgumentError
+from discreet.mechanisms.additive.noise import FloatArray, whole_steps
 from discreet.mechanisms.additive.pure import PureNoise
-from discreet.mechanisms.lattice import certify_rounded, lattice_step
-from discreet.numerics import check_positive, check_probability
-from discreet.privacy.certificate import Certificate
-from discreet.privacy.relation import Relation
+from discreet.numerics import check_probability
 from discreet.randomness import IntArray, NoiseSource
 
-FloatArray = NDArray[np.float64]
+_FINE = 2**10
+"""Steps per scale and coordinate from which on a half width is nearly always drawn at once."""
+
+_NODES = 4_000
 
 
 @dataclass(frozen=True)
-class BoxNoise(PureNoise):
+class LinfNoise(PureNoise):
     """Noise of ``scale`` steps on a vector whose every coordinate moves by ``sensitivity`` steps.
 
     Guarantees:
       - epsilon-differentially private, exactly, on the lattice. [box]
     """
 
-    name = "box"
+    name = "linf"
     norm = "linf"
+    independent = False
+
+    @property
+    def parts(self) -> int:
+        """The power of two that steps are divided into to draw the noise: 1 on a fine lattice."""
+        short = _FINE * self.certificate.size / self.scale
+        return 1 if short <= 1 else 2 ** math.ceil(math.log2(short))
 
     @property
     def std(self) -> float:
         """The standard deviation of one coordinate on a fine lattice, where cubes have a gamma law."""
         size = self.certificate.size
-        return self.step * self.scale * math.sqrt((size + 1) * (size + 2) / 3)
+        std = self.step * self.scale * math.sqrt((size + 1) * (size + 2) / 3)
+        return std if self.parts == 1 else math.hypot(std, self.step / math.sqrt(12))
+
+    @property
+    def mean_deviation(self) -> float:
+        """The mean absolute value of the noise, in standard deviations, on a fine lattice."""
+        size = self.certificate.size
+        return math.sqrt(0.75 * (size + 1) / (size + 2))
 
     def half_width(self, level: float) -> float:
         """Return h such that a released value is within h of the exact one with probability level.
@@ -64,23 +78,59 @@ class BoxNoise(PureNoise):
         steps = self.scale * float(brentq(lambda h: outside(h) - (1 - level), 0.0, most))
         return self.step * math.ceil(steps)
 
-    @property
-    def mean_greatest(self) -> float:
-        """The mean of the greatest coordinate: (m - 1) / (m + 1) of half the cube's width."""
+    def half_width_of_sums(self, level: float) -> float:
+        """Return h for all sums with weights of length one; such a sum is no longer uniform.
+
+        Inside a cube of half width r it is sub-Gaussian as a normal variable of variance r^2 / 3 is:
+        P(abs(sum) > h) <= 2 exp(-3 h^2 / (2 r^2)), of which the mean over the gamma law of r is taken.
+        """
+        from scipy.optimize import brentq
+        from scipy.special import gammaln
+
+        alone, size = self.half_width(level), self.certificate.size
+        if size == 1:
+            return alone
+        widest = size + 40.0 * math.sqrt(size + 1.0) - 2 * math.log(1 - level)
+        widths = np.linspace(0.0, widest, _NODES + 1)[1:]
+        law = np.exp(size * np.log(widths) - widths - gammaln(size + 1)) * (widest / _NODES)
+
+        def outside(h: float) -> float:
+            return float(law @ np.minimum(1.0, 2 * np.exp(-1.5 * (h / widths) ** 2)))
+
+        steps = self.scale * float(brentq(lambda h: outside(h) - (1 - level), 0.0, 2 * widest))
+        return max(alone, self.step * math.ceil(steps))
+
+    def mean_greatest(self, size: int) -> float:
+        """Return the mean of the greatest of all coordinates: (m - 1) / (m + 1) of half the width."""
         return self.step * self.scale * (self.certificate.size - 1)
+
+    def mean_farthest(self, size: int) -> float:
+        """Return the mean of half the cube's width, which no coordinate exceeds."""
+        return self.step * self.scale * (self.certificate.size + 1)
+
+    def simulate(self, generator: Generator, draws: int, size: int) -> FloatArray:
+        """Return uniform points of cubes whose width has a gamma law."""
+        half = generator.gamma(size + 1, self.scale, (draws, 1))
+        return self.step * np.rint(generator.uniform(-1.0, 1.0, (draws, size)) * half)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the query with noise, as values: a uniform point of a cube of random width.
 
+        Noise on counts, whose lattice is coarse, is drawn on a finer one and rounded afterwards.
+
         Guarantees:
           - Cubes of half width r, drawn as (2r + 1)^m exp(-r / scale), mix to the law. [box]
         """
-        steps = np.asarray(raw_steps)
-        if steps.shape != (self.certificate.size,) or steps.dtype.kind not in "iu":
-            raise ArgumentError("A query must be a vector of whole lattice steps.")
-        half = draw_half_width(len(steps), self.scale, source)
+        steps, parts = whole_steps(raw_steps), self.parts
+        if len(steps) > self.certificate.size:
+            raise ArgumentError(
+                "A query must be a vector of whole lattice steps, no longer than its certificate's."
+            )
+        half = draw_half_width(len(steps), self.scale * parts, source)
         noise = [source.below(2 * half + 1) - half for _ in range(len(steps))]
-        noisy = steps.astype(np.int64) + np.array(noise, dtype=np.int64)
+        if parts > 1:
+            noise = [(2 * drawn + parts) // (2 * parts) for drawn in noise]
+        noisy = steps + np.array(noise, dtype=np.int64)
         return noisy.astype(np.float64) * self.step
 
 
@@ -106,24 +156,3 @@ def _geometric(size: int, scale: float, source: NoiseSource) -> IntArray:
         drawn = source.laplace(scale, 3 * size)
         found = np.concatenate([found, drawn[drawn >= 0]])
     return found[:size]
-
-
-def box_noise(
-    certificate: Certificate,
-    *,
-    relation: Relation,
-    epsilon: float,
-    largest_sum: float,
-    batch_rows: int = 0,
-) -> BoxNoise:
-    """Return noise for a sum of real contributions; the terms are those of ``sum_noise``.
-
-    Guarantees:
-      - Pays one step per coordinate for the record's own rounding and one for every row of its batch.
-        [lattice] [box]
-    """
-    check_positive("epsilon", epsilon)
-    step = lattice_step(certificate.sensitivity("linf", relation) / epsilon, largest_sum)
-    rounded = certify_rounded(certificate, step, batch_rows)
-    moved = math.ceil(rounded.sensitivity("linf", relation) / step)
-    return BoxNoise(rounded, relation, epsilon, step, moved)

@@ -1,21 +1,23 @@
-"""Pure noise on a lattice: what Laplace and box noise have in common."""
+"""Pure noise on a lattice: what laws that need no delta have in common."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
 from discreet.errors import CertificateError
+from discreet.mechanisms.additive.noise import Noise, Query
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.numerics import check_positive, check_whole, up
 from discreet.privacy.accounting import PureEvent
-from discreet.privacy.certificate import Certificate, Norm
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
 from discreet.randomness import check_scale
 
 
 @dataclass(frozen=True)
-class PureNoise:
+class PureNoise(Noise):
     """Noise whose law changes by at most exp(1 / scale) for a query that moves a step in ``norm``."""
 
     certificate: Certificate
@@ -25,8 +27,7 @@ class PureNoise:
     sensitivity: int
     delta: float = 0.0
 
-    name: ClassVar[str]
-    norm: ClassVar[Norm]
+    needs_delta = False
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
@@ -39,6 +40,26 @@ class PureNoise:
                 f"{self.sensitivity} steps of {self.step!r} are less than the certificate's "
                 f"{self.norm.capitalize()} bound."
             )
+
+    @classmethod
+    def for_counts(cls, query: Query) -> Self:
+        """See ``Noise``."""
+        # Whole counts move by a whole number, so what a bound has beyond one is rounding.
+        moved = max(1, math.floor(query.sensitivity(cls.norm)))
+        return cls(query.certificate, query.relation, query.epsilon, 1.0, moved)
+
+    @classmethod
+    def for_sums(cls, query: Query) -> Self:
+        """See ``Noise``.
+
+        Guarantees:
+          - Pays one step per coordinate for the record's own rounding and one for every row of its
+            batch. [lattice]
+        """
+        step = lattice_step(query.sensitivity(cls.norm) / query.epsilon, query.largest_sum)
+        rounded = certify_rounded(query.certificate, step, query.batch_rows)
+        moved = math.ceil(rounded.sensitivity(cls.norm, query.relation) / step)
+        return cls(rounded, query.relation, query.epsilon, step, moved)
 
     @property
     def scale(self) -> float:

@@ -1,4 +1,4 @@
-"""Measure what was picked: Laplace noise on a few coordinates of a sum, chosen after a release."""
+"""Select, then measure: Laplace noise on a few coordinates of a sum, chosen by an earlier release."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.additive.noise import FloatArray, LaplaceNoise
-from discreet.privacy.accounting import PureEvent
+from discreet.mechanisms.additive.laplace import LaplaceNoise
+from discreet.mechanisms.additive.noise import FloatArray
+from discreet.mechanisms.additive.wrapped import WrappedNoise
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
 
 
 @dataclass(frozen=True)
-class PickedNoise:
+class SelectThenMeasure(WrappedNoise):
     """The values of a sum at ``places`` (which are public by now), with Laplace noise.
 
     Guarantees:
@@ -35,24 +36,11 @@ class PickedNoise:
         relation: Relation,
         epsilon: float,
         step: float,
-    ) -> PickedNoise:
+    ) -> SelectThenMeasure:
         """Calibrate for the coordinates of a rounded sum whose certificate is given."""
         few = certificate.restrict(len(places))
         moved = math.ceil(few.sensitivity("l1", relation) / step)
         return cls(LaplaceNoise(few, relation, epsilon, step, moved), places)
-
-    name = "laplace"
-    delta = 0.0
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proven of the places."""
-        return self.noise.certificate
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-        return self.noise.epsilon
 
     @property
     def step(self) -> float:
@@ -63,11 +51,6 @@ class PickedNoise:
     def std(self) -> float:
         """The standard deviation of one released value."""
         return self.noise.std
-
-    @property
-    def events(self) -> tuple[PureEvent]:
-        """What the accountant is told."""
-        return (self.noise.event,)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the values at the places with noise."""

@@ -20,6 +20,11 @@ class WrappedNoise:
         return self.noise.name
 
     @property
+    def normal(self) -> bool:
+        """Whether noises add up to noise of the same law, the normal one."""
+        return self.noise.normal
+
+    @property
     def certificate(self) -> Certificate:
         """What was proven of the query."""
         return self.noise.certificate

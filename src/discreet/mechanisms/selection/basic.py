@@ -9,8 +9,11 @@ equal scores are equally likely.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +22,16 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.flips import permute_and_flip
 from discreet.numerics import check_positive, check_whole, float_of_units, to_budget_units, up
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
+from discreet.privacy.accounting.conversion import bounded_range_rho, pure_rho
 from discreet.randomness import IntArray, NoiseSource, SelectionLaw
 
 FloatArray = NDArray[np.float64]
+
+_COARSE = 1_000
+_RHOS: dict[type[BoundedRangeEvent] | type[PureEvent], Callable[[float], float]] = {
+    BoundedRangeEvent: bounded_range_rho,
+    PureEvent: pure_rho,
+}
 
 
 @dataclass(frozen=True)
@@ -41,14 +51,107 @@ class Selection:
         return up(2 * self.sensitivity / self.epsilon)
 
 
-class ExponentialMechanism(Selection):
+class Pick(Selection, ABC):
+    """A selection that stays near the best score, whatever the scores are; ``registry`` knows all.
+
+    ``spread`` is the standard deviation of the noise on a score, in noise scales; ``tail`` how much
+    farther it goes than a Gumbel variable; ``tells_gap`` whether the winner's noisy lead is told as
+    well; ``by_weights`` whether a candidate is picked in proportion to a weight of its own.
+    """
+
+    name: ClassVar[str]
+    spread: ClassVar[float]
+    tail: ClassVar[float] = 1.0
+    tells_gap: ClassVar[bool] = False
+    by_weights: ClassVar[bool] = False
+    event_kind: ClassVar[type[BoundedRangeEvent] | type[PureEvent]] = PureEvent
+
+    @property
+    @abstractmethod
+    def event(self) -> BoundedRangeEvent | PureEvent:
+        """What the accountant is told."""
+
+    @classmethod
+    def rho(cls, epsilon: float) -> float:
+        """Return the zCDP cost of a pick."""
+        return _RHOS[cls.event_kind](epsilon)
+
+    @staticmethod
+    def chance_of_best(behind: FloatArray, candidates: int) -> FloatArray:
+        """Return the chance of a best candidate all others are equally far ``behind``, in scales."""
+        return np.asarray(1 / (1 + (candidates - 1) * np.exp(-behind)))
+
+    @classmethod
+    def worst_loss(cls, candidates: int) -> float:
+        """Return the greatest expected distance from the best, in noise scales, over two-level scores.
+
+        One candidate is best and the others are equally far behind: the worst case of the exponential
+        mechanism and of permute-and-flip (McKenna and Sheldon 2020, Proposition 4); a guide for the
+        Laplace law, whose tail is twice as heavy.
+        """
+        return _worst_loss(cls, candidates)
+
+    @classmethod
+    def worst_error(cls, candidates: int) -> float:
+        """Return a bound on the expected distance from the best, in noise scales, over all scores."""
+        return cls.worst_loss(candidates)
+
+    @abstractmethod
+    def probabilities(self, scores: IntArray) -> FloatArray:
+        """Return the exact law of the chosen index."""
+
+    def near_law(self, scores: IntArray) -> FloatArray:
+        """Return the law of the chosen index, near enough to be looked at; for the curator."""
+        return self.probabilities(scores)
+
+    @abstractmethod
+    def choose(self, raw_scores: IntArray, source: NoiseSource) -> tuple[int, float]:
+        """Return the chosen index and its noisy lead in steps, NaN if it is not told."""
+
+    @abstractmethod
+    def peel(self, raw_scores: IntArray, k: int, source: NoiseSource) -> FloatArray:
+        """Return k indices, best first, each with its noisy lead in steps over those that were left."""
+
+
+@lru_cache(maxsize=256)
+def _worst_loss(law: type[Pick], candidates: int) -> float:
+    if candidates == 1:
+        return 0.0
+    behind = np.linspace(0.0, 4.0 + 2.0 * math.log(candidates), 400)
+    best = law.chance_of_best(behind, candidates)
+    return float(np.max(behind * (1 - best)))
+
+
+class _Drawn(Pick):
+    """A pick whose peeling the source of noise draws at once."""
+
+    law: ClassVar[SelectionLaw]
+
+    def peel(self, raw_scores: IntArray, k: int, source: NoiseSource) -> FloatArray:
+        """See ``Pick``; there are no leads."""
+        chosen = source.select(raw_scores, self.scale, k, self.law)
+        return np.column_stack([chosen, np.full(k, np.nan)]).astype(np.float64)
+
+    def choose(self, raw_scores: IntArray, source: NoiseSource) -> tuple[int, float]:
+        """See ``Pick``; there is no lead."""
+        return self.release(raw_scores, source), math.nan
+
+    @abstractmethod
+    def release(self, raw_scores: IntArray, source: NoiseSource) -> int:
+        """Return the chosen index."""
+
+
+class ExponentialMechanism(_Drawn):
     """Pick i with probability proportional to exp(epsilon score_i / (2 sensitivity)).
 
     Guarantees:
       - epsilon-differentially private and epsilon-bounded range. [exponential]
     """
 
-    name = "exponential"
+    name = law = "exponential"
+    spread = math.pi / math.sqrt(6)
+    by_weights = True
+    event_kind = BoundedRangeEvent
 
     @property
     def event(self) -> BoundedRangeEvent:
@@ -66,7 +169,7 @@ class ExponentialMechanism(Selection):
         return source.select(_scores(raw_scores), self.scale, 1, "exponential")[0]
 
 
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(_Drawn):
     """Visit candidates in random order; take one with probability exp(eps (score - best) / (2 D)).
 
     Never worse than the exponential mechanism in one shot (McKenna and Sheldon 2020), dearer under
@@ -76,7 +179,8 @@ class PermuteAndFlip(Selection):
       - epsilon-differentially private. [permute-and-flip]
     """
 
-    name = "permute-and-flip"
+    name = law = "permute-and-flip"
+    spread = 1.0
 
     @property
     def event(self) -> PureEvent:
@@ -97,6 +201,12 @@ class PermuteAndFlip(Selection):
         others = np.exp(logs.sum(axis=0) - logs)
         return np.asarray(accept * (others @ weights))
 
+    @staticmethod
+    def chance_of_best(behind: FloatArray, candidates: int) -> FloatArray:
+        """Return the integral of (1 - accept t)^(others) over t from 0 to 1."""
+        accept = np.exp(-behind)
+        return np.asarray((1 - (1 - accept) ** candidates) / (candidates * accept))
+
     def release(self, raw_scores: IntArray, source: NoiseSource) -> int:
         """Return the chosen index."""
         return permute_and_flip(_scores(raw_scores), self.scale, source)
@@ -110,7 +220,7 @@ class GapChoice:
     gap: int
 
 
-class NoisyMax(Selection):
+class NoisyMax(Pick):
     """Add discrete Laplace noise to every score; report the winner and, for free, its lead.
 
     The noise is understood as spread evenly inside its step. It then has a density that changes by
@@ -123,6 +233,9 @@ class NoisyMax(Selection):
     """
 
     name = "laplace noisy max"
+    spread = math.sqrt(2)
+    tail = 2.0
+    tells_gap = True
 
     @property
     def event(self) -> PureEvent:
@@ -145,6 +258,33 @@ class NoisyMax(Selection):
             inside = [np.prod(below + t * equal, axis=1) for t in time]
             law[i] = float(weight @ (np.asarray(inside).T @ time_weight))
         return law
+
+    @classmethod
+    def worst_error(cls, candidates: int) -> float:
+        """Return the expected greatest of all noises."""
+        harmonic = math.fsum(1 / np.arange(1, min(candidates, 10**6) + 1))
+        return harmonic + math.log(max(1.0, candidates / 10**6))
+
+    def near_law(self, scores: IntArray) -> FloatArray:
+        """See ``Pick``: summed over the noise, so on a lattice that is coarse enough to sum over."""
+        coarse = NoisyMax(max(1, round(_COARSE * self.epsilon / 2)), self.epsilon)
+        return coarse.probabilities(np.rint(scores * (coarse.scale / self.scale)).astype(int))
+
+    def choose(self, raw_scores: IntArray, source: NoiseSource) -> tuple[int, float]:
+        """See ``Pick``."""
+        choice = self.release(raw_scores, source)
+        return choice.index, float(choice.gap)
+
+    def peel(self, raw_scores: IntArray, k: int, source: NoiseSource) -> FloatArray:
+        """See ``Pick``."""
+        left, picks = list(range(len(raw_scores))), []
+        for _ in range(k):
+            if len(left) == 1:  # nothing to choose from, and nobody to lead
+                picks.append((float(left.pop()), math.nan))
+                continue
+            place, gap = self.choose(raw_scores[left], source)
+            picks.append((float(left.pop(place)), gap))
+        return np.array(picks)
 
     def release(self, raw_scores: IntArray, source: NoiseSource) -> GapChoice:
         """Return the winner and its lead."""

@@ -15,14 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.mechanisms.additive.noise import FloatArray, Noise, NoiseName, sum_noise
-from discreet.mechanisms.selection.ranking import RankingName, RankingNoise, ranking_noise, worst_loss
+from discreet.mechanisms.additive.noise import FloatArray, Noise
+from discreet.mechanisms.additive.registry import NOISES, NoiseName, sum_noise
+from discreet.mechanisms.selection.basic import NoisyMax
+from discreet.mechanisms.selection.ranking import RANKINGS, RankingName, RankingNoise, ranking_noise
 from discreet.numerics import check_choice, check_whole, up
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import RELATIONS, Relation
 
-BallotMechanism = Literal["auto", "laplace", "gaussian", "exponential", "permute-and-flip"]
-BALLOT_MECHANISMS = ("auto", "laplace", "gaussian", "exponential", "permute-and-flip")
+BallotMechanism = NoiseName | Literal["exponential", "permute-and-flip"]
+BALLOT_MECHANISMS = ("auto", *NOISES, *(name for name in RANKINGS[1:] if name not in NOISES))
 MOST_ITEMS = 10_000
 
 
@@ -76,8 +78,8 @@ def ballot_noise(
       relation: the neighbouring relation.
       epsilon: the promise.
       delta: zero for a pure promise.
-      mechanism: ``laplace`` or ``gaussian`` noise on all points (the order is then free);
-        ``exponential`` or ``permute-and-flip`` for k picks; ``auto`` takes what loses least.
+      mechanism: the law of noise on all points (the order is then free); ``exponential`` or
+        ``permute-and-flip`` for k picks; ``auto`` takes what loses least.
 
     Guarantees:
       - The sum of ballots has the certificate, whatever is done with it. [borda]
@@ -106,13 +108,12 @@ def ballot_noise(
             largest_sum=largest,
         )
 
-    if mechanism == "laplace" or mechanism == "gaussian":
-        return on_points(mechanism)
     if mechanism == "exponential" or mechanism == "permute-and-flip":
         return by_picks(mechanism)
-    return min(
-        (by_picks("auto"), on_points("auto")), key=lambda noise: expected_loss(noise, certificate.size)
-    )
+    if mechanism != "auto":
+        return on_points(mechanism)
+    compared: tuple[Noise | RankingNoise, ...] = (by_picks("auto"), on_points("auto"))
+    return min(compared, key=lambda noise: expected_loss(noise, certificate.size))
 
 
 def expected_loss(noise: Noise | RankingNoise, items: int) -> float:
@@ -122,4 +123,4 @@ def expected_loss(noise: Noise | RankingNoise, items: int) -> float:
     """
     if isinstance(noise, RankingNoise):
         return noise.std
-    return noise.std / math.sqrt(2.0) * worst_loss("laplace", items)
+    return noise.std / math.sqrt(2.0) * NoisyMax.worst_loss(items)

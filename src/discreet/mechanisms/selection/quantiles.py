@@ -21,7 +21,7 @@ import numpy as np
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.additive.noise import FloatArray
 from discreet.mechanisms.selection.basic import ExponentialMechanism
-from discreet.mechanisms.selection.ranking import pick_share, worst_loss
+from discreet.mechanisms.selection.registry import pick_share
 from discreet.numerics import check_choice, check_positive, check_probability, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent
 from discreet.privacy.certificate import Certificate
@@ -89,8 +89,8 @@ class QuantileNoise:
     def std(self) -> float:
         """How many records the middle cut is off on average, in the worst case."""
         left = self.parts // 2
-        scale = self.pick(left, self.parts).scale / self.parts
-        return scale * worst_loss(self.name, len(self.points))
+        pick = self.pick(left, self.parts)
+        return pick.scale / self.parts * pick.worst_loss(len(self.points))
 
     @property
     def splits(self) -> list[Split]:

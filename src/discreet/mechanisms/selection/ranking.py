@@ -12,54 +12,42 @@ given, by the sum of their rhos - then ``m`` exponential mechanisms of epsilon s
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from discreet.mechanisms.additive.linf import BoxNoise
-from discreet.mechanisms.additive.noise import LaplaceNoise, Noise
+from discreet.mechanisms.additive.registry import NOISES, NoiseName
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
-from discreet.mechanisms.selection.basic import (
-    ExponentialMechanism,
-    FloatArray,
-    NoisyMax,
-    PermuteAndFlip,
-)
+from discreet.mechanisms.selection.basic import FloatArray, Pick
+from discreet.mechanisms.selection.registry import ON_SCORES, pick_share, tells_gap
 from discreet.numerics import (
     check_choice,
     check_positive,
     check_probability,
     check_whole,
-    float_of_units,
-    to_budget_units,
 )
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
-from discreet.privacy.accounting.conversion import bounded_range_rho, pure_rho, zcdp_budget
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
 
 RankingName = Literal["auto", "exponential", "permute-and-flip", "laplace"]
-RANKINGS = ("auto", "exponential", "permute-and-flip", "laplace")
-OrderName = RankingName | Literal["sorted"]
-ORDERS = (*RANKINGS, "sorted")
+SortedName = Literal["sorted", "sorted laplace", "sorted linf", "sorted gaussian"]
+OrderName = RankingName | SortedName
 
-_SPREAD = {"exponential": math.pi / math.sqrt(6), "permute-and-flip": 1.0, "laplace": math.sqrt(2)}
-"""Standard deviation of the noise a pick puts on a score, in noise scales."""
+# Picks add up, so those whose cost adds up best come first.
+RANKINGS = ("auto", *sorted(ON_SCORES, key=lambda name: ON_SCORES[name].rho(1.0)))
+
+SORTED: Mapping[str, NoiseName] = {"sorted": "auto", **{f"sorted {law}": law for law in NOISES}}
+"""Orders of noisy sums, with the noise of each."""
+
+ORDERS = (*RANKINGS, *SORTED)
 
 SORTED_WEIGHT = 0.9
 """Noise on all sums counts this much of its width beside that of a pick, whose tail is longer; the
 benchmark ``shap_order`` found it on ten tables, each left out in turn."""
-
-_COARSE = 1_000
-Pick = ExponentialMechanism | PermuteAndFlip | NoisyMax
-_KINDS: dict[str, type[Pick]] = {
-    "exponential": ExponentialMechanism,
-    "permute-and-flip": PermuteAndFlip,
-    "laplace": NoisyMax,
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +80,12 @@ class RankingNoise:
     def pick(self) -> Pick:
         """The mechanism of one pick, on whole steps."""
         moved = math.ceil(self.certificate.sensitivity("linf", self.relation) / self.step)
-        return _KINDS[self.kind](moved, self.share)
+        return ON_SCORES[self.kind](moved, self.share)
+
+    @property
+    def tells_gap(self) -> bool:
+        """Whether noisy leads are told as well."""
+        return self.pick.tells_gap
 
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
@@ -107,12 +100,12 @@ class RankingNoise:
     @property
     def std(self) -> float:
         """How far below the best a pick is on average, in the worst case."""
-        return self.step * self.pick.scale * worst_loss(self.kind, self.candidates)
+        return self.step * self.pick.scale * self.pick.worst_loss(self.candidates)
 
     @property
     def spread(self) -> float:
         """The standard deviation of the noise on one score."""
-        return self.step * self.pick.scale * _SPREAD[self.kind]
+        return self.step * self.pick.scale * self.pick.spread
 
     def scores(self, raw_steps: IntArray) -> IntArray:
         """Return the scores of every group."""
@@ -120,32 +113,12 @@ class RankingNoise:
 
     def first_law(self, raw_steps: IntArray) -> FloatArray:
         """Return the law of every group's first pick, groups x candidates; for the curator."""
-        return np.stack([self._law(scores) for scores in self.scores(raw_steps)])
-
-    def _law(self, raw_scores: IntArray) -> FloatArray:
-        if self.kind != "laplace":
-            return self.pick.probabilities(raw_scores)
-        # Summed over the noise, so on a lattice that is coarse enough to sum over.
-        coarse = NoisyMax(max(1, round(_COARSE * self.share / 2)), self.share)
-        return coarse.probabilities(np.rint(raw_scores * (coarse.scale / self.pick.scale)).astype(int))
+        return np.stack([self.pick.near_law(scores) for scores in self.scores(raw_steps)])
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the picks of every group."""
-        return np.stack([self._ranked(scores, source) for scores in self.scores(raw_steps)])
-
-    def _ranked(self, raw_scores: IntArray, source: NoiseSource) -> FloatArray:
-        if self.kind != "laplace":
-            law: Literal["exponential", "permute-and-flip"] = self.kind  # type: ignore[assignment]
-            chosen = source.select(raw_scores, self.pick.scale, self.k, law)
-            return np.column_stack([chosen, np.full(self.k, np.nan)]).astype(np.float64)
-        left, picks = list(range(len(raw_scores))), []
-        for _ in range(self.k):
-            if len(left) == 1:  # nothing to choose from, and nobody to lead
-                picks.append((float(left.pop()), math.nan))
-                continue
-            choice = NoisyMax(self.pick.sensitivity, self.share).release(raw_scores[left], source)
-            picks.append((float(left.pop(choice.index)), choice.gap * self.step))
-        return np.array(picks)
+        picks = [self.pick.peel(scores, self.k, source) for scores in self.scores(raw_steps)]
+        return np.asarray(np.stack(picks) * np.array([1.0, self.step]))
 
 
 def ranking_noise(
@@ -180,15 +153,20 @@ def ranking_noise(
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     check_whole("k", k, 1, certificate.size // groups, "Ask for no more than there are candidates.")
-    kinds = ("exponential", "permute-and-flip") if mechanism == "auto" else (mechanism,)
+    kinds = [name for name in RANKINGS[1:] if not tells_gap(name)]
     linf = certificate.sensitivity("linf", relation)
     found = []
-    for kind in kinds:
+    for kind in kinds if mechanism == "auto" else [mechanism]:
         share, spent = pick_share(kind, epsilon, delta, groups * k)
         step = lattice_step(2 * linf / share, largest_sum)
         rounded = certify_rounded(certificate, step, batch_rows)
         found.append(RankingNoise(rounded, relation, epsilon, spent, step, groups, k, share, kind))
     return min(found, key=lambda noise: noise.std)
+
+
+def as_picks(mechanism: OrderName) -> RankingName | None:
+    """Return the law of picks that was asked for, None for an order of noisy sums."""
+    return None if mechanism in SORTED else mechanism  # type: ignore[return-value]  # the others
 
 
 def sorting_is_better(picks: RankingNoise, sums_std: float) -> bool:
@@ -198,51 +176,3 @@ def sorting_is_better(picks: RankingNoise, sums_std: float) -> bool:
     all coordinates, once. Whichever puts less noise on a score is taken.
     """
     return SORTED_WEIGHT * sums_std < picks.spread
-
-
-def mean_greatest(noise: Noise, size: int) -> float:
-    """Return a bound on the mean of the greatest absolute noise on so many sums."""
-    if isinstance(noise, LaplaceNoise):  # absolute values are exponential
-        return noise.std / math.sqrt(2) * sum(1 / i for i in range(1, size + 1))
-    if isinstance(noise, BoxNoise):  # at most half the width of the cube
-        return noise.step * noise.scale * (noise.certificate.size + 1)
-    return noise.std * math.sqrt(2 * math.log(2 * size))
-
-
-def pick_share(kind: str, epsilon: float, delta: float, picks: int) -> tuple[float, float]:
-    """Return the epsilon of one of several picks that together keep the promise, and delta's use.
-
-    Guarantees:
-      - picks * share <= epsilon, or the sum of rhos converts to (epsilon, delta). [top-k]
-    """
-    pure = float_of_units(to_budget_units(epsilon) // picks)
-    check_positive("epsilon of one pick", pure, "Ask for a larger epsilon or for fewer picks.")
-    if delta == 0 or picks == 1:
-        return pure, 0.0
-    rho = zcdp_budget(epsilon, delta) / picks * (1 - 1e-9)
-    cost = bounded_range_rho if kind == "exponential" else pure_rho
-    low, high = 0.0, epsilon
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= rho else (low, middle)
-    return (low, delta) if low > pure else (pure, 0.0)
-
-
-@lru_cache(maxsize=256)
-def worst_loss(kind: str, candidates: int) -> float:
-    """Return the greatest expected distance from the best, in noise scales, over two-level scores.
-
-    One candidate is best and the others are equally far behind: the worst case of the exponential
-    mechanism and of permute-and-flip (McKenna and Sheldon 2020, Proposition 4); a guide for the
-    Laplace law, whose tail is twice as heavy.
-    """
-    if candidates == 1:
-        return 0.0
-    behind = np.linspace(0.0, 4.0 + 2.0 * math.log(candidates), 400)
-    if kind == "permute-and-flip":
-        accept = np.exp(-behind)
-        # P(best) is the integral of (1 - accept t)^(others) dt.
-        best = (1 - (1 - accept) ** candidates) / (candidates * accept)
-    else:
-        best = 1 / (1 + (candidates - 1) * np.exp(-behind))
-    return float(np.max(behind * (1 - best)))

@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.mechanisms.additive.noise import FloatArray
 from discreet.mechanisms.selection.basic import ExponentialMechanism
-from discreet.mechanisms.selection.ranking import pick_share, worst_loss
+from discreet.mechanisms.selection.registry import pick_share
 from discreet.numerics import check_positive, check_probability, check_whole, up
 from discreet.privacy.accounting import BoundedRangeEvent
 from discreet.privacy.certificate import Bounds, Certificate
@@ -110,7 +110,7 @@ class TreeChoice:
     @property
     def std(self) -> float:
         """How far below the best a pick is on average, in records, in the worst case."""
-        return self.pick.scale * worst_loss("exponential", len(self.edges)) / GRAIN
+        return self.pick.scale * self.pick.worst_loss(len(self.edges)) / GRAIN
 
     def given(self, expected: Sequence[FloatArray]) -> TreeChoice:
         """Return the choice with the expected tables of an earlier release, one per pair."""

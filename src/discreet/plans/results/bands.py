@@ -15,6 +15,9 @@ from discreet.numerics import check_choice
 BandName = Literal["each", "all"]
 BANDS = ("each", "all")
 
+LEVEL = 0.95
+"""Of every band, in prices and in results."""
+
 T = TypeVar("T")
 
 

@@ -20,6 +20,9 @@ from discreet.plans.kinds import PerColumn
 from discreet.plans.results.bands import at_once
 from discreet.schema import Bins, FloatArray, Number
 
+SIZE_SHARE = 0.1
+"""What the number of records gets of epsilon where it is private and something is divided by it."""
+
 LARGEST_TABLE = 2**22
 """The most cells a histogram may have."""
 

@@ -54,6 +54,7 @@ def noisy_mean(
     size_noise: Noise | None = None,
     region: Box,
     level: float,
+    summed: bool = False,
 ) -> NoisyMean:
     """Divide noisy sums by the number of records, public (``rows``) or noisy itself.
 
@@ -65,13 +66,15 @@ def noisy_mean(
       size_noise: on ``noisy_size``.
       region: where a mean lies.
       level: the intervals hold with this probability, each of them.
+      summed: whether a value is a sum of several noisy ones, with weights of length one.
     """
+    half_width = noise.half_width_of_sums if summed else noise.half_width
     if rows is not None:
-        size, size_band, sum_band = float(rows), 0.0, noise.half_width(level)
+        size, size_band, sum_band = float(rows), 0.0, half_width(level)
     else:
         assert noisy_size is not None and size_noise is not None
         size, size_band = noisy_size, size_noise.half_width(0.5 + level / 2)
-        sum_band = noise.half_width(0.5 + level / 2)
+        sum_band = half_width(0.5 + level / 2)
     middle = region.low / 2 + region.high / 2
     mean, std = middle + noisy_sums / max(size, 1.0), noise.std / max(size, 1.0)
     if size - size_band <= 0:

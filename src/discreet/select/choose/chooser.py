@@ -14,15 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.mechanisms.selection.basic import (
-    ExponentialMechanism,
-    NoisyMax,
-    PermuteAndFlip,
-)
-from discreet.mechanisms.selection.flips import permute_and_flip
-from discreet.mechanisms.selection.ranking import worst_loss
+from discreet.mechanisms.selection.basic import Pick
+from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
-from discreet.mechanisms.smooth.tables import TableName, stability_table
+from discreet.mechanisms.smooth.tables import stability_table
 from discreet.numerics import check_choice
 from discreet.privacy.accounting import Event
 from discreet.privacy.certificate import Certificate
@@ -40,17 +35,6 @@ ChoiceName = Literal[
     "smooth-laplace",
     "smooth-laplace-log-normal",
 ]
-ON_SCORES: dict[str, type[ExponentialMechanism] | type[PermuteAndFlip] | type[NoisyMax]] = {
-    "permute-and-flip": PermuteAndFlip,
-    "exponential": ExponentialMechanism,
-    "laplace": NoisyMax,
-}
-ON_STABILITY: dict[str, TableName] = {
-    "stability": "stability",
-    "smooth-student-t": "student-t",
-    "smooth-laplace": "laplace",
-    "smooth-laplace-log-normal": "laplace-log-normal",
-}
 CHOICES = ("auto", *ON_SCORES, *ON_STABILITY)
 
 
@@ -70,7 +54,7 @@ class Chooser:
     sensitivity: int
 
     @property
-    def on_scores(self) -> ExponentialMechanism | PermuteAndFlip | NoisyMax:
+    def on_scores(self) -> Pick:
         """The mechanism, if it chooses by scores."""
         return ON_SCORES[self.kind](self.sensitivity, self.epsilon)
 
@@ -100,13 +84,7 @@ class Chooser:
         if self.kind in ON_STABILITY:
             chosen = self.on_stability.release(raw.winner, raw.stability, source)
             return np.array([chosen, np.nan])
-        mechanism = self.on_scores
-        if isinstance(mechanism, NoisyMax):
-            choice = mechanism.release(raw.scores, source)
-            return np.array([choice.index, choice.gap], dtype=np.float64)
-        if isinstance(mechanism, PermuteAndFlip):
-            return np.array([permute_and_flip(raw.scores, mechanism.scale, source), np.nan])
-        return np.array([mechanism.release(raw.scores, source), np.nan])
+        return np.array(self.on_scores.choose(raw.scores, source))
 
     def worst_error(self, most: float) -> float:
         """Return how far below the best score a choice is on average, in the worst case, in steps.
@@ -118,10 +96,7 @@ class Chooser:
         if self.kind in ON_STABILITY:
             others = self.candidates - 1
             return most * (1 - self.delta) * others / (others + math.exp(min(self.epsilon, 700.0)))
-        if self.kind == "laplace":
-            harmonic = math.fsum(1 / np.arange(1, min(self.candidates, 10**6) + 1))
-            return self.on_scores.scale * (harmonic + math.log(max(1.0, self.candidates / 10**6)))
-        return self.on_scores.scale * worst_loss(self.kind, self.candidates)
+        return self.on_scores.scale * self.on_scores.worst_error(self.candidates)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import Literal
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
+from discreet.mechanisms.selection.registry import ON_STABILITY
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_summed_choice
 from discreet.plans.results.choice import Choice
 from discreet.select.choose.choices import INVERSE, DistanceChoice, ScoreChoice, build_choice
-from discreet.select.choose.chooser import CHOICES, ON_STABILITY, ChoiceName, decide
+from discreet.select.choose.chooser import CHOICES, ChoiceName, decide
 from discreet.select.choose.local_choices import (
     LOCAL,
     ROUNDED,

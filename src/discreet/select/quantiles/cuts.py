@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.selection.alike import draw_run
-from discreet.mechanisms.selection.ranking import pick_share
+from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
 from discreet.privacy.certificate import Certificate
@@ -92,9 +92,7 @@ class QuantileCuts:
     @property
     def events(self) -> tuple[BoundedRangeEvent | PureEvent, ...]:
         """What the accountant is told: one event per round."""
-        if self.kind == "exponential":
-            return (BoundedRangeEvent(self.share),) * self.rounds
-        return (PureEvent(self.share, self.kind),) * self.rounds
+        return (ON_SCORES[self.kind](1, self.share).event,) * self.rounds
 
     @property
     def std(self) -> float:
@@ -164,7 +162,7 @@ class QuantileCuts:
         """Return the place of the chosen value of every level."""
 
         def pick(chooser: Chooser, raw_scores: IntArray, sizes: IntArray) -> int:
-            if self.kind == "exponential":
+            if chooser.on_scores.by_weights:
                 run = draw_run(raw_scores, sizes, chooser.on_scores.scale, source)
                 return int(sizes[:run].sum()) + source.below(int(sizes[run]))
             places = np.repeat(raw_scores, sizes)
@@ -249,7 +247,7 @@ def quantile_cuts(
     found: dict[str, QuantileCuts] = {}
     for kind, slots in (("permute-and-flip", fewer), ("exponential", SLOTS)):
         share, spent = pick_share(kind, epsilon, delta, (len(marks) - 2).bit_length())
-        heavier = weights if kind == "exponential" else None
+        heavier = weights if ON_SCORES[kind].by_weights else None
         terms = (proven, relation, epsilon, spent, share, kind, tuple(marks), slots, heavier)
         found[kind] = QuantileCuts(*terms)
     errors = {kind: cuts.worst for kind, cuts in found.items()}

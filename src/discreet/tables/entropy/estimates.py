@@ -119,11 +119,4 @@ def _simulated(
 def _draws_of(noise: Noise, cells: int) -> FloatArray:
     """Return many draws of the noise on all cells, from a public seed."""
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _MOST_NUMBERS // cells))
-    generator = public_generator(_SEED)
-    size = (draws, cells)
-    if noise.name == "gaussian":
-        moved = np.rint(generator.normal(0.0, noise.scale, size))
-    else:
-        success = -math.expm1(-1.0 / noise.scale)
-        moved = generator.geometric(success, size) - generator.geometric(success, size)
-    return np.asarray(noise.step * moved)
+    return noise.simulate(public_generator(_SEED), draws, cells)

@@ -13,12 +13,12 @@ from discreet.plans import Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Expected
 from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, NoiseChoice, Number
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.stages import partition
 from discreet.plans.stages.counts import BinCounts
 from discreet.schema import Bins
 from discreet.tables.entropy.routes import (
-    LEVEL,
     MOST_REHEARSED,
     REFERENCE_ROWS,
     Budget,
@@ -79,7 +79,7 @@ class entropy(DeclaredPlan):
         of epsilon told.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Noise is calibrated to the exact change one record can make. [entropy-shannon] [entropy-renyi]
@@ -143,7 +143,7 @@ class mutual_information(DeclaredPlan):
       method: ``direct``, ``histogram`` or ``auto``; see ``entropy``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Noise is calibrated to what one record can change, two thirds of three entropies' changes.

@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from discreet.data import ROWS_CAP, Contribution
-from discreet.mechanisms import LaplaceNoise, Noise, NoiseName
+from discreet.mechanisms import Noise, NoiseName
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import count_stage, size_stage
 from discreet.schema import Bins
 from discreet.tables.entropy.estimates import Estimate, estimate_measure, rehearse
 from discreet.tables.entropy.noise import MeasureNoise, above, between, direct_noise, narrowed_noise
 from discreet.tables.entropy.values import Measure
-
-LEVEL = 0.95
 
 FIRST_SHARE = 0.1
 """What the first of two stages gets of epsilon: the number of records, or the range of counts."""
@@ -188,7 +187,7 @@ def counted_route(cells: dict[str, Bins], measure: Measure, setting: Setting, bu
     way = direct_above(cells, measure, setting, budget)
     counts = histogram_route(cells, measure, setting, replace(budget, epsilon=way.stage.noise.epsilon))
     noise = counts.stages[0].noise
-    assert isinstance(noise, LaplaceNoise)
+    assert isinstance(noise, Noise)
 
     def errors(size: float) -> dict[str, float]:
         rows = round(min(max(size, 1.0), ROWS_CAP))
@@ -216,5 +215,4 @@ def counted_cells(cells: dict[str, Bins], setting: Setting) -> Contribution:
 
 def mean_error(noise: MeasureNoise) -> float:
     """Return the mean distance between the released and the exact number."""
-    part = math.sqrt(2 / math.pi) if noise.name == "gaussian" else math.sqrt(0.5)
-    return part * noise.std
+    return noise.noise.mean_deviation * noise.std

@@ -24,9 +24,10 @@ from discreet.plans import Perturbation, Program, Releaser, Setting, Stage, shar
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
 from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, Positive, Text, Values, Whole
-from discreet.plans.results.bands import at_once
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
+from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.accounting import gaussian_multiplier
 from discreet.schema import FloatArray, Number, Schema
 from discreet.tables.functional.contribution import MeanCurveForm
@@ -39,8 +40,6 @@ from discreet.tables.functional.kernels import (
     spectrum,
 )
 
-_LEVEL = 0.95
-_SIZE_SHARE = 0.1
 _SPAN = "It is a share of the span of the points."
 _TYPICAL = 0.5
 """A mean curve is taken to be half as long as the longest record's, where a penalty is chosen."""
@@ -135,7 +134,7 @@ noise='white', epsilon=1, delta=1e-06)
     def prepare(self, setting: Setting) -> Program:
         """Choose the penalty from public facts and calibrate the noise."""
         form = self._form(setting)
-        share = 0.0 if setting.rows is not None else _SIZE_SHARE
+        share = 0.0 if setting.rows is not None else SIZE_SHARE
         epsilon, for_size = share_out(self.epsilon, (1 - share, share))
         stage = sum_stage(
             "curve",
@@ -203,7 +202,7 @@ noise='white', epsilon=1, delta=1e-06)
                 low = -high
             return tuple((middle + low).tolist()), tuple((middle + high).tolist())
 
-        low, high = ends(_LEVEL)
+        low, high = ends(LEVEL)
         return MeanCurve(
             feature=self.axis,
             x=self.places,
@@ -211,8 +210,8 @@ noise='white', epsilon=1, delta=1e-06)
             y=tuple((middle + values).tolist()),
             low=low,
             high=high,
-            ends_all=ends(at_once(_LEVEL, len(self.places))),
-            level=_LEVEL,
+            ends_all=ends(at_once(LEVEL, len(self.places))),
+            level=LEVEL,
             noise_std=float(stds.mean()) / max(rows, 1.0),
             quantity="mean curve, shrunk",
             rug=None,

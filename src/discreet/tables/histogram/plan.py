@@ -13,12 +13,11 @@ from discreet.plans import Histogram, Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import EVEN, of_count
 from discreet.plans.kinds import Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import build_histogram, count_stage, partition
 from discreet.plans.stages.counts import BinCounts
 from discreet.tables.histogram.consistency import onto_total, whole_counts
 from discreet.tables.histogram.range_counts import range_program
-
-_LEVEL = 0.95
 
 
 class histogram(DeclaredPlan):
@@ -38,7 +37,8 @@ class histogram(DeclaredPlan):
         better; the value then has ``range(low, high)``, and its counts are not clipped.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise.
+      mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism, which has more noise on
+        counts), or ``auto``: the one with less noise.
 
     Guarantees:
       - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
@@ -74,13 +74,13 @@ class histogram(DeclaredPlan):
         cells = partition(setting, self.columns, self.bins)
         terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
         if self.ranges:
-            return range_program(cells, setting, level=_LEVEL, **terms)
+            return range_program(cells, setting, level=LEVEL, **terms)
         stage = count_stage("counts", cells, setting, **terms)
 
         def finish(releaser: Releaser) -> Histogram:
             (noisy_counts,) = releaser.answer(stage)
             clip = self.clip and not self.consistent
-            noisy = build_histogram(cells, noisy_counts, stage.noise, level=_LEVEL, clip=clip)
+            noisy = build_histogram(cells, noisy_counts, stage.noise, level=LEVEL, clip=clip)
             return make_consistent(noisy, setting.rows) if self.consistent else noisy
 
         share = of_count(stage.noise.half_width, setting.rows, EVEN, cells=stage.contribution.size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.mechanisms import Noise, NoiseName
+from discreet.mechanisms import NOISES, Noise, NoiseName
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.expected import of_count
 from discreet.plans.results.bands import at_once
@@ -44,6 +44,11 @@ def range_program(
     ((column, bins),) = cells.items()
     if len(bins) > MOST_CELLS:
         raise ArgumentError(f"bins must be at most {MOST_CELLS} with ranges=True, got {len(bins)}.")
+    if mechanism != "auto" and not NOISES[mechanism].independent:
+        raise ArgumentError(
+            f"mechanism must draw every count's noise by itself with ranges=True, got {mechanism!r}: "
+            "how wide the band of a range is, is known of such noise alone. Use 'auto'."
+        )
 
     def stage_of(tree: RangeTree) -> RangeStage:
         if len(tree.widths) == 1:
@@ -69,7 +74,7 @@ def range_program(
     def band(level: float) -> float:
         # Of all ranges of cells the mean one holds a third of them.
         first, last = len(bins) // 3, max(1, 2 * len(bins) // 3)
-        normal, std = stage.noise.name == "gaussian", stage.noise.std
+        normal, std = stage.noise.normal, stage.noise.std
         typical = math.sqrt(tree.mean_variance() / (_variance(tree, first, last) or 1.0))
         half = range_half_width(tree, first, last, block_std=std, normal=normal, level=level)
         return typical * half
@@ -113,7 +118,7 @@ def _build(
     counts: NDArray[np.float64],
     level: float,
 ) -> RangeHistogram:
-    normal = stage.noise.name == "gaussian"
+    normal = stage.noise.normal
     cell = _variance(tree, 0, 1)
     half_width, together = (
         range_half_width(tree, 0, 1, block_std=stage.noise.std, normal=normal, level=own)

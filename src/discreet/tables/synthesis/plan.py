@@ -55,7 +55,7 @@ class synthesize(DeclaredPlan):
       epsilon: the whole budget: 0.2 for the columns' tables, 0.2 for the choice of pairs, 0.6 for
         their tables. More rows cost nothing.
       delta: zero for a pure guarantee; with one, Gaussian noise gains on many columns.
-      mechanism: ``laplace``, ``gaussian``, or ``auto``: the one with less noise, stage by stage.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise, stage by stage.
 
     Guarantees:
       - A record is in one cell of every table. [marginals]

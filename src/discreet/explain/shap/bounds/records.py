@@ -26,7 +26,7 @@ import numpy as np
 from discreet.engines.shapley.coalitions import MaskSet
 from discreet.errors import ArgumentError
 from discreet.explain.shap.bounds.zonotopes import scaled_bounds, shifted_bounds, zonotope_bounds
-from discreet.numerics import check_finite, check_whole, up
+from discreet.numerics import UNIT_ROUNDOFF, check_finite, check_whole, up
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray
@@ -44,7 +44,6 @@ _SAFE = 1 + 1e-9
 """More than the rounding of the formulas below for up to ten thousand features."""
 
 _MOST = 10_000
-_UNIT = 2.0**-53
 
 
 def bound_exact(
@@ -234,7 +233,7 @@ def rounding_error(masks: MaskSet, bounds: Box) -> float:
         operator, in any order of summation. [shap-rounding]
     """
     heaviest = float(np.abs(masks.operator).sum(axis=1).max())
-    return up(2 * (len(masks) + 8) * 1.01 * _UNIT * bounds.magnitude * heaviest)
+    return up(2 * (len(masks) + 8) * 1.01 * UNIT_ROUNDOFF * bounds.magnitude * heaviest)
 
 
 def _exact_reach(features: int, width: float, offset: float) -> Bounds:

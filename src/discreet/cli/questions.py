@@ -1,0 +1,162 @@
+"""Commands made from declarations: an argument of a plan is an option, its kind reads what is typed.
+
+Required arguments that can be typed stand by themselves (``discreet release histogram age``), all
+others are options. Wrong values are answered by the plan's own checks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.commands import PYTHON_ONLY, as_typed
+from discreet.cli.files import load_model, read_rows
+from discreet.docstrings import opening, unmarked
+from discreet.models import Model
+from discreet.plans import Plan
+from discreet.plans.declaration import Argument, DeclaredPlan, arguments_of, summary
+from discreet.plans.held import ModelKind
+from discreet.plans.kinds import Choice, Columns, Flag, Kind, Values
+
+_READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
+_FILES = {
+    "model": "Saved with skops",
+    "rows": "A CSV or JSON file, or a saved release",
+    "table": "A CSV or Parquet file",
+}
+NONE = "none"
+"""What is typed for None, where that is not the default."""
+
+_ISOLATED = "isolated"
+_ISOLATED_HELP = "Ask the model for one record at a time: slow, sure."
+
+Act = Callable[..., None]
+"""What is done with a plan: its first argument is the plan, all others are options."""
+
+
+def question(declared: type[DeclaredPlan], act: Act) -> Act:
+    """Return a function with the options of a plan and of what is done with it."""
+    shared = list(inspect.signature(act, eval_str=True).parameters.values())[1:]
+
+    def ask(**values: Any) -> None:
+        act(plan_of(declared, values), **{p.name: values[p.name] for p in shared})
+
+    own = parameters_of(declared)
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared)]
+    ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    ask.__annotations__ = {p.name: p.annotation for p in parameters}
+    ask.__doc__ = unmarked(summary(declared))
+    return ask
+
+
+def plan_of(declared: type[DeclaredPlan], values: Mapping[str, Any]) -> Plan:
+    """Return a plan from what was typed; what was left out keeps its default."""
+    given = {
+        argument.name: _read(argument, values[argument.name])
+        for argument in asked_arguments(declared)
+        if values[argument.name] not in (None, [])
+    }
+    if values.get(_ISOLATED):
+        models = [a.name for a in asked_arguments(declared) if isinstance(a.kind, ModelKind)]
+        given |= {name: Model(given[name], isolated=True) for name in models if name in given}
+    return declared(**given)
+
+
+def _read(argument: Argument, value: Any) -> Any:
+    """Return an argument from its text or texts, its file or its flag."""
+    if argument.kind.file and isinstance(value, Path):
+        return _READERS[argument.kind.file](value)
+    if value == NONE and _may_be_none(argument):
+        return None
+    if isinstance(value, list):
+        return argument.kind.gather(argument.name, map(argument.kind.parse, value))
+    return argument.kind.parse(value) if isinstance(value, str) else value
+
+
+def asked_arguments(declared: type[DeclaredPlan]) -> list[Argument]:
+    """Return the arguments that can be typed."""
+    name = declared.__name__
+    return [a for a in arguments_of(declared) if f"{name}.{a.name}" not in PYTHON_ONLY]
+
+
+def parameters_of(declared: type[DeclaredPlan]) -> list[inspect.Parameter]:
+    """Return an argument or an option of the command for every argument of a plan."""
+    asked = asked_arguments(declared)
+    places = [argument for argument in asked if _stands_alone(argument)]
+    made = [_place(argument, last=argument is places[-1]) for argument in places]
+    made += [_option(argument) for argument in asked if argument not in places]
+    if any(isinstance(argument.kind, ModelKind) for argument in asked):
+        isolated = Annotated[bool, typer.Option(help=_ISOLATED_HELP)]
+        made.append(_parameter(_ISOLATED, isolated, False))
+    return sorted(made, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+
+
+def _stands_alone(argument: Argument) -> bool:
+    return argument.positional and argument.required and not argument.kind.file
+
+
+def _place(argument: Argument, *, last: bool) -> inspect.Parameter:
+    """Return an argument without a name; of several lists the last alone can be of any length."""
+    many = argument.kind.many and last
+    shown = typer.Argument(help=help_of(argument))
+    return _parameter(argument.name, Annotated[list[str] if many else str, shown])
+
+
+def _option(argument: Argument) -> inspect.Parameter:
+    kind, name = argument.kind, argument.name
+    if isinstance(kind, Flag):
+        shown = typer.Option(help=help_of(argument))
+        hint: Any = bool | None if argument.default is None else bool
+        return _parameter(name, Annotated[hint, shown], argument.default)
+    default = _default(argument)
+    typed: Any = list[str] if kind.many else Path if _names_file(argument) else str
+    if default is None:
+        typed = typed | None
+    metavar = f"<{'file' if _names_file(argument) else kind.word}>"
+    shown = typer.Option(*spellings(kind, name), help=help_of(argument), metavar=metavar)
+    return _parameter(name, Annotated[typed, shown], default)
+
+
+def _names_file(argument: Argument) -> bool:
+    """Whether a file is named; what has a word as its default is named by a word."""
+    return bool(argument.kind.file) and not isinstance(argument.default, str)
+
+
+def _default(argument: Argument) -> Any:
+    """Return the default as it would be typed."""
+    if argument.required:
+        return inspect.Parameter.empty
+    if not isinstance(argument.default, str | int | float):
+        return None
+    text = str(argument.default)
+    return [text] if argument.kind.many else text
+
+
+def spellings(kind: Kind, name: str) -> list[str]:
+    """Return the names of an option; one that is repeated for every entry is named after one."""
+    entry = name.removesuffix("s") if isinstance(kind, Columns | Values) else name
+    return [f"--{as_typed(spelled)}" for spelled in (kind.also, entry) if spelled]
+
+
+def _may_be_none(argument: Argument) -> bool:
+    return argument.kind.optional and not argument.required and argument.default is not None
+
+
+def help_of(argument: Argument) -> str:
+    """Return a line of help: how the entry of ``Args:`` begins, and what may be typed."""
+    said = opening(argument.help) + (f" Or {NONE}." if _may_be_none(argument) else "")
+    if _names_file(argument):
+        return f"{_FILES[argument.kind.file]}: {said[:1].lower()}{said[1:]}"
+    if isinstance(argument.kind, Choice):
+        unsaid = [word for word in argument.kind.allowed if word not in said]
+        return f"{said} One of {', '.join(argument.kind.allowed)}." if unsaid else said
+    return said
+
+
+def _parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, annotation=hint, default=default)

@@ -1,0 +1,206 @@
+"""What a record adds is a function of its own row to the last bit, or what is paid covers the rest.
+
+Vectors of public rows are made alone, in blocks, in another order and beside other rows, and compared
+after they were clipped: in every norm they may move as far as ``sum_terms`` pays for one row. Tried on
+models that lean, with the rows beside them, as far as they may. Nothing of it happens at a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet.data import CellContribution, ModelCalls, Summand, TablesContribution, VectorContribution
+from discreet.data.blocks import Block
+from discreet.data.engine import sum_block
+from discreet.explain.pdp.contribution import curve_contribution
+from discreet.privacy.certificate import Ball, Box
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from tests.laws import world
+from tests.laws.examples import Case, all_cases, leaning_cases
+from tests.laws.runs import block_of, run
+
+ByRow = VectorContribution | CellContribution | TablesContribution
+ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
+PIECES = 7
+
+
+def vectors(contribution: ByRow, block: Block) -> np.ndarray:
+    """Return what every row of a block adds, clipped as it is when it is added up."""
+    if isinstance(contribution, CellContribution):
+        return np.asarray(contribution.index(block))[:, None]
+    if isinstance(contribution, TablesContribution):
+        return np.stack(list(contribution.index(block)), axis=1)
+    made = np.asarray(contribution.compute(block), dtype=np.float64)
+    filled = np.where(np.isnan(made), contribution.fill, made)
+    region = contribution.region
+    return region.clip(filled) if isinstance(region, Ball) else np.clip(filled, *region.limits)
+
+
+Look = tuple[str, Block, np.ndarray, np.ndarray]
+"""How rows are looked at, the block they are in, which rows of it count, and which those are."""
+
+
+def part(block: Block, rows: np.ndarray, start: int) -> Block:
+    """Return some rows of a block as a block of their own, as it would have been read."""
+    values = np.asfortranarray(block.values[rows])
+    values.setflags(write=False)
+    return Block(start, block.names, values)
+
+
+def alone(block: Block) -> Iterator[Look]:
+    """Yield single rows and pieces of a block; they know their places in the table."""
+    for row in range(0, len(block), len(block) // 12):
+        here = np.array([row])
+        yield "alone", part(block, here, row), np.arange(1), here
+        yield "alone, cut out", block.rows(row, row + 1), np.arange(1), here
+    for start in range(0, len(block) - PIECES, 4 * PIECES):
+        piece = np.arange(PIECES)
+        yield "in a piece", block.rows(start, start + PIECES), piece, start + piece
+
+
+def moved(block: Block) -> Iterator[Look]:
+    """Yield other blocks with the same rows in other places."""
+    rows, twice = np.arange(len(block)), np.repeat(np.arange(len(block)), 2)
+    yield "in another order", part(block, rows[::-1], 0), rows, rows[::-1]
+    yield "twice", part(block, twice, 0), np.arange(len(twice)), twice
+
+
+ODD = pd.DataFrame(
+    {
+        "age": [18.0, 90.0, 33.0],
+        "income": [100.0, 0.0, 50.0],
+        "debt": [world.MARK, -5.0, 5.0],
+        "home": ["other", "own", "palace"],
+        "paid": [1, 0, 1],
+    }
+)
+
+
+def beside(columns: tuple[str, ...]) -> Iterator[Look]:
+    """Yield blocks in which some rows are others, and which rows stayed in their places."""
+    for place, name in ((0, "beside another first row"), (world.ROWS - 1, "beside another last row")):
+        for odd in range(len(ODD)):
+            frame = world.table().copy()
+            frame.iloc[place] = ODD.iloc[odd]
+            others = np.delete(np.arange(world.ROWS), place)
+            yield name, block_of(frame, columns), others, others
+
+
+def too_far(contribution: ByRow, relation: Relation) -> list[str]:
+    """Return how vectors of the same rows differ by more than is paid for."""
+    block, faults = block_of(world.table(), contribution.columns), []
+    whole = vectors(contribution, block)
+    paid = contribution.batch_error(relation) if isinstance(contribution, VectorContribution) else 0.0
+    for how, other, rows, same in looks(contribution, relation, block):
+        faults += _apart(how, vectors(contribution, other)[rows], whole[same], paid)
+    return faults
+
+
+def looks(contribution: ByRow, relation: Relation, block: Block) -> Iterator[Look]:
+    """Yield all ways to look at rows that must make no difference, or one that is paid for."""
+    yield from beside(contribution.columns)
+    claims = isinstance(contribution, VectorContribution) and contribution.own_row
+    if claims or not relation.keeps_places:
+        yield from moved(block)
+    # Cells may follow a row's place where it is public; calls hold their rows in places of their own.
+    if claims or not isinstance(contribution, VectorContribution) or not relation.keeps_places:
+        yield from alone(block)
+
+
+def _apart(how: str, found: np.ndarray, expected: np.ndarray, paid: float) -> list[str]:
+    size = found.shape[1]
+    allowed = {"l1": size * paid, "l2": np.sqrt(size) * paid, "linf": paid}
+    for norm, order in ORDERS.items():
+        farthest = np.linalg.norm(found - expected, ord=order, axis=1).max()
+        if farthest > allowed[norm]:
+            return [f"{how}: {farthest:.6g} in {norm}, {allowed[norm]:.6g} is paid for"]
+    return []
+
+
+def by_row(case: Case) -> list[ByRow]:
+    """Return the contributions of a case that are made of one row each."""
+    found = [stage.contribution for stage in run(case).stages if isinstance(stage.contribution, ByRow)]
+    return [one for one in found if not getattr(one, "partners", 0)]
+
+
+@pytest.mark.proves("lattice")
+@pytest.mark.parametrize("case", [*all_cases(), *leaning_cases()], ids=str)
+def test_a_vector_is_a_function_of_its_own_row_or_is_paid_for(case: Case) -> None:
+    for contribution in by_row(case):
+        assert too_far(contribution, case.relation) == []
+
+
+@pytest.mark.proves("lattice")
+@pytest.mark.parametrize("case", all_cases(), ids=str)
+def test_rows_alone_add_up_to_the_block(case: Case) -> None:
+    for stage in run(case).stages:
+        contribution = stage.contribution
+        if contribution not in by_row(case) or getattr(contribution, "pulse", None) is not None:
+            continue
+        block = block_of(world.table(), contribution.columns)
+        asked = [Summand(contribution, stage.noise.step)]
+        by_itself = [sum_block(block.rows(row, row + 1), asked)[0] for row in range(24)]
+        assert np.array_equal(sum(by_itself), sum_block(block.rows(0, 24), asked)[0])
+
+
+# Planted faults: what a contributor would write.
+
+
+@pytest.mark.refutes("lattice")
+def test_a_plain_variance_along_rows_is_caught() -> None:
+    """It claims to call nothing, but its sums follow the layout of the block in memory."""
+
+    def variance(block: Block) -> np.ndarray:
+        curves = block.values[:, :1] * np.linspace(0.1, 1.0, 33) + block.values[:, 1:2] / 3
+        return np.asfortranarray(curves).var(axis=1)[:, None]
+
+    plain = VectorContribution(("age", "income"), 1, Box(0.0, 1e4), 0.0, variance, calls=None)
+    faults = too_far(plain, REPLACE_ONE)
+    assert any(fault.startswith("alone") for fault in faults)
+
+
+SQUARES = [("single", REPLACE_ONE), ("leaning", REPLACE_ONE), ("leaning", ADD_REMOVE)]
+
+
+@pytest.mark.refutes("lattice")
+@pytest.mark.parametrize(("form", "relation"), SQUARES)
+def test_a_square_with_the_constant_of_an_answer_is_caught(form: str, relation: Relation) -> None:
+    """Copied from partial dependence, the Lipschitz constant of a square is half of what it must be."""
+    model = world.model(form).bind(world.SCHEMA)
+    curve = curve_contribution(model, "income", np.linspace(0, 100, 4))
+
+    def squares(block: Block) -> np.ndarray:
+        return np.square(curve.compute(block) + model.fill)
+
+    wrong = replace(curve, compute=squares, region=Box(0.0, 1.0))
+    assert too_far(wrong, relation)
+    right = replace(wrong, calls=ModelCalls(model.third_party, lipschitz=2.0))
+    assert too_far(right, relation) == [] and too_far(curve, relation) == []
+
+
+@pytest.mark.refutes("lattice")
+def test_a_model_that_is_called_in_secret_is_caught() -> None:
+    model: Any = world.model("leaning").bind(world.SCHEMA)
+    curve = curve_contribution(model, "income", np.linspace(0, 100, 4))
+    assert too_far(replace(curve, calls=None), ADD_REMOVE)
+
+
+def test_the_law_meets_every_way_to_owe() -> None:
+    met = {
+        (type(one).__name__, getattr(one, "own_row", True), bool(getattr(one, "calls", None)))
+        for case in [*all_cases(), *leaning_cases()]
+        for one in by_row(case)
+    }
+    assert met >= {
+        ("VectorContribution", True, False),
+        ("VectorContribution", True, True),
+        ("VectorContribution", False, True),
+        ("CellContribution", True, False),
+        ("TablesContribution", True, False),
+    }
