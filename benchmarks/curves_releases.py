@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -12,13 +13,13 @@ import numpy as np
 from benchmarks.curves_tasks import Task
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.explain.ale import contribution as ale_steps
-from discreet.explain.pdp import contribution as pdp_contributions
+from discreet.engines.table import engine_for
+from discreet.explain.pdp.contribution import record_curves
 from discreet.models import TreeEnsemble
 from discreet.plans import Plan
 from discreet.randomness import SimulatedNoise
 
-_USERS = ("pdp_contributions", "pdp_question")
+_USERS = ("pdp", "ale")
 _MOST_RUNGS = 100_001
 """Ladders are tried rung by rung up to this length."""
 
@@ -75,33 +76,39 @@ def remembered(task: Task, feature: str) -> Iterator[None]:
         return
     cells, table = found
     places = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(task.rows[:, :-1]))}
-    curves, answers = pdp_contributions.record_curves, ale_steps._answers
 
-    def own(block: Any) -> Any:
-        known = [places.get(row.tobytes(), -1) for row in np.ascontiguousarray(block.values)]
-        return None if min(known) < 0 else np.array(known)
-
-    def record(model: Any, features: Any, grids: Any) -> Any:
-        direct = curves(model, features, grids)
-
-        def compute(block: Any) -> Any:
-            part = own(block)
-            known = None if part is None else table[np.ix_(part, cells(grids[0]))] - model.fill
-            return direct(block) if known is None else np.asfortranarray(known)
-
-        return compute
-
-    def answer(model: Any, block: Any, name: str, values: Any) -> Any:
-        part = own(block)
-        if part is None:
-            return answers(model, block, name, values)
-        return np.array([table[part, cells(wanted)] for wanted in values])
+    def engine(question: Any, model: Any, *needed: Any) -> Any:
+        direct = engine_for(question, model, *needed)
+        grid = cells(needed[1][0]) if question == "curve" else None
+        return _Remembered(direct, places, table, cells, grid)
 
     with ExitStack() as stack:
         for user in _USERS:
-            stack.enter_context(patch(f"discreet.explain.{user}.record_curves", record))
-        stack.enter_context(patch("discreet.explain.ale.contribution._answers", answer))
+            stack.enter_context(patch(f"discreet.explain.{user}.contribution.engine_for", engine))
         yield
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """An engine that looks up the answers for rows it knows: over a grid, or at values of their own."""
+
+    direct: Any
+    places: dict[bytes, int]
+    table: Any
+    cells: Any
+    grid: Any
+
+    @property
+    def third_party(self) -> Any:
+        return self.direct.third_party
+
+    def predict(self, rows: Any, *values: Any) -> Any:
+        known = [self.places.get(row.tobytes(), -1) for row in np.ascontiguousarray(rows)]
+        if min(known) < 0:
+            return self.direct.predict(rows, *values)
+        if self.grid is not None:
+            return np.asfortranarray(self.table[np.ix_(known, self.grid)])
+        return np.array([self.table[known, self.cells(wanted)] for wanted in values[0]])
 
 
 def _answers(task: Task, feature: str) -> tuple[Any, Any] | None:
@@ -117,7 +124,7 @@ def _answers(task: Task, feature: str) -> tuple[Any, Any] | None:
         met = np.arange(len(ladder))
     else:
         return None
-    curves = pdp_contributions.record_curves(task.bound, (feature,), (points,))
+    curves = record_curves(task.bound, (feature,), (points,))
     parts = []
     for start in range(0, len(task.rows), BLOCK_ROWS):
         part = np.asfortranarray(task.rows[start : start + BLOCK_ROWS, :-1])

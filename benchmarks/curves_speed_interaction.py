@@ -69,6 +69,6 @@ def measure_ballots(quick: bool) -> Rows:
 
 def dependences(kind: str) -> Any:
     """Return what our plans make of a model for this purpose."""
-    from discreet.engines.interact_forms import choose_dependences
+    from discreet.engines.table import engine_for
 
-    return choose_dependences(bind(kind))
+    return engine_for("interact", bind(kind))

@@ -17,9 +17,8 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 import discreet as dc
-from discreet.engines.curves import TreeGrid, _GridMasks, _GridWalk
+from discreet.engines.curves import TreeGrid, _GridMasks, _GridWalk, cells_of
 from discreet.errors import ModelError
-from discreet.explain.pdp.grids import cells_of
 from discreet.explain.pdp.knots import missed_by_lines, shortest_path
 from discreet.models import TreeEnsemble, tree_ensemble
 from discreet.plans import Setting

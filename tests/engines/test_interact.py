@@ -25,14 +25,16 @@ from discreet.engines import interact_trees as h_trees
 from discreet.engines.interact import (
     CalledDependences,
     Dependences,
+    NetworkDependences,
     all_pairs,
+    called_dependences,
     pair_scores,
     pairs_with,
     total_scores,
 )
-from discreet.engines.interact_forms import NetworkDependences, _called, choose_dependences
 from discreet.engines.interact_trees import TreeDependences
 from discreet.engines.kernels.interact import exponential
+from discreet.engines.table import engine_for
 from discreet.models import BoundModel
 
 WIDTH = 5
@@ -98,8 +100,8 @@ def scores(dependences: Dependences, parts: list[np.ndarray], which: str) -> np.
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("which", ["totals", "one feature", "all pairs"])
 def test_engines_find_what_calls_find(name: str, which: str) -> None:
-    dependences = choose_dependences(bind(name))
-    ours, theirs = (scores(d, PARTS, which) for d in (dependences, _called(bind(name))))
+    dependences = engine_for("interact", bind(name))
+    ours, theirs = (scores(d, PARTS, which) for d in (dependences, called_dependences(bind(name))))
     assert np.isnan(ours[3:5]).all() and np.isnan(theirs[3:5]).all()
     assert np.isfinite(ours[2]).all()  # of two rows little is left of a ratio but rounding
     large = [0, 1, 5]
@@ -110,7 +112,7 @@ def test_engines_find_what_calls_find(name: str, which: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_means_are_those_of_exchanged_rows(name: str) -> None:
     rows, starts, pairs = ROWS[:40], np.array([0, 25, 40]), all_pairs(WIDTH)
-    ours, theirs = choose_dependences(bind(name)), _called(bind(name))
+    ours, theirs = engine_for("interact", bind(name)), called_dependences(bind(name))
     for mine, other in zip(ours.singles(rows, starts), theirs.singles(rows, starts), strict=True):
         assert np.allclose(mine, other, atol=1e-12)
     mine, other = ours.pairs(rows, starts, pairs), theirs.pairs(rows, starts, pairs)
@@ -120,14 +122,14 @@ def test_means_are_those_of_exchanged_rows(name: str) -> None:
 
 
 def test_every_known_form_has_an_engine_that_calls_nothing() -> None:
-    chosen = {name: choose_dependences(bind(name)) for name in NAMES}
+    chosen = {name: engine_for("interact", bind(name)) for name in NAMES}
     trees = {name for name, engine in chosen.items() if isinstance(engine, TreeDependences)}
     layers = {name for name, engine in chosen.items() if isinstance(engine, NetworkDependences)}
     assert trees == {*TREES} and layers == {*LAYERS}
     assert isinstance(chosen["deep"], CalledDependences)
     assert all(engine.pulse is None for engine in chosen.values())
     function = dc.Model(lambda rows: rows[:, 0], bounds=(-3, 3), name="first")
-    assert choose_dependences(function.bind(SCHEMA)).pulse is not None
+    assert engine_for("interact", function.bind(SCHEMA)).pulse is not None
 
 
 @pytest.mark.proves("generic-plots")
@@ -136,7 +138,7 @@ def test_every_known_form_has_an_engine_that_calls_nothing() -> None:
 def test_a_subset_never_feels_the_rows_of_another(
     name: str, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dependences = choose_dependences(bind(name))
+    dependences = engine_for("interact", bind(name))
     together = scores(dependences, PARTS, which)
     apart = np.concatenate([scores(dependences, [part], which) for part in PARTS])
     assert np.array_equal(together, apart, equal_nan=True)
@@ -167,18 +169,18 @@ def test_missing_values_go_where_the_trees_send_them() -> None:
     bound = dc.Model(trees).bind(SCHEMA)
     parts = [rows[:30], rows[30:50]]
     for which in ("totals", "all pairs"):
-        ours = scores(choose_dependences(bound), parts, which)
-        assert np.allclose(ours, scores(_called(bound), parts, which), rtol=1e-7, atol=1e-9)
+        ours = scores(engine_for("interact", bound), parts, which)
+        assert np.allclose(ours, scores(called_dependences(bound), parts, which), rtol=1e-7, atol=1e-9)
 
 
 def test_huge_and_tiny_answers_have_the_same_statistics() -> None:
-    expected = scores(choose_dependences(bind("linear")), PARTS[:1], "totals")
+    expected = scores(engine_for("interact", bind("linear")), PARTS[:1], "totals")
     assert expected.max() > 0.01  # the bounds cut
     for scale in (1e90, 1e-8):
         fitted = LinearRegression().fit(ROWS, VALUES)
         fitted.coef_, fitted.intercept_ = fitted.coef_ * scale, fitted.intercept_ * scale
         bound = dc.Model(fitted, bounds=(-0.2 * scale, 9.0 * scale)).bind(SCHEMA)
-        for dependences in (choose_dependences(bound), _called(bound)):
+        for dependences in (engine_for("interact", bound), called_dependences(bound)):
             assert np.allclose(scores(dependences, PARTS[:1], "totals"), expected, rtol=1e-7)
 
 

@@ -26,8 +26,8 @@ from discreet.engines.permute import (
     CallEngine,
     EnsembleEngine,
     NetworkEngine,
-    choose_engine,
 )
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.permutation.losses import (
     Draws,
@@ -108,7 +108,7 @@ def bound_case(name: str) -> tuple[Any, dc.Schema, np.ndarray]:
     if name == "opaque":
         model = dc.Model(model, output="margin", bounds=(-3, 3))
     bound = (model if isinstance(model, dc.Model) else dc.Model(model)).bind(schema)
-    assert isinstance(choose_engine(bound), kind)
+    assert isinstance(engine_for("permute", bound), kind)
     return bound, schema, NUMBERS if schema is REAL else LABELS.astype(float)
 
 
@@ -138,7 +138,7 @@ def test_engines_agree_with_the_model(name: str, shared: bool) -> None:
     else:
         draws = Draws.of(ROWS[:37], 2)
         donors, index = draws.donors, draws.index(rows, 3)
-    engine = choose_engine(bound)
+    engine = engine_for("permute", bound)
     found = mean_losses(engine, scorer, rows, scorer.truth(target), donors, index)
     exact = by_hand(bound, scorer, rows, target, donors, index)
     assert found == pytest.approx(exact, abs=1e-11 * scorer.most)
@@ -151,7 +151,7 @@ def test_missing_values_go_their_way(name: str) -> None:
     scorer = choose_scorer(bound, schema)
     rows = np.where(np.random.default_rng(3).random(ROWS.shape) < 0.2, np.nan, ROWS)
     index = partners(1, 0, len(rows), 3)
-    engine = choose_engine(bound)
+    engine = engine_for("permute", bound)
     found = mean_losses(engine, scorer, rows, scorer.truth(target), rows, index)
     assert found == pytest.approx(by_hand(bound, scorer, rows, target, rows, index), abs=1e-11)
 
@@ -164,7 +164,7 @@ def test_far_values_keep_their_precision(name: str) -> None:
     rows[::7, 1] *= 300.0
     rows[::11, 2] = 1e5
     index = partners(1, 0, len(rows), 2)
-    engine = choose_engine(bound)
+    engine = engine_for("permute", bound)
     found = mean_losses(engine, scorer, rows, scorer.truth(target), rows, index)
     assert found == pytest.approx(by_hand(bound, scorer, rows, target, rows, index), abs=1e-10)
 
@@ -174,7 +174,7 @@ def test_far_values_keep_their_precision(name: str) -> None:
 def test_a_loss_depends_on_its_row_and_donor_alone(name: str) -> None:
     """The same row with the same donor, among others and elsewhere, to the last bit."""
     bound, schema, target = bound_case(name)
-    scorer, engine = choose_scorer(bound, schema), choose_engine(bound)
+    scorer, engine = choose_scorer(bound, schema), engine_for("permute", bound)
     truth, index = scorer.truth(target), partners(0, 0, len(ROWS), 2)
     together = mean_losses(engine, scorer, ROWS, truth, ROWS, index)
     for row in (0, 17, 399):
@@ -209,7 +209,7 @@ def test_importances_are_those_of_scikit_learn() -> None:
 def test_features_a_model_does_not_read_are_exact() -> None:
     model = GradientBoostingClassifier(n_estimators=1, max_depth=1).fit(ROWS, LABELS)
     bound = dc.Model(model).bind(TWO)
-    engine = choose_engine(bound)
+    engine = engine_for("permute", bound)
     assert len(engine.used) == 1
     losses = permutation_losses(bound, ROWS, LABELS, scorer=choose_scorer(bound, TWO))
     for place in set(range(D)) - set(engine.used):

@@ -101,7 +101,7 @@ def test_a_forgotten_gain_is_caught() -> None:
     stage, first, second = dependence_stage()
     forgotten = sum_stage(
         "planted",
-        replace(stage.contribution, gain=1.0),
+        replace(stage.contribution, calls=replace(stage.contribution.calls, lipschitz=1.0)),
         Setting(SCHEMA, "replace-one", ROWS),
         statement="shap-dependence",
         epsilon=1.0,

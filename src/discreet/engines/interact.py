@@ -6,9 +6,16 @@ With centred partial dependences PD over the rows themselves,
     pair:   H_jk^2 = sum_i (PD_jk(x_ij, x_ik) - PD_j(x_ij) - PD_k(x_ik))^2 / sum_i PD_jk(x_ij, x_ik)^2
 
 For s rows all of it comes from exchanges F_j[i, k] = f(row i with feature j of row k): columns average
-to PD_j, rows to PD_rest, the diagonal is f itself. ``Dependences`` is whatever makes these means;
-``CalledDependences`` asks the model for every one of the s^2 exchanged rows, and ``h_engines`` has
-ways for models of a known form.
+to PD_j, rows to PD_rest, the diagonal is f itself. ``Dependences`` is whatever makes these means:
+
+* ``NetworkDependences``: linear and logistic models and networks with one hidden layer; the first
+  layer moves along one row of its weights.
+* ``interact_trees.TreeDependences``: trees of up to 64 leaves; a tree answers alike for all donors
+  between two of its thresholds.
+* ``CalledDependences`` asks any other model for every one of the s^2 exchanged rows.
+
+Compiled code goes through the rows of many subsets, none of which sees another's; a model that is not
+ours is called for one subset at a time.
 
 Reference: Friedman and Popescu (2008), "Predictive Learning via Rule Ensembles", equations 44 to 46.
 """
@@ -23,6 +30,7 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.data.calls import Pulse
+from discreet.models import BoundModel, NetworkForm
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
@@ -198,3 +206,55 @@ def predict_all(predict: Predict, designs: Iterable[FloatArray]) -> Iterator[Flo
 def _predict_together(predict: Predict, designs: list[FloatArray]) -> Iterator[FloatArray]:
     answers = predict(np.concatenate(designs))
     return iter(np.split(answers, np.cumsum([len(design) for design in designs])[:-1]))
+
+
+def network_dependences(model: BoundModel, form: NetworkForm) -> Dependences:
+    """Return dependences of a network with one hidden layer."""
+    return NetworkDependences(form, model.bounds)
+
+
+def called_dependences(model: BoundModel, _: None = None) -> Dependences:
+    """Return dependences by calls, of answers scaled to -1 .. 1: no square may overflow."""
+    _, _, fill, scale = answer_terms(model.bounds)
+
+    def predict(rows: FloatArray) -> FloatArray:
+        return np.asarray((model.predict(rows, len(rows)) - fill) * scale)  # all of one subset
+
+    return CalledDependences(predict, model.pulse)
+
+
+@dataclass(frozen=True)
+class NetworkDependences(Dependences):
+    """A network with one hidden layer; linear and logistic models have one unit."""
+
+    form: NetworkForm
+    bounds: Box
+
+    def singles(self, rows: FloatArray, starts: IntArray) -> Means:
+        """See ``Dependences``."""
+        return self._exchange(rows, starts, _alone(np.arange(rows.shape[1])))
+
+    def pairs(self, rows: FloatArray, starts: IntArray, pairs: IntArray) -> Means:
+        """See ``Dependences``."""
+        used, given = np.unique(pairs), np.zeros(rows.shape[::-1])
+        own, means, _ = self._exchange(rows, starts, np.concatenate([_alone(used), pairs]))
+        given[used] = means[: len(used)]
+        return own, given, means[len(used) :]
+
+    def _exchange(self, rows: FloatArray, starts: IntArray, sets: IntArray) -> Means:
+        from discreet.engines.kernels.interact import exchange_network
+
+        form, shape = self.form, (len(sets), len(rows))
+        own, given, rest = np.empty(len(rows)), np.empty(shape), np.empty(shape)
+        exchange_network(
+            *(np.array(rows.T, order="C"), starts, sets),
+            *(form.weights, form.bias, form.outer, form.outer_bias),
+            *(form.curve, form.rate, form.logistic),
+            *(answer_terms(self.bounds), own, given, rest),
+        )
+        return own, given, rest
+
+
+def _alone(places: IntArray) -> IntArray:
+    """Return sets of one feature each."""
+    return np.column_stack([places, np.full_like(places, -1)])

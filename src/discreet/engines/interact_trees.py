@@ -1,4 +1,4 @@
-"""Means over exchanged rows for ensembles of small trees, see ``h_tree_kernels``."""
+"""Means over exchanged rows for ensembles of small trees, see ``kernels.interact_trees``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.interact import Dependences, Means, answer_terms
-from discreet.models import TreeEnsemble
+from discreet.models import BoundModel, TreeEnsemble
 from discreet.models.bounds import bound_trees
-from discreet.models.forms.compiled import LeafMasks
+from discreet.models.forms.compiled import LeafMasks, fits_masks
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
@@ -215,3 +215,8 @@ class _Ranges:
             code[number] = ends[number] + np.searchsorted(self.limits[place], column)
             code[number] += np.isnan(column)
         return code, begin_end
+
+
+def tree_dependences(model: BoundModel, trees: TreeEnsemble) -> Dependences | None:
+    """Return dependences of trees; None if a tree has too many leaves for a mask."""
+    return TreeDependences(trees, model.bounds) if fits_masks(trees) else None

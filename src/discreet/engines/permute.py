@@ -1,4 +1,4 @@
-"""How models answer rows in which one value is another record's, as fast as their form allows.
+"""How models answer rows in which one value is another record's: question *permute*, for every form.
 
 * ``NetworkEngine``: linear and logistic models and networks with one hidden layer; the first layer
   moves along one column of its weights.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.calls import ThirdParty
-from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
+from discreet.models import BoundModel, NetworkForm, TreeEnsemble
 from discreet.models.forms.compiled import LeafMasks, fits_masks, kernel_copy
 from discreet.schema import FloatArray
 
@@ -159,7 +159,7 @@ class EnsembleEngine(Engine):
     def _walk(
         self, rows: FloatArray, donors: FloatArray, index: Index, totals: FloatArray
     ) -> FloatArray:
-        from discreet.engines.kernels.permute_trees import move_by_walk
+        from discreet.engines.kernels.permute import move_by_walk
 
         trees, moved = self.trees, np.zeros((*rows.shape, len(index)))
         row_major, theirs = np.array(rows, order="C"), np.array(donors, order="C")
@@ -207,7 +207,7 @@ class _SplitGroups:
         self, rows: FloatArray, donors: FloatArray, index: Index, totals: FloatArray
     ) -> FloatArray:
         """Add leaf values to ``totals``, return what donors change: features x repeats x rows."""
-        from discreet.engines.kernels.permute_trees import move_by_masks
+        from discreet.engines.kernels.permute import move_by_masks
 
         moved = np.zeros((rows.shape[1], *index.shape))
         columns, shared = self._columns(rows), donors is rows
@@ -253,15 +253,3 @@ class CallEngine(Engine):
             stacked[: part.size, place] = donors[part.ravel(), place]
             scores[start : start + size] = self.model.answer(stacked[: part.size]).reshape(part.shape)
         return scores
-
-
-def choose_engine(model: BoundModel) -> Engine:
-    """Return the engine that knows the model's form, if there is one."""
-    match model.form:
-        case LinearForm() as form:
-            return NetworkEngine(NetworkForm.of_linear(form))
-        case NetworkForm() as network:
-            return NetworkEngine(network)
-        case TreeEnsemble() as trees:
-            return EnsembleEngine(trees)
-    return CallEngine(model)

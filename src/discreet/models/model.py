@@ -35,6 +35,7 @@ from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
 
 Form = LinearForm | TreeEnsemble | NetworkForm
+FormName = Literal["linear", "trees", "network", "opaque"]
 Output = Literal["auto", "probability", "margin", "value"]
 _METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
@@ -256,6 +257,21 @@ class BoundModel:
     calls: RowCalls = field(repr=False)
     form: Form | None = field(default=None, repr=False)
     third_party: ThirdParty | None = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> FormName:
+        """The name of its form, by which ``engines.table`` finds an engine."""
+        return "opaque" if self.form is None else self.form.kind
+
+    @property
+    def weighted_sum(self) -> LinearForm | None:
+        """The weighted sum of columns behind its answers, if it is one."""
+        return self.form if isinstance(self.form, LinearForm) else None
+
+    @property
+    def jumps(self) -> bool:
+        """Whether its answers jump at thresholds, and are flat between them."""
+        return isinstance(self.form, TreeEnsemble)
 
     @property
     def pulse(self) -> Pulse | None:

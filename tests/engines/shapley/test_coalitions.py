@@ -9,13 +9,14 @@ import pytest
 
 from discreet.engines.shapley.coalitions import (
     MaskSet,
+    all_coalitions,
     all_masks,
     kernel_weights,
     mask_set,
     sample_masks,
+    shapley_values,
     unconstrained,
 )
-from discreet.engines.shapley.enumeration import all_coalitions, shapley_values
 from discreet.errors import ArgumentError
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.engines.shapley.enumeration import (
+from discreet.engines.shapley.coalitions import (
     all_coalitions,
     enumerate_values,
     exact_operator,

@@ -15,10 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from discreet.engines.shapley import kernel as kernel_module
-from discreet.engines.shapley.coalitions import MaskSet, all_masks, sample_masks
-from discreet.engines.shapley.enumeration import enumerate_values
+from discreet.engines.shapley.coalitions import MaskSet, all_masks, enumerate_values, sample_masks
 from discreet.engines.shapley.kernel import kernel_values, record_values
-from discreet.engines.shapley.linear import linear_record_values, linear_values
+from discreet.engines.shapley.values import linear_record_values, linear_values
 from discreet.errors import ArgumentError
 from discreet.explain.shap.bounds.records import rounding_error
 from discreet.models import LinearForm, Model, NetworkForm, network_form

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.engines.shapley import tree_tables
-from discreet.engines.shapley.tree_cells import make_cells
+from discreet.engines.shapley.tree_tables import make_cells
 from discreet.engines.shapley.trees import (
     BackgroundTables,
     QueryTables,

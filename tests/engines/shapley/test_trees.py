@@ -15,7 +15,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 from discreet.engines.shapley import tree_tables
-from discreet.engines.shapley.enumeration import all_coalitions, shapley_values
+from discreet.engines.shapley.coalitions import all_coalitions, shapley_values
 from discreet.engines.shapley.trees import (
     BackgroundTables,
     QueryTables,

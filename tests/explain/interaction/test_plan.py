@@ -22,7 +22,7 @@ from discreet.engines.interact import (
     pairs_with,
     total_scores,
 )
-from discreet.engines.interact_forms import choose_dependences
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.interaction.plan import SubsetInteractions, feature_interaction
 from discreet.mechanisms.selection.borda import cast_ballot
@@ -160,7 +160,7 @@ def recording(calls: list[np.ndarray]) -> dc.Model:
 def test_a_foreign_model_never_sees_two_subsets_at_once(place: int | None) -> None:
     calls: list[np.ndarray] = []
     bound = recording(calls).bind(SCHEMA)
-    dependences, public = choose_dependences(bound), bound.calls.shape
+    dependences, public = engine_for("interact", bound), bound.calls.shape
     parts = [FRAME.to_numpy()[start::7] for start in range(7)]
     calls.clear()
     scores = list(SubsetInteractions(dependences, place, 5)(parts))

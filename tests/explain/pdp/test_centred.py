@@ -12,9 +12,12 @@ import pytest
 
 import discreet as dc
 from discreet.data import PrivateTable, Summand, add_up
+from discreet.engines.curves import CurveEngine
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.centred import Shape
+from discreet.explain.pdp.contribution import Curves
 from discreet.plans import Setting, Stage
+from discreet.privacy.certificate import Box
 from tests.oracles.releaser import SimulatedReleaser
 
 HEIGHTS = (-1.0, -0.6, 0.6, 1.0)
@@ -86,14 +89,14 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
     planted, relation = stage, "replace-one"
     honest = stage.contribution
     if fault == "long shapes":
-        wide = Shape(3, 1.0, 1.0, name).contribution(MODEL.bind(WILD), lambda block: wild_curves(block))
+        wide = Shape(3, 1.0, 1.0, name).contribution(MODEL.bind(WILD), Curves(WildCurves(), 0.0))
         scale = np.ones(4)
         scale[0] = Shape(3, 1.0, 0.17, name).weight / Shape(3, 1.0, 1.0, name).weight
         planted = replace(
             stage, contribution=replace(wide, compute=lambda block: wide.compute(block) * scale)
         )
     elif fault == "heavy level":
-        region = dc.certificates.Box(-9, 9)
+        region = Box(-9, 9)
         heavy = np.array([np.sqrt(3) / Shape(3, 1.0, 0.17, name).weight, 1, 1, 1])
         planted = replace(
             stage,
@@ -107,8 +110,9 @@ def test_planted_faults_are_caught(mechanism: str, fault: str) -> None:
     assert worst_move(planted, "replace-one", norm) > bound
 
 
-def wild_curves(block: Any) -> np.ndarray:
-    return CURVES[block["who"].astype(int)].copy()
+class WildCurves(CurveEngine):
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return CURVES[rows[:, 1].astype(int)].copy()
 
 
 @pytest.mark.proves("pdp-centred")

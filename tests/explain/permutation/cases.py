@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.data import Summand
 from discreet.data.blocks import Block
 from discreet.data.engine import sum_block
-from discreet.engines.permute import choose_engine
+from discreet.engines.table import engine_for
 from discreet.explain.permutation.contribution import Exchange
 from discreet.explain.permutation.losses import Draws, choose_scorer
 from discreet.privacy.certificate import NORMS, Bounds, Certificate
@@ -52,7 +52,7 @@ def exchange(
     bound = (model if isinstance(model, dc.Model) else dc.Model(model)).bind(schema)
     scorer = choose_scorer(bound, schema, scoring, clip)
     values = None if draws is None else Draws.of(draws, seed)
-    return Exchange(bound, choose_engine(bound), scorer, schema.target, repeats, seed, values)
+    return Exchange(bound, engine_for("permute", bound), scorer, schema.target, repeats, seed, values)
 
 
 def total(contribution: Any, records: Any, step: float, block_rows: int = 100) -> np.ndarray:

@@ -1,7 +1,10 @@
-"""Compiled losses, and scores of networks of which one value is exchanged.
+"""Compiled losses, and what models answer when one value of a row is exchanged.
 
-A donor's value takes the place of a row's own, so the first layer moves along one row of weights.
 ``index`` says, for every repeat and row, which donor is meant.
+
+*Networks.* A donor's value takes the place of a row's own, so the first layer moves along one row of
+weights. *Trees.* Only trees that split on the feature can answer otherwise, and only rows whose donor
+goes another way at one of these splits.
 
 Every score depends on a row and its donor alone: sums run in a fixed order, and a division by zero
 gives infinity, not an error (``error_model``).
@@ -11,18 +14,24 @@ gives infinity, not an error (``error_model``).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.engines.kernels.interact import LOGISTIC, RELU, TANH
+from discreet.models.forms.tree_kernels import lowest_bit, open_leaves
 from discreet.schema import FloatArray
 
 Index = NDArray[np.uint32]
 
 SQUARED, ABSOLUTE, LOGARITHMIC, ZERO_ONE = 0, 1, 2, 3
-TANH, LOGISTIC, RELU = 0, 1, 2
 _NEAR = 230.0
 """Three exponentials of at most this size have a product inside the range of floats."""
+
+_ROUND = 4
+"""Levels after which jobs that have reached their leaf are taken out."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -173,3 +182,171 @@ def fill_moved(
                 scores[repeat, i] = shift + scale * _curved(rest, given[donor], outer)
             else:
                 scores[repeat, i] = outer_bias + _plain(layer[i], weights, moved, outer, activation)
+
+
+@njit(cache=True, nogil=True)
+def move_by_masks(
+    columns: NDArray[Any],
+    donors: NDArray[Any],
+    shared: bool,
+    index: Index,
+    threshold: NDArray[Any],
+    missing_left: NDArray[np.bool_],
+    mask: NDArray[Any],
+    looks_at: NDArray[np.uint32],
+    first_split: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    first_group: NDArray[np.int64],
+    value: NDArray[np.float64],
+    first_leaf: NDArray[np.int64],
+    totals: FloatArray,
+    moved: FloatArray,
+) -> None:
+    """Add leaf values to ``totals`` and, per feature, repeat and row, what donors change to ``moved``.
+
+    Splits of a tree stand in groups, one per feature: a row keeps the masks of all groups but one.
+    ``shared`` says that donors are the rows themselves.
+    """
+    size, repeats = columns.shape[1], len(index)
+    splits = (looks_at, threshold, missing_left, mask)
+    most = 0
+    for tree in range(len(first_group) - 1):
+        most = max(most, first_group[tree + 1] - first_group[tree])
+    own = np.empty((most, size), mask.dtype)
+    after = np.empty((most + 1, size), mask.dtype)
+    given = np.empty(donors.shape[1], mask.dtype)
+    before = np.empty(size, mask.dtype)
+    leaf = np.empty(size)
+    full = np.bitwise_not(np.zeros(1, mask.dtype))[0]
+    for tree in range(len(first_group) - 1):
+        start, groups = first_group[tree], first_group[tree + 1] - first_group[tree]
+        leaves = value[first_leaf[tree] : first_leaf[tree + 1]]
+        for i in range(size):
+            after[groups, i] = full
+            before[i] = full
+        for group in range(groups - 1, -1, -1):
+            ends = first_split[start + group], first_split[start + group + 1]
+            open_leaves(columns, 0, size, splits, ends[0], ends[1], own[group])
+            for i in range(size):
+                after[group, i] = after[group + 1, i] & own[group, i]
+        for i in range(size):
+            leaf[i] = leaves[lowest_bit(after[0, i])]
+            totals[i] += leaf[i]
+        for group in range(groups):
+            place = feature[start + group]
+            if not shared:
+                ends = first_split[start + group], first_split[start + group + 1]
+                open_leaves(donors, 0, len(given), splits, ends[0], ends[1], given)
+            theirs = own[group] if shared else given
+            for repeat in range(repeats):
+                chosen, change = index[repeat], moved[place, repeat]
+                for i in range(size):
+                    bits = before[i] & after[group + 1, i] & theirs[chosen[i]]
+                    change[i] += leaves[lowest_bit(bits)] - leaf[i]
+            for i in range(size):
+                before[i] &= own[group, i]
+
+
+@njit(cache=True, nogil=True)
+def _go_down(
+    nodes: NDArray[Any],
+    missing_left: NDArray[np.bool_],
+    rows: FloatArray,
+    jobs: NDArray[Any],
+    walking: int,
+) -> None:
+    """Let jobs go down some levels in step, so that one does not wait for another's memory."""
+    for _ in range(_ROUND):
+        for j in range(walking):
+            node = nodes[jobs[j].at]
+            here = rows[jobs[j].row, node.feature]
+            here = jobs[j].given if node.feature == jobs[j].place else here
+            right = here > node.threshold
+            if here != here:
+                right = not missing_left[jobs[j].at]
+            jobs[j].at = node.left + np.uint32(right)
+
+
+@njit(cache=True, nogil=True)
+def _finish(
+    nodes: NDArray[Any],
+    missing_left: NDArray[np.bool_],
+    value: FloatArray,
+    rows: FloatArray,
+    leaf: FloatArray,
+    jobs: NDArray[Any],
+    waiting: int,
+    moved: FloatArray,
+) -> None:
+    """Let all jobs reach their leaves and add what these change."""
+    while waiting:
+        _go_down(nodes, missing_left, rows, jobs, waiting)
+        kept = 0
+        for j in range(waiting):
+            job = jobs[j]
+            if nodes[job.at].left == job.at:
+                moved[job.row, job.place, job.repeat] += value[job.at] - leaf[job.row]
+            else:
+                jobs[kept] = job
+                kept += 1
+        waiting = kept
+
+
+@njit(cache=True, nogil=True)
+def move_by_walk(
+    rows: FloatArray,
+    donors: FloatArray,
+    index: Index,
+    nodes: NDArray[Any],
+    missing_left: NDArray[np.bool_],
+    value: FloatArray,
+    roots: NDArray[np.int64],
+    jobs: NDArray[Any],
+    totals: FloatArray,
+    moved: FloatArray,
+) -> None:
+    """Do the same for trees of any size: a feature off a row's path changes nothing.
+
+    On the path a donor's value between the same thresholds changes nothing either; any other goes down
+    again from the first split on its feature, as a job beside others.
+    """
+    size, width = rows.shape
+    met, first = np.empty(width, np.int64), np.full(width, -1)
+    low, high, leaf = np.empty(width), np.empty(width), np.empty(size)
+    for root in roots:
+        waiting = 0
+        for i in range(size):
+            if waiting + width * len(index) > len(jobs):
+                _finish(nodes, missing_left, value, rows, leaf, jobs, waiting, moved)
+                waiting = 0
+            at, count = np.uint32(root), 0
+            node = nodes[at]
+            while node.left != at:
+                place = node.feature
+                if first[place] < 0:
+                    first[place], low[place], high[place] = at, -np.inf, np.inf
+                    met[count] = place
+                    count += 1
+                here = rows[i, place]
+                right = here > node.threshold
+                if here != here:
+                    right = not missing_left[at]
+                    low[place] = np.inf  # whoever is not missing goes down again
+                elif right:
+                    low[place] = max(low[place], node.threshold)
+                else:
+                    high[place] = min(high[place], node.threshold)
+                at = node.left + np.uint32(right)
+                node = nodes[at]
+            leaf[i] = value[at]
+            totals[i] += leaf[i]
+            for k in range(count):
+                place = met[k]
+                for repeat in range(len(index)):
+                    given = donors[index[repeat, i], place]
+                    jobs[waiting].given, jobs[waiting].at = given, first[place]
+                    jobs[waiting].row, jobs[waiting].repeat = i, repeat
+                    jobs[waiting].place = place
+                    waiting += not (low[place] < given <= high[place])
+                first[place] = -1
+        _finish(nodes, missing_left, value, rows, leaf, jobs, waiting, moved)

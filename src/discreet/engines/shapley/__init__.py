@@ -1,21 +1,20 @@
 """Shapley values of model predictions, per background record; usable alone, nothing is private.
 
-Engines: ``linear`` (exact, linear models), ``trees`` (exact, sums of trees), ``enumeration`` (exact,
-few features), ``kernel`` (any model, one public set of coalitions from ``coalitions``; ``fused`` where
-the first layer is a sum of columns). How far a record moves
-their sums: ``discreet.explain.shap.bounds``.
+``values`` has the formula of linear models and says which way suits a model, ``trees`` sums of trees
+(exact), ``coalitions`` enumeration (exact, few features) and the one public set of coalitions on which
+``kernel`` explains any model. How far a record moves their sums: ``discreet.explain.shap.bounds``.
 """
 
 from discreet.engines.shapley.coalitions import (
     MaskSet,
     all_masks,
+    enumerate_values,
     mask_set,
     sample_masks,
+    shapley_values,
     unconstrained,
 )
-from discreet.engines.shapley.enumeration import enumerate_values, shapley_values
 from discreet.engines.shapley.kernel import kernel_values, record_values
-from discreet.engines.shapley.linear import linear_record_values, linear_values
 from discreet.engines.shapley.trees import (
     BackgroundTables,
     QueryTables,
@@ -24,6 +23,7 @@ from discreet.engines.shapley.trees import (
     tree_rounding_error,
     tree_values,
 )
+from discreet.engines.shapley.values import linear_record_values, linear_values
 
 __all__ = [
     "BackgroundTables",

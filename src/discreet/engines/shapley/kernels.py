@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreet.engines.shapley.enumeration import BoolArray
+from discreet.engines.shapley.coalitions import BoolArray
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 

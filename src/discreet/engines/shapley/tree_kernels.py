@@ -25,7 +25,7 @@ from numba import njit
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from discreet.engines.shapley.tree_cells import Cells, Checks
+from discreet.engines.shapley.tree_tables import Cells, Checks
 from discreet.models.forms.tree_kernels import lowest_bit
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray

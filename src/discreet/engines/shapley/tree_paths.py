@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreet.engines.shapley.enumeration import BoolArray
-from discreet.engines.shapley.tree_cells import NONE, Checks, Leaves, Nodes
+from discreet.engines.shapley.coalitions import BoolArray
+from discreet.engines.shapley.tree_tables import NONE, Checks, Leaves, Nodes
 from discreet.randomness import IntArray
 
 

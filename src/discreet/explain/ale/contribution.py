@@ -10,14 +10,16 @@ are one vector with one certificate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
-from discreet.models import BoundModel, LinearForm
+from discreet.engines.curves import StepEngine
+from discreet.engines.table import engine_for
+from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.privacy.certificate import Bounds, Box, Certificate, Norm
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
@@ -62,17 +64,18 @@ def interval_effects(
     Guarantees:
       - The certificate holds whatever the edges are. [ale]
     """
+    steps = engine_for("steps", model, model.columns.index(feature))
 
     def compute(block: Block) -> FloatArray:
         cell = np.searchsorted(edges[1:-1], block[feature], side="left")
-        left, right = _answers(model, block, feature, (edges[cell], edges[cell + 1]))
+        left, right = steps.predict(block.values, (edges[cell], edges[cell + 1]))
         vectors, rows = np.zeros((len(block), 2 * size), order="F"), np.arange(len(block))
         vectors[rows, cell] = right - left
         vectors[rows, size + cell] = weight
         return vectors
 
     most = reach(model) if limit is None else limit
-    return _contribution(model, compute, certify_intervals(size, most, weight), most)
+    return _contribution(model, steps, compute, certify_intervals(size, most, weight), most)
 
 
 def category_effects(
@@ -93,12 +96,13 @@ def category_effects(
     """
     last = len(codes) - 1
     ranks = np.argsort(codes)
+    steps = engine_for("steps", model, model.columns.index(feature))
 
     def compute(block: Block) -> FloatArray:
         cell = ranks[block[feature].astype(np.int64)]
         values = codes.astype(np.float64)
         around = (values[np.maximum(cell - 1, 0)], values[cell], values[np.minimum(cell + 1, last)])
-        below, here, above = _answers(model, block, feature, around)
+        below, here, above = steps.predict(block.values, around)
         vectors = np.zeros((len(block), 2 * last + 1), order="F")
         later, earlier = np.flatnonzero(cell > 0), np.flatnonzero(cell < last)
         vectors[later, cell[later] - 1] = (here - below)[later]
@@ -107,7 +111,7 @@ def category_effects(
         return vectors
 
     most = reach(model) if limit is None else limit
-    return _contribution(model, compute, certify_categories(len(codes), most, weight), most)
+    return _contribution(model, steps, compute, certify_categories(len(codes), most, weight), most)
 
 
 def certify_intervals(size: int, reach: float, weight: float) -> Certificate:
@@ -158,7 +162,11 @@ def certify_categories(count: int, reach: float, weight: float) -> Certificate:
 
 
 def _contribution(
-    model: BoundModel, compute: Callable[[Block], FloatArray], proven: Certificate, limit: float
+    model: BoundModel,
+    steps: StepEngine,
+    compute: Callable[[Block], FloatArray],
+    proven: Certificate,
+    limit: float,
 ) -> VectorContribution:
     return VectorContribution(
         columns=model.columns,
@@ -167,16 +175,5 @@ def _contribution(
         fill=0.0,
         compute=compute,
         proven=proven,
-        calls=ModelCalls(model.third_party, lipschitz=2.0),  # a move is a difference of two answers
+        calls=ModelCalls(steps.third_party, lipschitz=2.0),  # a move is a difference of two answers
     )
-
-
-def _answers(model: BoundModel, block: Block, feature: str, values: Sequence[FloatArray]) -> FloatArray:
-    """Return the clipped predictions of all rows with the feature set to each of the values."""
-    rows = np.repeat(block.values, len(values), axis=0)
-    rows[:, model.columns.index(feature)] = np.column_stack(values).ravel()
-    if isinstance(model.form, LinearForm):
-        answers = np.clip(model.form.predict(rows), model.bounds.low, model.bounds.high)
-    else:
-        answers = model.predict(rows, len(values))
-    return answers.reshape(len(block), len(values)).T

@@ -4,7 +4,7 @@ A statistic that is a ratio of sums of squares of partial dependences has no use
 own; so every subset of the records casts a ballot (``aggregate.release``), and one record moves one.
 
 Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
-``engines.interact_forms``; others are called once per subset, so that no subset's ballot can hang on
+``engines.interact``; others are called once per subset, so that no subset's ballot can hang on
 another's rows through the last bits of a prediction.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
-from discreet.engines.interact_forms import choose_dependences
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.aggregate.release import ballot_program
 from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism
@@ -80,7 +80,7 @@ class feature_interaction(DeclaredPlan):
         model = self.model.bind(setting.schema)
         items = self._items(model.columns)
         place = None if self.feature is None else model.columns.index(self.feature)
-        dependences = choose_dependences(model)
+        dependences = engine_for("interact", model)
         return ballot_program(
             SubsetInteractions(dependences, place, self.points),
             setting,

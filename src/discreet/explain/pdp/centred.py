@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.data import ModelCalls, VectorContribution
+from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.explain.pdp.contribution import Curves
 from discreet.models import BoundModel
@@ -97,7 +97,7 @@ class Shape:
 
     def split(self, curves: FloatArray) -> FloatArray:
         """Return every row's weighted level, then its shrunken shape."""
-        from discreet.engines.kernels.curve_trees import split_level
+        from discreet.engines.kernels.curves import split_level
 
         out = np.empty((len(curves), self.points + 1), order="F")
         ready = np.asfortranarray(curves)
@@ -129,5 +129,5 @@ class Shape:
             fill=0.0,
             compute=compute,
             proven=self.certify(),
-            calls=ModelCalls(model.third_party, lipschitz=lipschitz),
+            calls=curves.calls(lipschitz),
         )

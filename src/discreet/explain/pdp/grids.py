@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from discreet.mechanisms.selection.quantiles import QuantileNoise
@@ -50,12 +48,3 @@ def quantile_grid(column: Column, cuts: FloatArray, resolution: int) -> FloatArr
         middle = column.encode(points[left : left + 1] / 2 + points[left + 1 : left + 2] / 2)
         points = np.insert(points, left + 1, middle)
     return points
-
-
-def cells_of(grids: Sequence[FloatArray]) -> FloatArray:
-    """Return all combinations of the grids' points, one row each, the last grid fastest.
-
-    >>> cells_of([np.array([0.0, 1.0]), np.array([5.0, 6.0])]).tolist()
-    [[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [1.0, 6.0]]
-    """
-    return np.column_stack([part.ravel() for part in np.meshgrid(*grids, indexing="ij")])

@@ -24,7 +24,7 @@ from discreet.explain.pdp.knots import bend_grid
 from discreet.explain.pdp.question import CurveForm, Question, Reach
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
 from discreet.mechanisms.additive.registry import asks_for_pure
-from discreet.models import BoundModel, TreeEnsemble
+from discreet.models import BoundModel
 from discreet.numerics import check_whole
 from discreet.plans import Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
@@ -200,7 +200,7 @@ class partial_dependence(DeclaredPlan):
 
     def _points(self, model: BoundModel, schema: Schema, name: str, size: int) -> FloatArray | None:
         column = schema[name]
-        if self.grid == "auto" and isinstance(model.form, TreeEnsemble) and isinstance(column, Number):
+        if self.grid == "auto" and model.jumps and isinstance(column, Number):
             return bend_grid(model, schema, name, column, size)
         return public_grid(column, size, "uniform" if self.grid == "auto" else self.grid)
 

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS
-from discreet.engines.permute import Engine, Index, choose_engine
+from discreet.engines.permute import Engine, Index
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError, ModelError
 from discreet.models import BoundModel
 from discreet.numerics import check_choice, check_positive, up
@@ -290,7 +291,7 @@ def permutation_losses(
       repeats: how many partners every row has.
       seed: of the order they are taken in.
     """
-    engine = choose_engine(model)
+    engine = engine_for("permute", model)
     parts = []
     for start in range(0, len(rows), BLOCK_ROWS):
         part = np.asarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from discreet.engines.permute import choose_engine
+from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import Clip
 from discreet.explain.permutation.contribution import (
@@ -216,7 +216,7 @@ class permutation_importance(DeclaredPlan):
             marginals = Marginals.of(setting, model.columns, self.seed, *shares["marginals"])
             draws = marginals.unknown()
         assert schema.target is not None
-        engine = choose_engine(model)
+        engine = engine_for("permute", model)
         exchange = Exchange(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
         return exchange, marginals
 

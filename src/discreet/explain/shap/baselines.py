@@ -30,7 +30,6 @@ from discreet.explain.shap.parts import Seed
 from discreet.explain.shap.queries import Queries, read_queries
 from discreet.mechanisms import sum_noise
 from discreet.mechanisms.lattice import lattice_step
-from discreet.models import LinearForm
 from discreet.numerics import check_positive, check_probability
 from discreet.plans import Attribution, Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
@@ -158,11 +157,10 @@ class shap_baseline(DeclaredPlan):
         return Stage("values", contribution, noise)
 
     def _certify(self, engine: KernelEngine, rows: int) -> Certificate:
-        form = engine.model.form
-        if isinstance(form, LinearForm):
-            slope = 0.25 if form.logistic else 1.0
+        form = engine.model.weighted_sum
+        if form is not None:
             found = bound_logistic_background(
-                form.weights, engine.masks, clip=self.clip * _HAIR, rows=rows, slope=slope
+                form.weights, engine.masks, clip=self.clip * _HAIR, rows=rows, slope=form.slope
             )
         else:
             found = bound_operator_range(engine.masks, engine.box)

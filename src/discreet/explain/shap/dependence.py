@@ -22,7 +22,7 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
-from discreet.explain.shap.engines import Engine, LinearEngine, choose_engine
+from discreet.explain.shap.engines import Engine, choose_engine
 from discreet.explain.shap.parts import Coalitions, Seed, need_background
 from discreet.mechanisms import Noise
 from discreet.numerics import up
@@ -244,13 +244,7 @@ def certify_one_cell(size: int, reach: float) -> Certificate:
 
 def _reach(engine: Engine, background: FloatArray, place: int) -> float:
     """Return how far a record's SHAP value of one feature can be from zero; never zero itself."""
-    if isinstance(engine, LinearEngine):  # its features differ in what they can reach
-        mean, ranges = background.mean(axis=0)[place], engine.ranges
-        ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
-        found = abs(engine.form.weights[place]) * max(ends) + 2 * engine.rounding
-    else:
-        found = engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
-    return up(max(float(found), 1e-300))
+    return up(max(float(engine.reach(background, place)), 1e-300))
 
 
 def _middles(bins: Bins) -> tuple[float, ...]:

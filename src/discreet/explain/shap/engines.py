@@ -1,32 +1,28 @@
-"""One face for all engines: which one explains a model, what it computes, what it certifies.
+"""What the engines of Shapley values certify: how far one record moves sums of attributions.
 
-| engine | models | values |
-|---|---|---|
-| linear | a weighted sum of columns, never clipped | exact |
-| trees | forests, margins of boosted trees, never clipped | exact |
-| kernel | everything else; networks and logistic models without calls | exact up to ten features |
-
-"Never clipped" means that the certified interval of the output lies inside the model's bounds: then
-clipping changes nothing, and a formula that knows nothing of clipping is right. A boosted model's
-*probability* is not a sum of leaves and goes to the kernel engine; its margin goes to the trees.
+``discreet.engines`` says which way of computing them suits a model; here each way gets its bounds.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.data.calls import Pulse, ThirdParty
-from discreet.engines.shapley.coalitions import MaskSet, sample_masks
-from discreet.engines.shapley.kernel import Predictor, kernel_values, record_values
-from discreet.engines.shapley.linear import linear_record_values, linear_values
-from discreet.engines.shapley.tree_tables import most_at_once
-from discreet.engines.shapley.trees import BackgroundTables, QueryTables, tree_rounding_error
-from discreet.errors import ArgumentError
+from discreet.engines.shapley.coalitions import MaskSet
+from discreet.engines.shapley.kernel import Predictor
+from discreet.engines.shapley.trees import tree_rounding_error
+from discreet.engines.shapley.values import (
+    EngineName,
+    KernelValues,
+    LinearValues,
+    ShapleyValues,
+    TreeValues,
+    Vectors,
+)
+from discreet.engines.table import engine_for
 from discreet.explain.shap.bounds.operator import bound_linear_box
 from discreet.explain.shap.bounds.records import (
     bound_exact,
@@ -36,37 +32,39 @@ from discreet.explain.shap.bounds.records import (
     centre,
     rounding_error,
 )
-from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
-from discreet.models.bounds import Ranges, bound_trees
-from discreet.numerics import UNIT_ROUNDOFF, check_whole, up
+from discreet.models import BoundModel
+from discreet.numerics import UNIT_ROUNDOFF, up
 from discreet.privacy.certificate import Box, Certificate
+from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray, Schema
-
-EngineName = Literal["linear", "trees", "kernel"]
-Vectors = Callable[[FloatArray], FloatArray]
 
 MOST_BACKGROUND = 100_000
 """Rows a public background may have; the rounding of their mean is certified up to here."""
 
-_ALL_UP_TO = 10
-_PER_FEATURE = 20
-_SAME = 1e-9
 _MEAN_ROUNDINGS = 2.0**18
 
 
 @dataclass(frozen=True)
 class Engine(ABC):
-    """Explains a model over ``columns``; predictions lie in ``box``."""
+    """Explains a model over ``columns`` and certifies what it computes."""
 
     model: BoundModel
-    box: Box
+    values: ShapleyValues
 
-    name: ClassVar[EngineName]
+    @property
+    def name(self) -> EngineName:
+        """The way of computing values."""
+        return self.values.name
+
+    @property
+    def box(self) -> Box:
+        """Where predictions lie."""
+        return self.values.box
 
     @property
     def third_party(self) -> ThirdParty | None:
         """What is known of a model that is called; None if code of ours evaluates it."""
-        return None
+        return self.values.third_party
 
     @property
     def pulse(self) -> Pulse | None:
@@ -92,13 +90,13 @@ class Engine(ABC):
         """Return predictions in ``box``."""
         return np.clip(self.model.predict(rows), *self.box.limits)
 
-    @abstractmethod
     def of_queries(self, queries: FloatArray) -> Vectors:
         """Return a function of records: phi(x; z), records x queries x features."""
+        return self.values.of_queries(queries)
 
-    @abstractmethod
     def against(self, background: FloatArray) -> Vectors:
         """Return a function of rows: their attributions against a public background."""
+        return self.values.against(background)
 
     @abstractmethod
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
@@ -112,72 +110,62 @@ class Engine(ABC):
     def certify_rows(self, background: FloatArray) -> Certificate:
         """Certify the sum over explained rows of |phi(row; background)|."""
 
+    def reach(self, background: FloatArray, place: int) -> float:
+        """Return how far a row's value of one feature can be from zero."""
+        return self.certify_rows(background).sensitivity("linf", ADD_REMOVE)
+
 
 @dataclass(frozen=True)
 class LinearEngine(Engine):
     """Exact values of a weighted sum of columns."""
 
-    form: LinearForm
-    ranges: Ranges
-
-    name: ClassVar[EngineName] = "linear"
-
-    def of_queries(self, queries: FloatArray) -> Vectors:
-        """See ``Engine``."""
-        return lambda records: linear_record_values(self.form, queries, records).transpose(1, 0, 2)
-
-    def against(self, background: FloatArray) -> Vectors:
-        """See ``Engine``."""
-        return lambda rows: linear_values(self.form, rows, background)
+    values: LinearValues
 
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
         """See ``Engine``."""
-        start = (self.ranges.low + self.ranges.high) / 2 if centred else query
+        start = self._middle if centred else query
         return self._box(start).widen(2 * self.rounding, "shap-rounding")
 
     def centre(self, query: FloatArray) -> FloatArray:
         """See ``Engine``."""
-        return np.asarray(self.form.weights * (query - (self.ranges.low + self.ranges.high) / 2))
+        return np.asarray(self.values.form.weights * (query - self._middle))
+
+    @property
+    def _middle(self) -> FloatArray:
+        return np.asarray((self.values.ranges.low + self.values.ranges.high) / 2)
 
     def certify_rows(self, background: FloatArray) -> Certificate:
         """See ``Engine``; |w_j (x_j - m_j)| moves no further than w_j x_j."""
         return self._box(background.mean(axis=0)).widen(2 * self.rounding, "shap-rounding")
 
+    def reach(self, background: FloatArray, place: int) -> float:
+        """See ``Engine``; its features differ in what they can reach."""
+        mean, ranges = background.mean(axis=0)[place], self.values.ranges
+        ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
+        return float(abs(self.values.form.weights[place]) * max(ends) + 2 * self.rounding)
+
     def _box(self, start: FloatArray) -> Certificate:
-        return bound_linear_box(self.form.weights, self.ranges.low, self.ranges.high, query=start)
+        ranges = self.values.ranges
+        return bound_linear_box(self.values.form.weights, ranges.low, ranges.high, query=start)
 
     @property
     def rounding(self) -> float:
         """See ``Engine``: a difference and a product, of a mean of as many rows as there may be."""
-        sizes = np.maximum(np.abs(self.ranges.low), np.abs(self.ranges.high))
-        return up(_MEAN_ROUNDINGS * UNIT_ROUNDOFF * float((np.abs(self.form.weights) * sizes).max()))
+        ranges, weights = self.values.ranges, self.values.form.weights
+        sizes = np.maximum(np.abs(ranges.low), np.abs(ranges.high))
+        return up(_MEAN_ROUNDINGS * UNIT_ROUNDOFF * float((np.abs(weights) * sizes).max()))
 
 
 @dataclass(frozen=True)
 class TreeEngine(Engine):
     """Exact values of a sum of trees, by leaf patterns."""
 
-    trees: TreeEnsemble
-
-    name: ClassVar[EngineName] = "trees"
+    values: TreeValues
 
     @property
     def rounding(self) -> float:
         """See ``Engine``."""
-        return tree_rounding_error(self.trees, MOST_BACKGROUND)
-
-    def of_queries(self, queries: FloatArray) -> Vectors:
-        """See ``Engine``."""
-        size = most_at_once(self.trees)
-        tables = [
-            QueryTables.of(self.trees, queries[start : start + size])
-            for start in range(0, len(queries), size)
-        ]
-        return lambda records: np.concatenate([part.explain(records) for part in tables], axis=1)
-
-    def against(self, background: FloatArray) -> Vectors:
-        """See ``Engine``."""
-        return BackgroundTables.of(self.trees, background).explain
+        return tree_rounding_error(self.values.trees, MOST_BACKGROUND)
 
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
         """See ``Engine``."""
@@ -201,15 +189,17 @@ class TreeEngine(Engine):
 class KernelEngine(Engine):
     """Any model, on one public set of coalitions."""
 
-    predictor: Predictor
-    masks: MaskSet
-
-    name: ClassVar[EngineName] = "kernel"
+    values: KernelValues
 
     @property
-    def third_party(self) -> ThirdParty | None:
-        """See ``Engine``."""
-        return self.predictor.third_party if isinstance(self.predictor, BoundModel) else None
+    def predictor(self) -> Predictor:
+        """What answers masked rows."""
+        return self.values.predictor
+
+    @property
+    def masks(self) -> MaskSet:
+        """The public coalitions."""
+        return self.values.masks
 
     @property
     def rounding(self) -> float:
@@ -220,19 +210,6 @@ class KernelEngine(Engine):
     def lipschitz(self) -> float:
         """See ``Engine``: the operator's heaviest row."""
         return up(float(np.abs(self.masks.operator).sum(axis=1).max()))
-
-    def of_queries(self, queries: FloatArray) -> Vectors:
-        """See ``Engine``."""
-
-        def vectors(records: FloatArray) -> FloatArray:
-            found = record_values(self.predictor, queries, records, self.masks, bounds=self.box)
-            return found.transpose(1, 0, 2)
-
-        return vectors
-
-    def against(self, background: FloatArray) -> Vectors:
-        """See ``Engine``."""
-        return lambda rows: kernel_values(self.predictor, rows, background, self.masks, bounds=self.box)
 
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
         """See ``Engine``."""
@@ -260,39 +237,15 @@ def choose_engine(
       coalitions: masks of the kernel engine; all up to ten features, else 20 per feature.
       seed: of the public masks.
     """
-    ranges, form = Ranges.of(schema, model.columns), model.form
-    if coalitions is None:
-        if isinstance(form, LinearForm) and not form.logistic:
-            ends = ranges.weighted(form.weights[:, None], np.array([form.intercept]))
-            box = Box(float(ends.low[0]) - _SAME, float(ends.high[0]) + _SAME)
-            if _inside(box, model.bounds):
-                return LinearEngine(model, box, form, ranges)
-        if isinstance(form, TreeEnsemble) and form.link == "identity":
-            leaves = bound_trees(form)
-            if leaves is not None and _inside(leaves, model.bounds):
-                return TreeEngine(model, leaves, form)
-    features = len(model.columns)
-    if coalitions is not None and coalitions < min(2 * features, 2**features - 2):
-        raise ArgumentError(
-            f"coalitions must be at least {2 * features} for {features} features, got {coalitions}: "
-            "fewer leave the regression without a unique solution. Ask for more."
-        )
-    masks = sample_masks(features, _masks(coalitions, features), seed=seed)
-    predictor = form if isinstance(form, NetworkForm) else model
-    return KernelEngine(model, model.bounds, predictor, masks)
+    values = engine_for("shapley", model, schema, coalitions, seed)
+    return _CERTIFIED[values.name](model, values)
 
 
-def _masks(coalitions: int | None, features: int) -> int:
-    if coalitions is not None:
-        check_whole("coalitions", coalitions, 1, 2**20)
-        return coalitions
-    return 2**_ALL_UP_TO if features <= _ALL_UP_TO else _PER_FEATURE * features
-
-
-def _inside(box: Box, bounds: Box) -> bool:
-    """Say whether clipping to the bounds changes next to nothing."""
-    room = _SAME * (bounds.high - bounds.low)
-    return bounds.low - room <= box.low and box.high <= bounds.high + room
+_CERTIFIED: dict[EngineName, type[Engine]] = {
+    "linear": LinearEngine,
+    "trees": TreeEngine,
+    "kernel": KernelEngine,
+}
 
 
 def _middle(box: Box) -> float:

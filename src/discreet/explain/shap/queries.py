@@ -24,7 +24,7 @@ import numpy as np
 from discreet.errors import AccessDenied, ArgumentError, ModelError
 from discreet.explain.shap.bounds.operator import bound_linear_query, bound_logistic_query
 from discreet.explain.shap.engines import Engine, KernelEngine, LinearEngine
-from discreet.models import BoundModel, LinearForm
+from discreet.models import BoundModel
 from discreet.numerics import check_positive, check_whole
 from discreet.plans.held import Rows
 from discreet.plans.kinds import Objects, PerColumn
@@ -262,18 +262,18 @@ Radius = Annotated[float | Mapping[str, float] | None, PerColumn(by=_radii_given
 def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
     """Certify the attributions of a sealed query of a linear or logistic model."""
     model: BoundModel = engine.model
-    if not isinstance(model.form, LinearForm):
+    form = model.weighted_sum
+    if form is None:
         raise ModelError(
             "model must be linear or logistic when protects='query', got another kind: no bound is "
             "proven for it. Protect the background instead, or explain a linear model."
         )
-    weights, shown = model.form.weights * _radii(radius, schema, model.columns), _shown(radius)
+    weights, shown = form.weights * _radii(radius, schema, model.columns), _shown(radius)
     if isinstance(engine, LinearEngine):
         certificate = bound_linear_query(weights, radius=1.0)
     else:
         assert isinstance(engine, KernelEngine)
-        slope = 0.25 if model.form.logistic else 1.0
-        certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=slope)
+        certificate = bound_logistic_query(weights, engine.masks, radius=1.0, slope=form.slope)
     return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -31,7 +31,12 @@ class LinearForm:
     intercept: float
     logistic: bool
 
-    kind: ClassVar = "linear"
+    kind: ClassVar[Literal["linear"]] = "linear"
+
+    @property
+    def slope(self) -> float:
+        """How far an answer moves per unit of the sum, at most."""
+        return 0.25 if self.logistic else 1.0
 
     def scores(self, columns: FloatArray) -> FloatArray:
         """Return the sum before the link."""

@@ -7,7 +7,7 @@ weights, so that nothing else of the network has to be computed again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class NetworkForm:
     activation: str
     logistic: bool
 
-    kind: ClassVar = "network"
+    kind: ClassVar[Literal["network"]] = "network"
 
     @property
     def curve(self) -> int:

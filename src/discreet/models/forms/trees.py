@@ -86,7 +86,7 @@ class TreeEnsemble:
     width: int
     tolerance: float = 1e-9
 
-    kind: ClassVar = "trees"
+    kind: ClassVar[Literal["trees"]] = "trees"
 
     def __post_init__(self) -> None:
         used = self.feature[self.feature != LEAF]

@@ -19,7 +19,7 @@ from discreet.engines.shapley.coalitions import (
     unconstrained,
 )
 from discreet.engines.shapley.kernel import kernel_values
-from discreet.engines.shapley.linear import linear_record_values
+from discreet.engines.shapley.values import linear_record_values
 from discreet.errors import ArgumentError, CertificateError
 from discreet.explain.shap.bounds.operator import (
     bound_linear_background,

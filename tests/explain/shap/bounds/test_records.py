@@ -15,8 +15,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.engines.shapley.coalitions import MaskSet, all_masks, sample_masks, unconstrained
-from discreet.engines.shapley.enumeration import exact_operator, marginal_weights
+from discreet.engines.shapley.coalitions import (
+    MaskSet,
+    all_masks,
+    exact_operator,
+    marginal_weights,
+    sample_masks,
+    unconstrained,
+)
 from discreet.engines.shapley.kernel import kernel_values, record_values
 from discreet.errors import ArgumentError
 from discreet.explain.shap.bounds.records import (
