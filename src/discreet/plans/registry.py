@@ -1,7 +1,8 @@
 """Which questions there are: the names in ``discreet.PLANS``, found when they are asked for.
 
-They are read back from their plain form. What a text cannot hold (models, rows, functions) is brought by the reader under its fingerprint.
-Nothing is imported or unpickled by what a text says: it names a question of the registry and values.
+They are read back from their plain form. What a text cannot hold (models, rows, functions) is
+brought by the reader under its fingerprint. Nothing is imported or unpickled by what a text says:
+it names a question of the registry and values.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ be known of the explainer but that it says of a subset what its rows alone make 
 Several subsets may be explained in one go (``ExplainMany``), which saves model calls; then it is the
 caller who sees to it that they do not touch each other.
 
-Rows are assigned so that one record touches one subset: under replace-one a row's place decides; under add-remove a keyed hash of its id, or of the encoded
-row if the schema names no id, so that adding or removing a row moves no other. The id of a record
-is read for nothing else.
+Rows are assigned so that one record touches one subset: under replace-one a row's place decides;
+under add-remove a keyed hash of its id, or of the encoded row if the schema names no id, so that
+adding or removing a row moves no other. The id of a record is read for nothing else.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 ``LogisticRegression`` with an L2 penalty on two classes, and ``Ridge``. scikit-learn's liblinear
 penalises the intercept like any other coefficient, its other solvers leave it free; so do we.
 
-Penalised fits are stable: their scores move by a bounded amount with one record. A coalition of k records is fitted by minimising (1/k) sum l(x.w; y) + lambda |w|^2, where l is convex
-in x.w with slope at most L, and rows have norm at most kappa. With scikit-learn's C or alpha held fixed
-lambda falls like 1/k and nothing decays with the size of the coalition; so C is 1 / (2 lambda k), alpha
-is lambda k. An intercept that is not penalised has no such bound: it becomes a constant column.
+Penalised fits are stable: their scores move by a bounded amount with one record. A coalition of k
+records is fitted by minimising (1/k) sum l(x.w; y) + lambda |w|^2, where l is convex in x.w with
+slope at most L, and rows have norm at most kappa. With scikit-learn's C or alpha held fixed lambda
+falls like 1/k and nothing decays with the size of the coalition; so C is 1 / (2 lambda k), alpha is
+lambda k. An intercept that is not penalised has no such bound: it becomes a constant column.
 
 Reference: Bousquet, Elisseeff (2002), "Stability and Generalization", whose removal keeps the factor
 1/m; ours rescales it, which doubles the bound.
