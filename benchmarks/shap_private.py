@@ -29,7 +29,7 @@ import discreet as dc
 from benchmarks.harness import print_table, save_results
 from benchmarks.shap_tasks import CLIP, MODELS, data_folder, load
 from discreet.data import PrivateTable, Summand, add_up
-from discreet.explain.shap.engines import Engine, choose_engine
+from discreet.explain.shap.engines import ShapEngine, choose_engine
 from discreet.plans import Program, Setting
 
 DELTA = 1e-5
@@ -197,7 +197,7 @@ def top_ones(right: Any, exact: Any) -> dict[str, float]:
 
 def noisy_values(
     model: dc.Model,
-    engine: Engine,
+    engine: ShapEngine,
     query: Any,
     table: PrivateTable,
     setting: Setting,
@@ -224,7 +224,13 @@ def draw_noisy(values: Any, std: float, delta: float) -> Any:
 
 
 def from_backgrounds(
-    engine: Engine, setting: Setting, mean: Any, queries: Any, epsilon: float, delta: float, clip: str
+    engine: ShapEngine,
+    setting: Setting,
+    mean: Any,
+    queries: Any,
+    epsilon: float,
+    delta: float,
+    clip: str,
 ) -> Any:
     """Return explanations at noisy means, draws x queries x features."""
     radius = 1.0 if clip == "auto" else None

@@ -35,16 +35,16 @@ from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan, arguments_of
 from discreet.plans.held import FittedModel, Function, Rows, Table
 from discreet.plans.kinds import (
-    Choice,
     Columns,
     Delta,
     Epsilon,
     Flag,
     Interval,
+    OneOf,
     PerColumn,
     Positive,
     Switch,
-    Texts,
+    TextList,
     Values,
     Whole,
 )
@@ -143,7 +143,7 @@ class survey(DeclaredPlan):
     columns: Annotated[Any, Columns()]
     _: KW_ONLY
     bins: Annotated[Any, PerColumn()] = 20
-    order: Annotated[Sequence[str] | None, Texts(optional=True)] = None
+    order: Annotated[Sequence[str] | None, TextList(optional=True)] = None
     levels: Annotated[Sequence[float] | None, Values(optional=True)] = None
     bounds: Annotated[Any, Interval(optional=True)] = None
     clip: Annotated[Any, Positive(auto=True, optional=True)] = "auto"
@@ -153,7 +153,7 @@ class survey(DeclaredPlan):
     where: Annotated[Any, Table(optional=True)] = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[str, Choice(("auto", "laplace"))] = "auto"
+    mechanism: Annotated[str, OneOf(("auto", "laplace"))] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         raise NotImplementedError

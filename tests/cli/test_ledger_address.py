@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.cli.project import Entry, Project
+from discreet.cli.project import DatasetEntry, Project
 from discreet.errors import ArgumentError, LedgerConflict
 
 
@@ -52,7 +52,7 @@ def test_a_password_is_not_written(folder: Path, address: str) -> None:
 
 
 def test_a_password_that_is_there_is_not_written_again(folder: Path) -> None:
-    old = Entry("a.csv", "a.toml", "postgresql://ann:hunter2@db.example/privacy")
+    old = DatasetEntry("a.csv", "a.toml", "postgresql://ann:hunter2@db.example/privacy")
     Project(Path("discreet.toml"), {"old": old}).save()
     with pytest.raises(ArgumentError, match=r"got one with a password for postgresql://db\.example"):
         protect("--ledger", "books.db")
@@ -62,7 +62,10 @@ def test_a_password_that_is_there_is_not_written_again(folder: Path) -> None:
 def test_addresses_without_a_password_are_kept() -> None:
     project = Project(Path("discreet.toml"), {})
     for address in ("postgresql://ann@db.example/privacy", "postgresql://?service=privacy", "a.db"):
-        assert project.with_entry("d", Entry("a.csv", "a.toml", address)).entries["d"].ledger == address
+        assert (
+            project.with_entry("d", DatasetEntry("a.csv", "a.toml", address)).entries["d"].ledger
+            == address
+        )
 
 
 def test_an_empty_ledger_beside_a_key_begins_only_if_told_to(folder: Path) -> None:

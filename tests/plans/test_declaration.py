@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.errors import ArgumentError
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan, arguments_of, kinds_of, summary
-from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, Flag, Kind, Positive, Whole
+from discreet.plans.kinds import Columns, Delta, Epsilon, Flag, Kind, OneOf, Positive, Whole
 from discreet.plans.registry import declared_plans, find_plan
 
 
@@ -40,7 +40,7 @@ class census(DeclaredPlan):
     workers: Annotated[int, Whole(1, identifies=False)] = 1
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[str, Choice(lambda: ("auto", "laplace"))] = "auto"
+    mechanism: Annotated[str, OneOf(lambda: ("auto", "laplace"))] = "auto"
 
     def settle(self) -> dict[str, Any]:
         if self.k > len(self.columns):

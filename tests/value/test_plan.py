@@ -18,7 +18,7 @@ from discreet.plans import Release, Setting
 from discreet.plans.results.valuation import RecordRanking, Valuation
 from discreet.privacy.accounting import Amount
 from discreet.value import private_layered
-from discreet.value.engines.running import Work
+from discreet.value.engines.running import Job
 from discreet.value.engines.scores import custom_score
 from discreet.value.plan import data_shapley
 from discreet.value.private_design import Pairs, Rotations
@@ -222,8 +222,8 @@ def test_a_numeric_target_is_valued_by_ridge() -> None:
 
 
 def test_an_interruption_never_answers_with_half_the_coalitions(monkeypatch: Any) -> None:
-    def interrupted(game: Any, chains: Any, **options: Any) -> Work:
-        return Work(np.zeros(chains.evaluations), finished=False)
+    def interrupted(game: Any, chains: Any, **options: Any) -> Job:
+        return Job(np.zeros(chains.evaluations), finished=False)
 
     monkeypatch.setattr(private_layered, "run_chains", interrupted)
     book = session(epsilon=2.0)

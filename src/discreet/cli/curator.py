@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.output import JsonOption, print_json
-from discreet.cli.project import DEFAULT_PROJECT, Entry, Project, ProjectOption
+from discreet.cli.project import DEFAULT_PROJECT, DatasetEntry, Project, ProjectOption
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.privacy.accounting import ACCOUNTANTS
@@ -58,7 +58,7 @@ def protect_command(
     """Give a table a budget and remember where it is; later commands name it by --dataset."""
     known = Project.load(project)
     places = [known.relative(str(where)) for where in (data, schema, ledger)]
-    changed = known.with_entry(dataset, Entry(places[0], places[1], places[2], version))
+    changed = known.with_entry(dataset, DatasetEntry(places[0], places[1], places[2], version))
     session = protect(
         data,
         schema,

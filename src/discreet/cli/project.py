@@ -36,7 +36,7 @@ DEFAULT_PROJECT = Path("discreet.toml")
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """Where a data set's table, schema and ledger are."""
 
     data: str
@@ -50,14 +50,14 @@ class Project:
     """The data sets of one folder."""
 
     path: Path
-    entries: dict[str, Entry]
+    entries: dict[str, DatasetEntry]
 
     @classmethod
     def load(cls, path: Path) -> Project:
         """Read a project file; a missing one is empty."""
         try:
             plain = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            return cls(path, {name: Entry(**entry) for name, entry in plain.items()})
+            return cls(path, {name: DatasetEntry(**entry) for name, entry in plain.items()})
         except (OSError, TypeError, ValueError, RecursionError) as error:
             raise ArgumentError(
                 f"project must be a readable project file, got {path}: {error}."
@@ -70,7 +70,7 @@ class Project:
         plain = {name: asdict(entry) for name, entry in self.entries.items()}
         self.path.write_text(tomlkit.dumps(plain), encoding="utf-8")
 
-    def with_entry(self, name: str, entry: Entry) -> Project:
+    def with_entry(self, name: str, entry: DatasetEntry) -> Project:
         """Return the project with one data set added or replaced, or raise if it holds a password."""
         changed = Project(self.path, {**self.entries, name: entry})
         for place in (find_place(changed.resolve(kept.ledger)) for kept in changed.entries.values()):
@@ -83,7 +83,7 @@ class Project:
                 )
         return changed
 
-    def choose(self, dataset: str | None) -> tuple[str, Entry]:
+    def choose(self, dataset: str | None) -> tuple[str, DatasetEntry]:
         """Return the named data set, or the only one."""
         if dataset is None and len(self.entries) == 1:
             return next(iter(self.entries.items()))

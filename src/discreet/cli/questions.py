@@ -20,7 +20,7 @@ from discreet.models import Model
 from discreet.plans import Plan
 from discreet.plans.declaration import Argument, DeclaredPlan, arguments_of, summary
 from discreet.plans.held import ModelKind
-from discreet.plans.kinds import Choice, Columns, Flag, Kind, Values
+from discreet.plans.kinds import Columns, Flag, Kind, OneOf, Values
 
 _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
 _FILES = {
@@ -151,7 +151,7 @@ def help_of(argument: Argument) -> str:
     said = opening(argument.help) + (f" Or {NONE}." if _may_be_none(argument) else "")
     if _names_file(argument):
         return f"{_FILES[argument.kind.file]}: {said[:1].lower()}{said[1:]}"
-    if isinstance(argument.kind, Choice):
+    if isinstance(argument.kind, OneOf):
         unsaid = [word for word in argument.kind.allowed if word not in said]
         return f"{said} One of {', '.join(argument.kind.allowed)}." if unsaid else said
     return said

@@ -32,7 +32,7 @@ _JOBS = 2**13
 _CALL_ROWS = 2**15
 
 
-class Engine(ABC):
+class PermuteEngine(ABC):
     """Scores of rows as they are, and with one feature's value taken from donors."""
 
     third_party: ThirdParty | None = None
@@ -52,7 +52,7 @@ class Engine(ABC):
 
 
 @dataclass(frozen=True)
-class NetworkEngine(Engine):
+class NetworkEngine(PermuteEngine):
     """A network with one hidden layer; linear and logistic models have one unit."""
 
     form: NetworkForm
@@ -119,7 +119,7 @@ class NetworkEngine(Engine):
 
 
 @dataclass(frozen=True)
-class EnsembleEngine(Engine):
+class EnsembleEngine(PermuteEngine):
     """A sum of trees: leaf masks up to 64 leaves a tree, else a walk."""
 
     trees: TreeEnsemble
@@ -223,7 +223,7 @@ class _SplitGroups:
 
 
 @dataclass(frozen=True)
-class CallEngine(Engine):
+class CallEngine(PermuteEngine):
     """Any model, called with many rows at once."""
 
     model: BoundModel

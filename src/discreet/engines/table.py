@@ -33,7 +33,7 @@ from discreet.engines.curves import (
 )
 from discreet.engines.interact import Dependences, called_dependences, network_dependences
 from discreet.engines.interact_trees import tree_dependences
-from discreet.engines.permute import CallEngine, Engine, EnsembleEngine, NetworkEngine
+from discreet.engines.permute import CallEngine, EnsembleEngine, NetworkEngine, PermuteEngine
 from discreet.engines.shapley.values import (
     ShapleyValues,
     called_values,
@@ -102,7 +102,7 @@ def engine_for(
 @overload
 def engine_for(question: Literal["steps"], model: BoundModel, place: int, /) -> StepEngine: ...
 @overload
-def engine_for(question: Literal["permute"], model: BoundModel, /) -> Engine: ...
+def engine_for(question: Literal["permute"], model: BoundModel, /) -> PermuteEngine: ...
 @overload
 def engine_for(question: Literal["interact"], model: BoundModel, /) -> Dependences: ...
 @overload

@@ -48,7 +48,7 @@ from discreet.ledger.records import (
 )
 from discreet.ledger.shares import check_share
 from discreet.ledger.store.key import KeyMissing
-from discreet.ledger.store.locks import Work, find_locks, work_with
+from discreet.ledger.store.locks import WorkLock, find_locks, work_with
 from discreet.ledger.store.opening import Books, open_books
 from discreet.ledger.store.tables import new_id
 from discreet.ledger.under_way import check_not_asked, question
@@ -180,7 +180,7 @@ class Ledger:
         *,
         analyst: str | None = None,
         fresh: bool = True,
-        work: Work | None = None,
+        work: WorkLock | None = None,
     ) -> list[Reservation]:
         """Spend several charges in one transaction: all of them or none. See ``reserve``.
 
@@ -210,7 +210,7 @@ class Ledger:
         self._may_store.add(dataset)
         return reserved
 
-    def at_work(self) -> AbstractContextManager[Work]:
+    def at_work(self) -> AbstractContextManager[WorkLock]:
         """Give what shows others, inside a block, that somebody is at work on what is reserved.
 
         Leave the block when all is settled or given up; the death of the process leaves it, too.

@@ -184,7 +184,7 @@ class Whole(Kind):
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class RealNumber(Kind):
     """A finite number."""
 
     word = "number"
@@ -208,7 +208,7 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
-class Positive(Number):
+class Positive(RealNumber):
     """A positive finite number."""
 
     word = "positive number"
@@ -221,7 +221,7 @@ class Positive(Number):
 
 
 @dataclass(frozen=True)
-class Probability(Number):
+class Probability(RealNumber):
     """A number of at least 0 and below 1."""
 
     word = "probability"
@@ -233,7 +233,7 @@ class Probability(Number):
 
 
 @dataclass(frozen=True)
-class Choice(Kind):
+class OneOf(Kind):
     """One of several words, given as they are or by a function that a registry answers."""
 
     names: tuple[str, ...] | Callable[[], tuple[str, ...]]
@@ -296,7 +296,7 @@ class Values(Kind):
 
 
 @dataclass(frozen=True)
-class Texts(Values):
+class TextList(Values):
     """A list of texts."""
 
     word = "texts"
@@ -356,4 +356,4 @@ class Interval(Kind):
 Epsilon = Annotated[float, Positive(hint="It is the whole budget of this plan.")]
 Delta = Annotated[float, Probability()]
 Switch = Annotated[bool, Flag()]
-NoiseChoice = Annotated[NoiseName, Choice(noise_names)]
+NoiseChoice = Annotated[NoiseName, OneOf(noise_names)]

@@ -12,7 +12,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.expected import Expected, of_summed_choice
-from discreet.plans.kinds import Choice, Delta, Epsilon, Whole
+from discreet.plans.kinds import Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.sums import TableNoise
 from discreet.randomness import public_generator
 from discreet.trees.columns import Splits, candidate_splits
@@ -89,8 +89,8 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
     _: KW_ONLY
     trees: Annotated[int | None, Whole(1, MOST_TREES, optional=True)] = None
     depth: Depth = None
-    method: Annotated[Method, Choice(METHODS)] = "auto"
-    rows: Annotated[Rows, Choice(ROWS)] = "auto"
+    method: Annotated[Method, OneOf(METHODS)] = "auto"
+    rows: Annotated[Rows, OneOf(ROWS)] = "auto"
     criterion: CriterionChoice = "norm"
     mechanism: SplitChoice = "auto"
     candidate_splits: Annotated[int, Whole(2, _MOST_CANDIDATE_SPLITS)] = _CANDIDATE_SPLITS

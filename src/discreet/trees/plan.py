@@ -15,7 +15,7 @@ from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, Expected, of_summed_choice
-from discreet.plans.kinds import Choice, Column, Columns, Delta, Epsilon, Whole
+from discreet.plans.kinds import Column, Columns, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.trees.classifier import model_facts
@@ -38,8 +38,8 @@ LARGEST_LEVEL = 2**24
 """The most cells that are counted for one level."""
 
 Depth = Annotated[int | None, Whole(1, DEEPEST, optional=True)]
-CriterionChoice = Annotated[CriterionName, Choice(CRITERIA)]
-SplitChoice = Annotated[SplitName, Choice(MECHANISMS)]
+CriterionChoice = Annotated[CriterionName, OneOf(CRITERIA)]
+SplitChoice = Annotated[SplitName, OneOf(MECHANISMS)]
 
 _PARTS = 16
 _PRIVATE_CAP = 2**16
@@ -152,7 +152,7 @@ class decision_tree(TreePlan):
     _: KW_ONLY
     depth: Depth = None
     criterion: CriterionChoice = "norm"
-    cuts: Annotated[Literal["schema", "private"], Choice(("schema", "private"))] = "schema"
+    cuts: Annotated[Literal["schema", "private"], OneOf(("schema", "private"))] = "schema"
     mechanism: SplitChoice = "auto"
     epsilon: Epsilon
     delta: Delta = 0.0

@@ -28,12 +28,12 @@ from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
 from discreet.plans.held import Estimator, Table, find_object
 from discreet.plans.kinds import (
-    Choice,
     Delta,
     Epsilon,
-    Number,
     Objects,
+    OneOf,
     Positive,
+    RealNumber,
     Values,
     Whole,
     checked_later,
@@ -86,7 +86,7 @@ def _places(name: str, records: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class ScoreKind(Choice):
+class ScoreKind(OneOf):
     """A score by its name, or one of the caller's, which is known by its value."""
 
     def check(self, name: str, value: Any) -> Any:
@@ -158,10 +158,10 @@ class data_shapley(DeclaredPlan):
     _: KW_ONLY
     test: Annotated[Any, Table(keep_rows)]
     records: Annotated[int | Sequence[int] | None, Values(by=_places, optional=True)] = None
-    method: Annotated[Method, Choice(get_args(Method))] = "layered"
-    audience: Annotated[Audience, Choice(get_args(Audience))] = "owner"
+    method: Annotated[Method, OneOf(get_args(Method))] = "layered"
+    audience: Annotated[Audience, OneOf(get_args(Audience))] = "owner"
     score: Annotated[str | Score, ScoreKind(SCORES)] = "accuracy"
-    empty: Annotated[float | None, Number(optional=True)] = None
+    empty: Annotated[float | None, RealNumber(optional=True)] = None
     clip: Annotated[float | None, Positive(optional=True)] = None
     decay: Annotated[float, Positive()] = 1.0
     rounds: Annotated[int, Whole(1)] = 4
@@ -175,7 +175,7 @@ class data_shapley(DeclaredPlan):
     n_jobs: Jobs = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[str, Choice(_MECHANISMS, by=checked_later)] = "auto"
+    mechanism: Annotated[str, OneOf(_MECHANISMS, by=checked_later)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check what either method, a ranking and its audience need of the others."""

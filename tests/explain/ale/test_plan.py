@@ -18,7 +18,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.ale.contribution import certify_intervals
 from discreet.explain.ale.plan import accumulated_effects
-from discreet.explain.ale.question import Layout, Question, even_error
+from discreet.explain.ale.question import EffectsQuestion, Layout, even_error
 from discreet.explain.ale.release import NoisySteps, accumulate
 from discreet.mechanisms import LaplaceNoise
 from discreet.plans import Setting, Stage
@@ -478,7 +478,7 @@ def test_nothing_is_clipped_that_does_not_have_to_be(loans: Any) -> None:
     model, points = dc.Model(forest).bind(schema), schema["credit_score"].grid(9)
     for rows in (100, 3_000, 10**6):
         setting = Setting(schema, "replace-one", rows)
-        question = Question("credit_score", setting, model, points, 8)
+        question = EffectsQuestion("credit_score", setting, model, points, 8)
         question = question.limited("auto", (1.0, 0.0, "auto"))
         noise = question.stage(1.0, 0.0, "auto").noise.std
         limits.append(question.reach)
@@ -487,7 +487,7 @@ def test_nothing_is_clipped_that_does_not_have_to_be(loans: Any) -> None:
     assert errors[1] == pytest.approx(0.01, rel=1e-3)
     assert errors[0] > errors[1] > errors[2]
     private = Setting(schema, "add-remove", None)
-    unknown = Question("credit_score", private, model, points, 8)
+    unknown = EffectsQuestion("credit_score", private, model, points, 8)
     assert unknown.limited("auto", (1.0, 0.0, "auto")).reach == limits[0]
 
 

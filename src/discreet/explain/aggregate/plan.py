@@ -36,15 +36,15 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
 from discreet.plans.held import Function, function_name, named_by_name
 from discreet.plans.kinds import (
-    Choice,
     Column,
     Delta,
     Epsilon,
     Interval,
     NoiseChoice,
+    OneOf,
     Switch,
     Text,
-    Texts,
+    TextList,
     Values,
     Whole,
     checked_later,
@@ -195,14 +195,14 @@ class any_ranking(DeclaredPlan):
 
     explainer: Explainer
     _: KW_ONLY
-    items: Annotated[Sequence[str], Texts(by=read_items)]
+    items: Annotated[Sequence[str], TextList(by=read_items)]
     k: Annotated[int | None, Whole(1, optional=True, by=checked_later)] = None
     subsets: Subsets = 200
     name: Name = None
     repeatable: Switch = True
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[BallotMechanism, Choice(BALLOT_MECHANISMS)] = "auto"
+    mechanism: Annotated[BallotMechanism, OneOf(BALLOT_MECHANISMS)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check how many places there are."""

@@ -20,14 +20,14 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.explain.ale.question import Promise, Question, ordered_codes
+from discreet.explain.ale.question import EffectsQuestion, Promise, ordered_codes
 from discreet.explain.ale.release import RUG_BINS, EffectsRelease
 from discreet.explain.clipping import Clip
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Program, Setting, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Switch, Texts, Whole
+from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Switch, TextList, Whole
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
@@ -85,8 +85,8 @@ class accumulated_effects(DeclaredPlan):
     feature: Annotated[str, kinds.Column()]
     _: KW_ONLY
     intervals: Annotated[int, Whole(1, 1_000)] = 20
-    edges: Annotated[str, Choice(("quantile", "uniform"))] = "quantile"
-    order: Annotated[Iterable[Any] | None, Texts(by=_order, optional=True)] = None
+    edges: Annotated[str, OneOf(("quantile", "uniform"))] = "quantile"
+    order: Annotated[Iterable[Any] | None, TextList(by=_order, optional=True)] = None
     rug: Switch = True
     smooth: Switch = False
     clip: Switch = True
@@ -106,7 +106,7 @@ class accumulated_effects(DeclaredPlan):
                 f"got {self.feature!r}."
             )
         points = self._public_points(setting.schema[self.feature])
-        question = Question(self.feature, setting, model, points, self.intervals)
+        question = EffectsQuestion(self.feature, setting, model, points, self.intervals)
         release = self._release(question)
         return Program(release.stages, release.finish, {_EVENLY: release.expected})
 
@@ -124,7 +124,7 @@ class accumulated_effects(DeclaredPlan):
         ladder = column.grid(self.intervals + 2)
         return ladder if len(ladder) <= self.intervals + 1 else None
 
-    def _release(self, question: Question) -> EffectsRelease:
+    def _release(self, question: EffectsQuestion) -> EffectsRelease:
         buys = question.points is None
         names = ["effects", *(["edges"] if buys else []), *(["rug"] if buys and self.rug else [])]
         weights = tuple(_SHARES[name] for name in names)

@@ -73,7 +73,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Question:
+class EffectsQuestion:
     """What is asked of the model; ``points`` is None as long as the edges are not known.
 
     ``limit`` is what one record's move over a step is clipped to; the output's range if None.
@@ -118,7 +118,7 @@ class Question:
             return category_effects(self.model, self.feature, codes, weight, self.limit)
         return interval_effects(self.model, self.feature, points, self.steps, weight, self.limit)
 
-    def limited(self, limit: Clip, promise: Promise) -> Question:
+    def limited(self, limit: Clip, promise: Promise) -> EffectsQuestion:
         """Return the question with moves clipped: to a number, or to what public facts suggest.
 
         ``auto`` is a quarter above the longest move of rows drawn from the schema, over these very

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.explain.ale.question import Layout, Promise, Question
+from discreet.explain.ale.question import EffectsQuestion, Layout, Promise
 from discreet.explain.clipping import Clip
 from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
@@ -170,7 +170,7 @@ class EffectsRelease:
       quantity: what the curve measures.
     """
 
-    question: Question
+    question: EffectsQuestion
     effects: Stage[Noise]
     promise: Promise
     edges: Stage[QuantileNoise] | None
@@ -250,7 +250,7 @@ class EffectsRelease:
         )
 
 
-def _steps(question: Question, noise: Noise, answer: FloatArray) -> NoisySteps:
+def _steps(question: EffectsQuestion, noise: Noise, answer: FloatArray) -> NoisySteps:
     """Take the vector apart: sums of moves, and weighted counts."""
     weight = question.weight(noise.norm)
     return NoisySteps(

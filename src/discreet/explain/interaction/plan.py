@@ -22,7 +22,7 @@ from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechani
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Column, Delta, Epsilon, Whole
+from discreet.plans.kinds import Column, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.aggregate import MOST_SUBSETS
 from discreet.schema import FloatArray
 
@@ -73,7 +73,7 @@ class feature_interaction(DeclaredPlan):
     points: Annotated[int, Whole(2, 1_000)] = 50
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[BallotMechanism, Choice(BALLOT_MECHANISMS)] = "auto"
+    mechanism: Annotated[BallotMechanism, OneOf(BALLOT_MECHANISMS)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows and calibrate the choice."""

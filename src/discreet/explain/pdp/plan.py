@@ -21,7 +21,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
 from discreet.explain.pdp.grids import grid_stage, public_grid
 from discreet.explain.pdp.knots import bend_grid
-from discreet.explain.pdp.question import CurveForm, Question, Reach
+from discreet.explain.pdp.question import CurveForm, CurveQuestion, Reach
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
@@ -30,12 +30,12 @@ from discreet.plans import Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import (
-    Choice,
     Columns,
     Delta,
     Epsilon,
     Flag,
     NoiseChoice,
+    OneOf,
     Positive,
     Switch,
     Values,
@@ -109,9 +109,9 @@ class partial_dependence(DeclaredPlan):
     feature: Annotated[str | tuple[str, str], Columns(by=_features)]
     _: KW_ONLY
     resolution: Annotated[int | tuple[int, int] | None, Values(by=_resolution, optional=True)] = None
-    kind: Annotated[str, Choice(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
-    grid: Annotated[str, Choice(("auto", "uniform", "quantile"))] = "auto"
-    curve: Annotated[CurveForm, Choice(("whole", "centred", "auto"))] = "whole"
+    kind: Annotated[str, OneOf(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
+    grid: Annotated[str, OneOf(("auto", "uniform", "quantile"))] = "auto"
+    curve: Annotated[CurveForm, OneOf(("whole", "centred", "auto"))] = "whole"
     shape_clip: Annotated[Reach, Positive(auto=True)] = "auto"
     rug: Annotated[bool | None, Flag(optional=True)] = None
     clip: Switch = True
@@ -176,7 +176,7 @@ class partial_dependence(DeclaredPlan):
         bought = [name for name, grid in known.items() if grid is None]
         epsilons, deltas = self._shares(setting, len(bought))
         grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
-        question = Question(setting, model, self.features, grids, bool(bought))
+        question = CurveQuestion(setting, model, self.features, grids, bool(bought))
         form = question.choose(
             self.curve,
             self.shape_clip,

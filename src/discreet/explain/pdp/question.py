@@ -77,7 +77,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Question:
+class CurveQuestion:
     """What is asked of the model; ``grids`` that must be ``bought`` are stood in for by even ones."""
 
     setting: Setting

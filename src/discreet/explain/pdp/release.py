@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.explain.pdp.grids import quantile_grid
-from discreet.explain.pdp.question import Form, Grids, Question
+from discreet.explain.pdp.question import CurveQuestion, Form, Grids
 from discreet.explain.smoothing import smooth_curve
 from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
@@ -38,7 +38,7 @@ class DependenceRelease:
       quantity: what is drawn.
     """
 
-    question: Question
+    question: CurveQuestion
     form: Form
     size: Stage[Noise] | None
     rug: Stage[Noise] | None

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.state import quietly
-from discreet.engines.permute import Engine
+from discreet.engines.permute import PermuteEngine
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.clipping import public_rows
 from discreet.explain.permutation.losses import Draws, Scorer, mean_losses, partners
@@ -62,7 +62,7 @@ class Exchange:
     """A model, a loss, and whose values are exchanged: ``draws`` is None for partners in the table."""
 
     model: BoundModel
-    engine: Engine
+    engine: PermuteEngine
     scorer: Scorer
     target: str
     repeats: int

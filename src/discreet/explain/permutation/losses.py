@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS
-from discreet.engines.permute import Engine, Index
+from discreet.engines.permute import Index, PermuteEngine
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError, ModelError
 from discreet.models import BoundModel
@@ -188,7 +188,7 @@ def _classes(column: Number | Category, label: Any) -> tuple[tuple[float, ...], 
 
 
 def mean_losses(
-    engine: Engine,
+    engine: PermuteEngine,
     scorer: Scorer,
     rows: FloatArray,
     truth: FloatArray,

@@ -30,7 +30,6 @@ from discreet.explain.permutation.losses import Draws, Scoring, choose_scorer
 from discreet.explain.permutation.release import Marginals, RankingRelease, ValueRelease
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
-from discreet.explain.shap.queries import Queries
 from discreet.mechanisms import Noise, NoiseName
 from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
@@ -40,7 +39,7 @@ from discreet.plans import Perturbation, Program, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean, of_mean_choice
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Whole, checked_later
+from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Whole, checked_later
 from discreet.plans.stages import size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
 
@@ -51,11 +50,6 @@ _MARGINAL_SHARE = 0.2
 _LOSS = "the greatest loss"
 _CLIPS = "Or use 'auto', or None for the greatest loss."
 _MECHANISMS = tuple(dict.fromkeys((*noise_names(), *ORDERS)))
-
-
-def _public_rows(rows: Any) -> Queries:
-    # Rows that were read before keep their stamp: they may come from a simulation.
-    return rows if isinstance(rows, Queries) else read_background(rows)
 
 
 class permutation_importance(DeclaredPlan):
@@ -94,17 +88,17 @@ class permutation_importance(DeclaredPlan):
 
     model: FittedModel
     _: KW_ONLY
-    scoring: Annotated[Scoring, Choice(get_args(Scoring), by=checked_later)] = "auto"
+    scoring: Annotated[Scoring, OneOf(get_args(Scoring), by=checked_later)] = "auto"
     repeats: Annotated[int, Whole(1, 1_000)] = 5
-    sampling: Annotated[Sampling, Choice(get_args(Sampling))] = "permutation"
-    release: Annotated[Wanted, Choice(get_args(Wanted))] = "values"
+    sampling: Annotated[Sampling, OneOf(get_args(Sampling))] = "permutation"
+    release: Annotated[Wanted, OneOf(get_args(Wanted))] = "values"
     k: Annotated[int | None, Whole(1, optional=True)] = None
-    background: Annotated[Any, Rows(_public_rows, optional=True)] = None
+    background: Annotated[Any, Rows(read_background, optional=True)] = None
     clip: Annotated[Clip, Positive(auto=True, optional=True, hint=_CLIPS)] = "auto"
     seed: Annotated[int, Whole(0, 2**64 - 1)] = 0
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[NoiseName | OrderName, Choice(_MECHANISMS, by=checked_later)] = "auto"
+    mechanism: Annotated[NoiseName | OrderName, OneOf(_MECHANISMS, by=checked_later)] = "auto"
 
     clips: ClassVar = (("clip", None),)
 

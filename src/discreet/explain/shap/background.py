@@ -27,7 +27,7 @@ from discreet.models import as_model
 from discreet.plans import Attribution, Program, Releaser, Result, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
-from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Positive, Whole
+from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Whole
 from discreet.plans.results.result import is_table
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.means import draw_mean_rows, half_width, mean_contribution
@@ -187,7 +187,7 @@ class background(DeclaredPlan):
     background(kind='mean', rows=100, clip=None, seed=0, mechanism='auto', epsilon=1)
     """
 
-    kind: Annotated[str, Choice(tuple(_ROWS))] = "sample"
+    kind: Annotated[str, OneOf(tuple(_ROWS))] = "sample"
     _: KW_ONLY
     rows: Annotated[int | None, Whole(1, _MOST_ROWS, optional=True)] = None
     bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None

@@ -35,7 +35,7 @@ from discreet.plans import Attribution, Perturbation, Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Choice, Epsilon, Positive, Probability, Whole
+from discreet.plans.kinds import Epsilon, OneOf, Positive, Probability, Whole
 from discreet.plans.results.bands import LEVEL
 from discreet.privacy.accounting import ApproximateEvent
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
@@ -86,7 +86,7 @@ class shap_baseline(DeclaredPlan):
     model: FittedModel
     x: Annotated[Any, Rows(_one_query, inline=True, also="query")]
     _: KW_ONLY
-    method: Annotated[Method, Choice(get_args(Method))] = "gaussian"
+    method: Annotated[Method, OneOf(get_args(Method))] = "gaussian"
     clip: Annotated[float, Positive(hint="Records are shrunk into an L2 ball of this radius.")]
     coalitions: Annotated[int, Whole(1, 2**20)] = 400
     resamples: Annotated[int, Whole(2)] = 400

@@ -22,7 +22,7 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
-from discreet.explain.shap.engines import Engine, choose_engine
+from discreet.explain.shap.engines import ShapEngine, choose_engine
 from discreet.explain.shap.parts import Coalitions, Seed, need_background
 from discreet.mechanisms import Noise
 from discreet.numerics import up
@@ -118,7 +118,7 @@ class shap_dependence(DeclaredPlan):
 
     def _expect(
         self,
-        engine: Engine,
+        engine: ShapEngine,
         background: FloatArray,
         cells: dict[str, Bins],
         sums: Stage[Noise],
@@ -194,7 +194,7 @@ class _DependenceRelease:
 
 
 def dependence_contribution(
-    engine: Engine, background: FloatArray, feature: str, bins: Bins, *, clip: float | None = None
+    engine: ShapEngine, background: FloatArray, feature: str, bins: Bins, *, clip: float | None = None
 ) -> VectorContribution:
     """Return what one record adds: its SHAP value of the feature, at the cell of its own value.
 
@@ -242,7 +242,7 @@ def certify_one_cell(size: int, reach: float) -> Certificate:
     )
 
 
-def _reach(engine: Engine, background: FloatArray, place: int) -> float:
+def _reach(engine: ShapEngine, background: FloatArray, place: int) -> float:
     """Return how far a record's SHAP value of one feature can be from zero; never zero itself."""
     return up(max(float(engine.reach(background, place)), 1e-300))
 

@@ -45,7 +45,7 @@ _MEAN_ROUNDINGS = 2.0**18
 
 
 @dataclass(frozen=True)
-class Engine(ABC):
+class ShapEngine(ABC):
     """Explains a model over ``columns`` and certifies what it computes."""
 
     model: BoundModel
@@ -116,7 +116,7 @@ class Engine(ABC):
 
 
 @dataclass(frozen=True)
-class LinearEngine(Engine):
+class LinearEngine(ShapEngine):
     """Exact values of a weighted sum of columns."""
 
     values: LinearValues
@@ -157,7 +157,7 @@ class LinearEngine(Engine):
 
 
 @dataclass(frozen=True)
-class TreeEngine(Engine):
+class TreeEngine(ShapEngine):
     """Exact values of a sum of trees, by leaf patterns."""
 
     values: TreeValues
@@ -186,7 +186,7 @@ class TreeEngine(Engine):
 
 
 @dataclass(frozen=True)
-class KernelEngine(Engine):
+class KernelEngine(ShapEngine):
     """Any model, on one public set of coalitions."""
 
     values: KernelValues
@@ -228,7 +228,7 @@ class KernelEngine(Engine):
 
 def choose_engine(
     model: BoundModel, schema: Schema, *, coalitions: int | None = None, seed: int = 0
-) -> Engine:
+) -> ShapEngine:
     """Return the engine that explains a model best.
 
     Args:
@@ -241,7 +241,7 @@ def choose_engine(
     return _CERTIFIED[values.name](model, values)
 
 
-_CERTIFIED: dict[EngineName, type[Engine]] = {
+_CERTIFIED: dict[EngineName, type[ShapEngine]] = {
     "linear": LinearEngine,
     "trees": TreeEngine,
     "kernel": KernelEngine,

@@ -22,7 +22,7 @@ from discreet.explain.clipping import (
     moved_by_clip,
     public_rows,
 )
-from discreet.explain.shap.engines import Engine, choose_engine
+from discreet.explain.shap.engines import ShapEngine, choose_engine
 from discreet.explain.shap.parts import (
     Coalitions,
     MeanStages,
@@ -102,14 +102,14 @@ class shap_importance(DeclaredPlan):
         return Program(stages.all, release.finish, {"importance": error})
 
     def _bias(
-        self, engine: Engine, background: FloatArray, clipped: VectorContribution, setting: Setting
+        self, engine: ShapEngine, background: FloatArray, clipped: VectorContribution, setting: Setting
     ) -> float:
         """Return what a clip that was given changes on public rows; a chosen one leaves them whole."""
         if self.clip is None or self.clip == "auto":
             return 0.0
         return moved_by_clip(importance_contribution(engine, background), clipped, setting.schema)
 
-    def _clip(self, engine: Engine, background: FloatArray, setting: Setting) -> float | None:
+    def _clip(self, engine: ShapEngine, background: FloatArray, setting: Setting) -> float | None:
         if self.clip != "auto":
             return self.clip
 
@@ -138,7 +138,7 @@ class shap_importance(DeclaredPlan):
 class _ImportanceRelease:
     """Builds the importances from the noisy sums of one prepared plan."""
 
-    engine: Engine
+    engine: ShapEngine
     rows: int | None
     stages: MeanStages
 
@@ -165,7 +165,7 @@ class _ImportanceRelease:
 
 
 def importance_contribution(
-    engine: Engine, background: FloatArray, clip: float | None = None
+    engine: ShapEngine, background: FloatArray, clip: float | None = None
 ) -> VectorContribution:
     """Return what one explained record adds: |phi(record; background)|, shrunk to length ``clip``.
 

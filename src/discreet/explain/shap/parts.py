@@ -9,31 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
-from discreet.data import ModelCalls, SealedContribution, VectorContribution
-from discreet.data.blocks import Block
+from discreet.data import SealedContribution, VectorContribution
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import (
     Clip,
     ClipNorm,
     NoiseOf,
-    choose_clip,
-    clip_vectors,
-    clipped,
-    clipped_lipschitz,
-    common_clip,
-    mixed_rows,
-    moved_by_clip,
-    public_rows,
 )
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
+from discreet.explain.shap.contribution import clip_bias, query_clips, query_contribution
 from discreet.explain.shap.engines import (
     MOST_BACKGROUND,
-    Engine,
+    ShapEngine,
     choose_engine,
 )
 from discreet.explain.shap.queries import (
@@ -48,21 +39,16 @@ from discreet.models import Model
 from discreet.plans import Release, Result, Setting, Stage, share_out
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
 from discreet.plans.held import Rows
-from discreet.plans.kinds import Choice, Positive, Whole
+from discreet.plans.kinds import OneOf, Positive, Whole
 from discreet.plans.stages import NoisyMean, noisy_mean, size_stage, sum_stage
 from discreet.plans.stages.counts import SIZE_SHARE
-from discreet.privacy.certificate import Box, Certificate
-from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from discreet.privacy.certificate import Box
+from discreet.privacy.relation import REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
 
 Protects = Literal["background", "query"]
 
-"""Of epsilon: for sums, and for a private number of records."""
-
 _CLIP_HINT = "Or use clip='auto', or clip=None for the proven range."
-_TRIED = 16
-"""So many queries of a batch decide where it is clipped."""
-
 MOST_NUMBERS = 2**16
 """Queries times features of one plan."""
 
@@ -98,7 +84,7 @@ class ShapQuestion:
     coalitions: int | None
     seed: int
 
-    def engine(self, setting: Setting) -> Engine:
+    def engine(self, setting: Setting) -> ShapEngine:
         """Bind the model to the schema and choose its engine."""
         model = self.model.bind(setting.schema)
         return choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
@@ -122,7 +108,7 @@ class ShapQuestion:
         if isinstance(self.queries, SealedQueries):
             return self._of_sealed(engine, setting.schema)
         rows = self.queries.encode(setting.schema, engine.model.columns)
-        clips = _clips(engine, rows, setting, clip, norm, centred, noise_of)
+        clips = query_clips(engine, rows, setting, clip, norm, centred, noise_of)
         contribution = query_contribution(engine, rows, centred=centred, clips=clips, norm=norm)
         centres = np.stack(
             [
@@ -139,10 +125,10 @@ class ShapQuestion:
             base_values=None,
             rows=setting.rows,
             protects="one record of the table",
-            bias=_bias(engine, rows, clip, contribution, setting.schema),
+            bias=clip_bias(engine, rows, clip, contribution, setting.schema),
         )
 
-    def _of_sealed(self, engine: Engine, schema: Schema) -> Explained:
+    def _of_sealed(self, engine: ShapEngine, schema: Schema) -> Explained:
         assert isinstance(self.queries, SealedQueries) and self.background is not None
         sealed, columns, count = self.queries, engine.model.columns, len(self.queries)
         sealed.reveal().check_names(schema, columns)
@@ -252,7 +238,7 @@ class Explained:
     made for these queries moves attributions of public rows by.
     """
 
-    engine: Engine
+    engine: ShapEngine
     contribution: VectorContribution | SealedContribution
     centres: FloatArray
     predictions: FloatArray | None
@@ -315,99 +301,6 @@ class Explained:
         return float(self.rows or 1)
 
 
-def query_contribution(
-    engine: Engine,
-    queries: FloatArray,
-    *,
-    centred: bool,
-    clips: Sequence[float | None],
-    norm: ClipNorm = "l2",
-) -> VectorContribution:
-    """Return what one background record adds: phi(x; z) of every query, one after the other.
-
-    Args:
-      engine: computes and certifies the vectors.
-      queries: encoded public queries.
-      centred: measure unclipped vectors from the middle of what is possible.
-      clips: per query, shrink its vector to this length; None leaves it whole.
-      norm: of ``clips``.
-
-    Guarantees:
-      - The certificates of the queries, stacked. [shap-contribution]
-      - With a clip, those of the ball or the box as well. [mean-replace] [sum-addremove]
-    """
-    proven = [
-        clipped(engine.certify(query, centred=centred and clip is None), clip, norm)
-        for query, clip in zip(queries, clips, strict=True)
-    ]
-    reach = max(c.sensitivity("linf", ADD_REMOVE) for c in proven)
-    explain, size = engine.of_queries(queries), queries.size
-    centres = [engine.centre(query) for query in queries]
-
-    def compute(block: Block) -> FloatArray:
-        vectors = explain(np.ascontiguousarray(block.values))
-        for place, clip in enumerate(clips):
-            if clip is not None:
-                vectors[:, place] = clip_vectors(vectors[:, place], clip, norm)
-            elif centred:
-                vectors[:, place] -= centres[place]
-        return vectors.reshape(len(block), size)
-
-    lipschitz = max(clipped_lipschitz(engine.lipschitz, clip, norm, engine.features) for clip in clips)
-    return VectorContribution(
-        columns=engine.model.columns,
-        size=size,
-        region=Box(-reach, reach),
-        fill=0.0,
-        compute=compute,
-        proven=reduce(Certificate.stack, proven),
-        calls=ModelCalls(engine.third_party, lipschitz),
-    )
-
-
-def _clips(
-    engine: Engine,
-    queries: FloatArray,
-    setting: Setting,
-    clip: Clip,
-    norm: ClipNorm,
-    centred: bool,
-    noise_of: NoiseOf | None,
-) -> list[float | None]:
-    """Return every query's clip: the given one, or the best on public rows."""
-    if clip != "auto":
-        return [clip] * len(queries)
-    assert noise_of is not None
-    tried = queries[:: -(-len(queries) // _TRIED)]
-    public = public_rows(setting.schema, engine.model.columns)
-    vectors = engine.of_queries(tried)(public)
-    found = [
-        choose_clip(
-            np.concatenate([vectors[:, place], _near(engine, query, public)]),
-            engine.certify(query, centred=centred),
-            norm,
-            noise_of=noise_of,
-        )
-        for place, query in enumerate(tried)
-    ]
-    return found if len(tried) == len(queries) else [common_clip(found)] * len(queries)
-
-
-def _bias(
-    engine: Engine, queries: FloatArray, clip: Clip, clipped: VectorContribution, schema: Schema
-) -> float:
-    if clip is None or clip == "auto":  # one that is chosen leaves public rows whole
-        return 0.0
-    whole = query_contribution(engine, queries, centred=False, clips=[None] * len(queries))
-    return moved_by_clip(whole, clipped, schema)
-
-
-def _near(engine: Engine, query: FloatArray, public: FloatArray) -> FloatArray:
-    """Return the vectors of rows that share values with the query."""
-    mixed = mixed_rows(public, query[None, :])
-    return np.asarray(engine.of_queries(query[None, :])(mixed)[:, 0])
-
-
 def read_background(rows: Any) -> Queries:
     """Return public rows to explain against: a frame, an array, or a released background.
 
@@ -433,6 +326,6 @@ def need_background(rows: Any) -> Queries:
 
 Coalitions = Annotated[int | None, Whole(1, 2**20, optional=True)]
 Seed = Annotated[int, Whole(0)]
-Side = Annotated[Protects, Choice(get_args(Protects))]
+Side = Annotated[Protects, OneOf(get_args(Protects))]
 PublicRows = Annotated[Any, Rows(read_background, mark="rows ", optional=True)]
 VectorClip = Annotated[Clip, Positive(auto=True, optional=True, hint=_CLIP_HINT)]

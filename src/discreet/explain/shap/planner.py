@@ -19,7 +19,7 @@ from discreet.data import Summand
 from discreet.data.blocks import Block
 from discreet.data.engine import sum_block
 from discreet.explain.shap.background import Background, background
-from discreet.explain.shap.engines import Engine
+from discreet.explain.shap.engines import ShapEngine
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.plans import Perturbation, Setting, Stage, Way
 from discreet.privacy.relation import REPLACE_ONE
@@ -59,7 +59,7 @@ class PublicTask:
 
 
 def ways_to_rank(
-    engine: Engine,
+    engine: ShapEngine,
     setting: Setting,
     *,
     moved: float,
@@ -113,7 +113,13 @@ def ways_to_rank(
 
 
 def ways_to_measure(
-    engine: Engine, setting: Setting, *, queries: int, noise_std: NoiseStd, epsilon: float, delta: float
+    engine: ShapEngine,
+    setting: Setting,
+    *,
+    queries: int,
+    noise_std: NoiseStd,
+    epsilon: float,
+    delta: float,
 ) -> tuple[Way, ...]:
     """Compare values: one by one, in one batch, and from a background.
 
@@ -130,7 +136,7 @@ def ways_to_measure(
     return _recommended([*ways, *_background_ways(engine, tasks, epsilon, delta, measure, None)])
 
 
-def public_tasks(engine: Engine, setting: Setting) -> list[PublicTask]:
+def public_tasks(engine: ShapEngine, setting: Setting) -> list[PublicTask]:
     """Return the three public tables with queries of the same kind, and exact attributions."""
     schema, places = setting.schema, [setting.schema.position(n) for n in engine.model.columns]
     assert setting.rows is not None
@@ -174,7 +180,7 @@ def _sorted(task: PublicTask, std: float, k: int) -> FloatArray:
 
 
 def _background_ways(
-    engine: Engine,
+    engine: ShapEngine,
     tasks: Sequence[PublicTask],
     epsilon: float,
     delta: float,
@@ -196,7 +202,7 @@ def _background_ways(
 
 
 def explained_with(
-    kind: str, engine: Engine, task: PublicTask, epsilon: float, delta: float
+    kind: str, engine: ShapEngine, task: PublicTask, epsilon: float, delta: float
 ) -> FloatArray:
     """Return the queries' attributions against several backgrounds released from the task's table.
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.errors import AccessDenied, ArgumentError, ModelError
 from discreet.explain.shap.bounds.operator import bound_linear_query, bound_logistic_query
-from discreet.explain.shap.engines import Engine, KernelEngine, LinearEngine
+from discreet.explain.shap.engines import KernelEngine, LinearEngine, ShapEngine
 from discreet.models import BoundModel
 from discreet.numerics import check_positive, check_whole
 from discreet.plans.held import Rows
@@ -259,7 +259,7 @@ Query = Annotated[Any, QueryRows(read_queries, inline=True, also="query")]
 Radius = Annotated[float | Mapping[str, float] | None, PerColumn(by=_radii_given, optional=True)]
 
 
-def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
+def certify_sealed(engine: ShapEngine, schema: Schema, radius: Any) -> tuple[Certificate, str]:
     """Certify the attributions of a sealed query of a linear or logistic model."""
     model: BoundModel = engine.model
     form = model.weighted_sum
@@ -277,7 +277,7 @@ def certify_sealed(engine: Engine, schema: Schema, radius: Any) -> tuple[Certifi
     return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
 
 
-def sealed_reach(engine: Engine, background: FloatArray) -> float:
+def sealed_reach(engine: ShapEngine, background: FloatArray) -> float:
     """Return how large an attribution of any query can be against a public background."""
     return engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
 

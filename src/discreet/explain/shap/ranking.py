@@ -49,7 +49,7 @@ from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Way, s
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Delta, Epsilon, Positive, Switch, Whole
+from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Switch, Whole
 from discreet.plans.stages import size_stage, sum_terms
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Certificate
@@ -107,7 +107,7 @@ class shap_ranking(DeclaredPlan):
     radius: Radius = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[OrderName, Choice(ORDERS)] = "auto"
+    mechanism: Annotated[OrderName, OneOf(ORDERS)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check what protecting a query, and what a threshold, need of the others."""

@@ -37,7 +37,7 @@ from discreet.mechanisms import NoiseName, sum_noise
 from discreet.plans import Attribution, Program, Releaser, Setting, Way
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Choice, Delta, Epsilon, NoiseChoice, Number
+from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, RealNumber
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import NoisyMean
 from discreet.privacy.certificate import Bounds, Certificate
@@ -136,8 +136,8 @@ class shap_values(DeclaredPlan):
     x: Query
     _: KW_ONLY
     clip: VectorClip = "auto"
-    clip_norm: Annotated[ClipNorm, Choice(get_args(ClipNorm))] = "l2"
-    base_value: Annotated[float | None, Number(optional=True)] = None
+    clip_norm: Annotated[ClipNorm, OneOf(get_args(ClipNorm))] = "l2"
+    base_value: Annotated[float | None, RealNumber(optional=True)] = None
     coalitions: Coalitions = None
     seed: Seed = 0
     protects: Side = "background"

@@ -60,7 +60,7 @@ def find_locks(connections: Connections) -> Locks:
 
 
 @dataclass
-class Work:
+class WorkLock:
     """What somebody works on, as others see it."""
 
     locks: Locks
@@ -73,9 +73,9 @@ class Work:
 
 
 @contextmanager
-def work_with(locks: Locks) -> Iterator[Work]:
+def work_with(locks: Locks) -> Iterator[WorkLock]:
     """Give a work that ends with the block."""
-    work = Work(locks)
+    work = WorkLock(locks)
     try:
         yield work
     finally:

@@ -62,7 +62,7 @@ class most_frequent(DeclaredPlan):
     _: KW_ONLY
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[ChoiceName, kinds.Choice(CHOICES)] = "auto"
+    mechanism: Annotated[ChoiceName, kinds.OneOf(CHOICES)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Take the candidates from the schema and pick a mechanism."""

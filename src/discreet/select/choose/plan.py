@@ -128,7 +128,7 @@ class choose(DeclaredPlan):
     name: Annotated[Names, Text(by=_names, optional=True)] = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[TableChoiceName, kinds.Choice(TABLE_CHOICES, by=kinds.checked_later)] = "auto"
+    mechanism: Annotated[TableChoiceName, kinds.OneOf(TABLE_CHOICES, by=kinds.checked_later)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check what a sum over records, and a utility of the whole table, need of the others."""

@@ -162,12 +162,12 @@ class percentile(DeclaredPlan):
     """
 
     column: NumericColumn
-    p: Annotated[float, kinds.Number(by=_percent)]
+    p: Annotated[float, kinds.RealNumber(by=_percent)]
     _: KW_ONLY
     candidates: Candidates = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[PercentileName, kinds.Choice(PERCENTILE_CHOICES)] = "auto"
+    mechanism: Annotated[PercentileName, kinds.OneOf(PERCENTILE_CHOICES)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the candidates and pick a mechanism."""

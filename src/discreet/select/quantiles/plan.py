@@ -17,7 +17,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Choice, Delta, Epsilon, Values
+from discreet.plans.kinds import Delta, Epsilon, OneOf, Values
 from discreet.plans.results.choice import Quantiles
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
@@ -75,7 +75,7 @@ class quantiles(DeclaredPlan):
     candidates: Candidates = None
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[CutName, Choice(CUT_CHOICES)] = "auto"
+    mechanism: Annotated[CutName, OneOf(CUT_CHOICES)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the grid and divide the budget over the rounds."""

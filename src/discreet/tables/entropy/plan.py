@@ -12,7 +12,7 @@ from discreet.numerics import check_choice
 from discreet.plans import Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Expected
-from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, NoiseChoice, Number
+from discreet.plans.kinds import Columns, Delta, Epsilon, NoiseChoice, OneOf, RealNumber
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.stages import partition
@@ -61,7 +61,7 @@ def _method(name: str, method: Any) -> str:
     return str(method)
 
 
-Unit = Annotated[Base, Choice(get_args(Base))]
+Unit = Annotated[Base, OneOf(get_args(Base))]
 
 
 class entropy(DeclaredPlan):
@@ -94,10 +94,10 @@ class entropy(DeclaredPlan):
     columns: Annotated[str | Sequence[str], Columns()]
     _: KW_ONLY
     given: Annotated[str | Sequence[str], Columns(empty=True)] = ()
-    order: Annotated[float, Number(by=_order)] = 1.0
+    order: Annotated[float, RealNumber(by=_order)] = 1.0
     bins: BinCounts = 20
     base: Unit = "bits"
-    method: Annotated[Method, Choice(get_args(Method))] = "auto"
+    method: Annotated[Method, OneOf(get_args(Method))] = "auto"
     epsilon: Epsilon
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
@@ -158,7 +158,7 @@ class mutual_information(DeclaredPlan):
     _: KW_ONLY
     bins: BinCounts = 20
     base: Unit = "bits"
-    method: Annotated[JointMethod, Choice(get_args(JointMethod), by=_method)] = "auto"
+    method: Annotated[JointMethod, OneOf(get_args(JointMethod), by=_method)] = "auto"
     epsilon: Epsilon
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"

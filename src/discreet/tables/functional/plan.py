@@ -23,7 +23,7 @@ from discreet.numerics import check_finite
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
-from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, Positive, Text, Values, Whole
+from discreet.plans.kinds import Columns, Delta, Epsilon, OneOf, Positive, Text, Values, Whole
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
@@ -97,13 +97,13 @@ noise='white', epsilon=1, delta=1e-06)
     _: KW_ONLY
     points: Annotated[Sequence[float] | None, Values(by=_places, optional=True)] = None
     axis: Annotated[str, Text()] = "position"
-    kernel: Annotated[KernelName, Choice(KERNELS)] = "matern"
+    kernel: Annotated[KernelName, OneOf(KERNELS)] = "matern"
     lengthscale: Annotated[float, Positive(hint=_SPAN)] = 0.3
     smoothness: Annotated[float, Positive()] = 1.5
     rho: Annotated[float | Literal["auto"], Positive(auto=True)] = "auto"
     clip: Annotated[float | None, Positive(optional=True)] = None
     terms: Annotated[int | None, Whole(1, optional=True)] = None
-    noise: Annotated[NoiseShape, Choice(get_args(NoiseShape))] = "white"
+    noise: Annotated[NoiseShape, OneOf(get_args(NoiseShape))] = "white"
     epsilon: Epsilon
     delta: Delta
 

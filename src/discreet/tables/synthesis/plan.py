@@ -20,7 +20,7 @@ from discreet.numerics import check_finite, check_whole, up
 from discreet.plans import Program, Releaser, Setting, Stage, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Choice, Columns, Delta, Epsilon, NoiseChoice, Whole
+from discreet.plans.kinds import Columns, Delta, Epsilon, NoiseChoice, OneOf, Whole
 from discreet.plans.results.synthetic_rows import DeniableRows, SyntheticRows
 from discreet.plans.stages.marginals import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows, spread_cells
@@ -151,10 +151,10 @@ epsilon=5, delta=1e-06)
     attempts: Annotated[int, Whole(1, _MOST_ATTEMPTS)]
     _: KW_ONLY
     columns: SomeColumns = None
-    proposal: Annotated[ProposalName, Choice(get_args(ProposalName))] = "resample"
+    proposal: Annotated[ProposalName, OneOf(get_args(ProposalName))] = "resample"
     resampled: Annotated[int | None, Whole(1, optional=True)] = None
-    radius: Annotated[float, kinds.Number(by=_radius)] = 0.1
-    gamma: Annotated[float, kinds.Number(by=_gamma)] = 2.0
+    radius: Annotated[float, kinds.RealNumber(by=_radius)] = 0.1
+    gamma: Annotated[float, kinds.RealNumber(by=_gamma)] = 2.0
     bins: Cells = 16
     seed: Seed = 0
     epsilon: Epsilon

@@ -102,7 +102,7 @@ def resumed(earlier: Estimates | None, key: tuple[Any, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Work:
+class Job:
     """Values of chains, aligned with their sizes.
 
     Attributes:
@@ -122,7 +122,7 @@ def run_chains(
     progress: Progress = None,
     done: FloatArray | None = None,
     title: str = "coalitions",
-) -> Work:
+) -> Job:
     """Return the value of every coalition; an interruption (Ctrl-C) keeps what is there.
 
     Args:
@@ -153,8 +153,8 @@ def run_chains(
                 values[chains.marks[first] : chains.marks[after]] = found
                 advance(len(found))
     except KeyboardInterrupt:
-        return Work(values, finished=False)
-    return Work(values, finished=True)
+        return Job(values, finished=False)
+    return Job(values, finished=True)
 
 
 def _results(
