@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -188,7 +189,7 @@ PER_NODE = ("feature", "threshold", "missing_left", "left", "value", "depth")
 
 
 def vars_of(trees: Any) -> dict[str, Any]:
-    return {name: getattr(trees, name) for name in trees.__dataclass_fields__}
+    return {field.name: getattr(trees, field.name) for field in dataclasses.fields(trees)}
 
 
 def test_a_tanh_network_is_bounded_below_the_published_sum() -> None:

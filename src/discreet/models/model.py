@@ -26,7 +26,7 @@ from discreet.models.fingerprint import Kept
 from discreet.models.forms.linear import LinearForm, linear_form
 from discreet.models.forms.network import NetworkForm, network_form
 from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
-from discreet.models.inputs import MakeInput, input_makers, sees_encoding
+from discreet.models.inputs import METHODS, MakeInput, ModelCall, input_makers, sees_encoding
 from discreet.models.known_parts import known_parts
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.readers.boosters import booster_margin
@@ -37,7 +37,6 @@ from discreet.schema import FloatArray, Schema
 Form = LinearForm | TreeEnsemble | NetworkForm
 FormName = Literal["linear", "trees", "network", "opaque"]
 Output = Literal["auto", "probability", "margin", "value"]
-_METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 _PROBE_ROWS = 64
 _MOST_KNOWN = 256
 _known: dict[tuple[Any, ...], Found] = {}
@@ -309,51 +308,6 @@ class BoundModel:
         return self.calls(rows, per_record)
 
 
-@dataclass(frozen=True)
-class ModelCall:
-    """One call of the model on a matrix of encoded rows."""
-
-    model: Any
-    output: str
-    class_index: int
-    make_input: MakeInput
-
-    def __call__(self, rows: FloatArray) -> FloatArray:
-        """Return one number per row, or raise."""
-        return self.answers_and_precision(rows)[0]
-
-    def answers_and_precision(self, rows: FloatArray) -> tuple[FloatArray, bool]:
-        """Return one number per row and whether the model gave less than double precision."""
-        raw = np.asarray(self._raw(rows))
-        single = raw.dtype.kind == "f" and raw.dtype.itemsize < 8
-        return self._one_per_row(raw.astype(np.float64, copy=False), len(rows)), single
-
-    def _one_per_row(self, answer: FloatArray, rows: int) -> FloatArray:
-        if self.output == "probability" and answer.ndim == 2 and answer.shape[1] > 1:
-            answer = answer[:, self.class_index]
-        elif self.output == "margin":
-            answer = self._margin(answer)
-        if answer.shape == (rows, 1):
-            answer = answer[:, 0]
-        if answer.shape != (rows,):
-            raise ModelError(f"model must return one number per row, got shape {answer.shape}.")
-        return answer
-
-    def _raw(self, rows: FloatArray) -> Any:
-        import joblib
-
-        # Forests add up their trees in whatever order threads finish: sequential is repeatable.
-        margin = booster_margin(self.model) if self.output == "margin" else None
-        function = getattr(self.model, _METHODS[self.output], margin or self.model)
-        with joblib.parallel_config(backend="sequential"):
-            return function(self.make_input(rows))
-
-    def _margin(self, answer: FloatArray) -> FloatArray:
-        if answer.ndim == 2 and answer.shape[1] > 1:
-            return answer[:, self.class_index]
-        return answer if self.class_index == 1 else -answer
-
-
 def as_model(model: Any) -> Model:
     """Return a ``Model``, wrapping estimators and functions with the defaults."""
     if isinstance(model, Model):
@@ -365,12 +319,12 @@ def as_model(model: Any) -> Model:
 
 
 def _choose_output(model: Any, output: Output) -> str:
-    if output not in ("auto", *_METHODS):
+    if output not in ("auto", *METHODS):
         raise ModelError(f"output must be one of auto, probability, margin, value, got {output!r}.")
     if output != "auto":
-        known = output == "value" or hasattr(model, _METHODS[output]) or callable(model)
+        known = output == "value" or hasattr(model, METHODS[output]) or callable(model)
         if not known and not (output == "margin" and booster_margin(model)):
-            raise ModelError(f"model must have {_METHODS[output]} for output={output!r}, got none.")
+            raise ModelError(f"model must have {METHODS[output]} for output={output!r}, got none.")
         return output
     if hasattr(model, "predict_proba"):
         return "probability"
