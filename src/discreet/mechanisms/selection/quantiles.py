@@ -31,6 +31,14 @@ from discreet.randomness import IntArray, NoiseSource
 Split = tuple[int, int, int]
 
 
+def moved_counts(certificate: Certificate, relation: Relation) -> int:
+    """Return by how many records two neighbours differ: one came or went, or one went and one came."""
+    moved = math.floor(certificate.sensitivity("l1", relation))
+    if not 1 <= moved <= 2:
+        raise CertificateError(f"Quantiles need counts of which one or two move, got {moved}.")
+    return moved
+
+
 @dataclass(frozen=True)
 class QuantileNoise:
     """Choose ``parts - 1`` of the ``points`` so that each part between them holds as many records.
@@ -69,11 +77,8 @@ class QuantileNoise:
 
     @property
     def moves(self) -> int:
-        """By how many records two neighbours differ: one came or went, or one went and one came."""
-        moved = math.floor(self.certificate.sensitivity("l1", self.relation))
-        if not 1 <= moved <= 2:
-            raise CertificateError(f"Quantiles need counts of which one or two move, got {moved}.")
-        return moved
+        """By how many records two neighbours differ."""
+        return moved_counts(self.certificate, self.relation)
 
     @property
     def levels(self) -> int:

@@ -20,8 +20,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.errors import ArgumentError, CertificateError
+from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.alike import draw_run
+from discreet.mechanisms.selection.quantiles import moved_counts
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
@@ -78,11 +79,8 @@ class QuantileCuts:
 
     @property
     def moves(self) -> int:
-        """By how many records two neighbours differ: one came or went, or one went and one came."""
-        moved = math.floor(self.certificate.sensitivity("l1", self.relation))
-        if not 1 <= moved <= 2:
-            raise CertificateError(f"Quantiles need counts of which one or two move, got {moved}.")
-        return moved
+        """By how many records two neighbours differ."""
+        return moved_counts(self.certificate, self.relation)
 
     @property
     def rounds(self) -> int:
