@@ -34,7 +34,7 @@ WORDS = {
     "coins": Word(r"\bcoins?\b", "exact Bernoulli(exp(−x)) sampling", 41),
     "ballots": Word(r"\bballots?\b", "Borda aggregation", 104),
     "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
-    "reach": Word(r"\breach(es)?\b", "radius", 390),
+    "reach": Word(r"\breach(es)?\b", "radius", 1),
     "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
     "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 85),
     "picked": Word(r"\bpicked\b", "select-then-measure", 21),

@@ -91,16 +91,16 @@ def test_a_logarithm_without_its_constant_is_caught() -> None:
 
 
 @pytest.mark.proves("tree-dampening")
-def test_the_reach_of_gain_is_admissible() -> None:
+def test_the_table_of_gain_is_admissible() -> None:
     tables = all_tables(2, 4)
     criterion = Criterion("gain", 1000)
     moved = moves(criterion, tables)
     for table, own in zip(tables, moved.T, strict=True):
         size = int(table.sum())
-        reach = criterion.reach(size, 40 * GRAIN)
-        more = criterion.reach(size + 1, 40 * GRAIN)
-        assert np.abs(own).max() <= reach[0]
-        assert np.all(reach[1:] >= more[:-1])
+        here = criterion.admissible(size, 40 * GRAIN)
+        more = criterion.admissible(size + 1, 40 * GRAIN)
+        assert np.abs(own).max() <= here[0]
+        assert np.all(here[1:] >= more[:-1])
         # Removing a record leads back from a smaller table.
         assert np.abs(own).max() <= more[0]
 
@@ -108,7 +108,7 @@ def test_the_reach_of_gain_is_admissible() -> None:
 @pytest.mark.refutes("tree-dampening")
 def test_the_sensitivity_of_the_table_alone_is_not_admissible() -> None:
     criterion = Criterion("gain", 1000)
-    here, after = criterion.reach(5, 9 * GRAIN), criterion.reach(6, 9 * GRAIN)
+    here, after = criterion.admissible(5, 9 * GRAIN), criterion.admissible(6, 9 * GRAIN)
     assert not np.all(np.full(len(here), here[0])[1:] >= after[:-1])
 
 

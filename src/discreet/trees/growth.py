@@ -20,7 +20,7 @@ def walk(
     left: NDArray[np.int64],
     reached: NDArray[np.int64],
 ) -> None:
-    """Write the leaf that every row reaches from its root; a row is a row of ``values``."""
+    """Write the leaf that every row falls into from its root; a row is a row of ``values``."""
     for i in range(len(reached)):
         node = start[i]
         while feature[node] >= 0:

@@ -77,7 +77,7 @@ class Criterion:
         """Half the spread, rounded up: how far a utility moves if measured from the middle."""
         return -(-self.spread // 2)
 
-    def reach(self, raw_size: int, raw_deepest: int) -> IntArray:
+    def admissible(self, raw_size: int, raw_deepest: int) -> IntArray:
         """Return an admissible function of ``gain`` in a node of so many records, in steps.
 
         Entry t bounds what a record moves any utility by once t others came or went; it stops where

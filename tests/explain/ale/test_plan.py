@@ -481,14 +481,14 @@ def test_nothing_is_clipped_that_does_not_have_to_be(loans: Any) -> None:
         question = EffectsQuestion("credit_score", setting, model, points, 8)
         question = question.limited("auto", (1.0, 0.0, "auto"))
         noise = question.stage(1.0, 0.0, "auto").noise.std
-        limits.append(question.reach)
+        limits.append(question.radius)
         errors.append(even_error(question.layout(points), noise) / rows / question.size[0])
     assert limits[0] < limits[1] < limits[2] == pytest.approx(limits[0] * 2 / 1.25)
     assert errors[1] == pytest.approx(0.01, rel=1e-3)
     assert errors[0] > errors[1] > errors[2]
     private = Setting(schema, "add-remove", None)
     unknown = EffectsQuestion("credit_score", private, model, points, 8)
-    assert unknown.limited("auto", (1.0, 0.0, "auto")).reach == limits[0]
+    assert unknown.limited("auto", (1.0, 0.0, "auto")).radius == limits[0]
 
 
 @pytest.mark.parametrize("rows", [500, 20_000, 10**6])

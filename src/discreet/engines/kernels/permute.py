@@ -278,7 +278,7 @@ def _finish(
     waiting: int,
     moved: FloatArray,
 ) -> None:
-    """Let all jobs reach their leaves and add what these change."""
+    """Take all jobs to their leaves and add what these change."""
     while waiting:
         _go_down(nodes, missing_left, rows, jobs, waiting)
         kept = 0

@@ -129,14 +129,14 @@ def first_layer(
     """
     width, units = weights.shape
     parts = np.empty((width, units))
-    reach = 0.0
+    longest = 0.0
     for u in range(units):
         length = abs(bias[u])
         for j in range(width):
             parts[j, u] = row[j] * weights[j, u]
             length += abs(parts[j, u])
-        reach = max(reach, length) if length == length else np.inf
-    near = rate > 0.0 and rate * reach <= NEAR
+        longest = max(longest, length) if length == length else np.inf
+    near = rate > 0.0 and rate * longest <= NEAR
     if want_sums or not near:
         fill_sums(parts, bits, table)
         look_up(table, codes, False, sums)

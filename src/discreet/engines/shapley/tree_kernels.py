@@ -8,7 +8,7 @@ neither has, a leaf of value v gives
     phi_j(x; z) = v (a - 1)! b! / (a + b)!    for a feature that only x has
                 = -v a! (b - 1)! / (a + b)!   for one that only z has,  0 for one that both have;
 
-otherwise no mixture of the two rows reaches the leaf. ``gain`` and ``loss`` hold these weights.
+otherwise no mixture of the two rows falls into the leaf. ``gain`` and ``loss`` hold these weights.
 
 Every sum runs over cells, leaves and patterns in an order fixed by the trees: what is computed for a
 row depends on its own values alone, whatever rows are beside it.
@@ -80,7 +80,7 @@ def _add_pattern(
 ) -> None:
     """Add what a record's pattern gives to rows of every pattern (bits x patterns)."""
     full = (1 << bits) - 1
-    own = full & ~other  # without these no mixture reaches the leaf
+    own = full & ~other  # without these no mixture falls into the leaf
     a, shared = _count(own), other
     while True:
         pattern = own | shared

@@ -23,26 +23,26 @@ _ROUNDS, _PARENTS, _BENT = 3, 32, 13
 def most_bent(
     rows: FloatArray,
     curves_of: Callable[[FloatArray], FloatArray],
-    reach_of: Callable[[FloatArray], FloatArray],
+    distance_of: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
     """Return the curves that bend most, of the rows and of all mixtures tried.
 
     Args:
       rows: drawn from the schema.
       curves_of: computes the rows' curves.
-      reach_of: says how far a curve bends.
+      distance_of: says how far a curve is from its mean.
     """
     draw, pool, curves = public_generator(_SEED), rows, curves_of(rows)
     for _ in range(_ROUNDS):
-        parents = pool[_first(reach_of(curves), _PARENTS)]
+        parents = pool[_first(distance_of(curves), _PARENTS)]
         one, other = (parents[draw.integers(len(parents), size=len(rows))] for _ in range(2))
         other[::2] = rows[::2]
         share = draw.random((len(rows), 1))
         children = np.where(draw.random(rows.shape) < share, one, other)
         pool = np.concatenate([pool, children])
         curves = np.concatenate([curves, curves_of(children)])
-    return np.asarray(curves[_first(reach_of(curves), _BENT)])
+    return np.asarray(curves[_first(distance_of(curves), _BENT)])
 
 
-def _first(reaches: FloatArray, count: int) -> NDArray[np.intp]:
-    return np.argsort(-reaches, kind="stable")[:count]
+def _first(distances: FloatArray, count: int) -> NDArray[np.intp]:
+    return np.argsort(-distances, kind="stable")[:count]

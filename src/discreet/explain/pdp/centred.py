@@ -38,21 +38,21 @@ class Shape:
     Args:
       points: the number of grid points.
       half: half the output's range.
-      reach: how far a curve may be from its own mean: on average over the grid in absolute value
+      clip: how far a curve may be from its own mean: on average over the grid in absolute value
         (``l1``, for Laplace noise) or in root mean square (``l2``, for Gaussian noise).
       norm: of the ball that shapes are shrunk into.
     """
 
     points: int
     half: float
-    reach: float
+    clip: float
     norm: ShapeNorm
 
     @property
     def radius(self) -> float:
         """The radius of the ball; no shape is longer than a curve between the bounds can be."""
-        reach = min(self.reach, self.half)
-        return reach * (self.points if self.norm == "l1" else math.sqrt(self.points))
+        clip = min(self.clip, self.half)
+        return clip * (self.points if self.norm == "l1" else math.sqrt(self.points))
 
     @property
     def weight(self) -> float:
@@ -91,7 +91,7 @@ class Shape:
             },
         )
         return certificate.widen(_HAIR * max(level, ball)).assume(
-            f"a record's curve is clipped to {min(self.reach, self.half):.4g} around its own mean "
+            f"a record's curve is clipped to {min(self.clip, self.half):.4g} around its own mean "
             "(bands hold the noise, and what this changes on rows drawn from the schema)"
         )
 
@@ -116,7 +116,7 @@ class Shape:
           - If answers of a model move by g with the rows beside them, a coordinate moves by at most
             4 m g in an L1 ball and sqrt(m) g in an L2 ball. [pdp-centred]
         """
-        reach = max(self.weight * self.half, self.radius)
+        bound = max(self.weight * self.half, self.radius)
         lipschitz = 4 * self.points if self.norm == "l1" else math.sqrt(self.points)
 
         def compute(block: Block) -> FloatArray:
@@ -125,7 +125,7 @@ class Shape:
         return VectorContribution(
             columns=model.columns,
             size=self.points + 1,
-            region=Box(-reach, reach),
+            region=Box(-bound, bound),
             fill=0.0,
             compute=compute,
             proven=self.certify(),

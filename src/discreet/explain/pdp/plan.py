@@ -21,7 +21,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
 from discreet.explain.pdp.grids import grid_stage, public_grid
 from discreet.explain.pdp.knots import bend_grid
-from discreet.explain.pdp.question import CurveForm, CurveQuestion, Reach
+from discreet.explain.pdp.question import CentredClip, CurveForm, CurveQuestion
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
@@ -112,7 +112,7 @@ class partial_dependence(DeclaredPlan):
     kind: Annotated[str, OneOf(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
     grid: Annotated[str, OneOf(("auto", "uniform", "quantile"))] = "auto"
     curve: Annotated[CurveForm, OneOf(("whole", "centred", "auto"))] = "whole"
-    shape_clip: Annotated[Reach, Positive(auto=True)] = "auto"
+    shape_clip: Annotated[CentredClip, Positive(auto=True)] = "auto"
     rug: Annotated[bool | None, Flag(optional=True)] = None
     clip: Switch = True
     smooth: Switch = False

@@ -277,7 +277,7 @@ def certify_sealed(engine: ShapEngine, schema: Schema, radius: Any) -> tuple[Cer
     return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
 
 
-def sealed_reach(engine: ShapEngine, background: FloatArray) -> float:
+def sealed_bound(engine: ShapEngine, background: FloatArray) -> float:
     """Return how large an attribution of any query can be against a public background."""
     return engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
 

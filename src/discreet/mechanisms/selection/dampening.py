@@ -92,7 +92,7 @@ def _dampened(utilities: IntArray, sensitivities: IntArray, beyond: int) -> IntA
     reached = np.concatenate([[0], np.cumsum(sensitivities)])
     slopes = np.append(sensitivities, beyond)
     size = np.abs(utilities)
-    # u >= 0: the last whole distance with b <= u. u < 0: the one before b first reaches -u.
+    # u >= 0: the last whole distance with b <= u. u < 0: the one before the first with b >= -u.
     above = np.searchsorted(reached, size, side="right") - 1
     before = np.maximum(np.searchsorted(reached, size, side="left") - 1, 0)
     whole = np.where(utilities >= 0, above, before)

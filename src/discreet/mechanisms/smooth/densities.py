@@ -36,7 +36,7 @@ _NARROW, _WIDE, _BEND = 0.2, 0.75, 5.0
 """Panels are narrow where a maximum of many light-tailed noises lies, on the scale of asinh."""
 
 _TAIL = 24.0
-"""Nodes reach so far beyond the lead on the scale of asinh: what is left out is below exp(-3 * 24)."""
+"""Nodes lie so far beyond the lead on the scale of asinh: what is left out is below exp(-3 * 24)."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ def leader_law(noise: SmoothNoise, candidates: int, leads: FloatArray) -> tuple[
 def line_nodes(centres: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """Return nodes and weights on the whole line, dense around every centre (ascending)."""
     spread = math.asinh(centres[-1] - centres[0]) + _TAIL
-    reach, weight = _panels(spread)
-    pieces = [(centres[0] - np.sinh(reach), weight * np.cosh(reach))]
+    outer, weight = _panels(spread)
+    pieces = [(centres[0] - np.sinh(outer), weight * np.cosh(outer))]
     for left, right in pairwise(centres):
         part, share = _panels(math.asinh((right - left) / 2))
         part, share = np.sinh(part), share * np.cosh(part)
         pieces += [(left + part, share), (right - part, share)]
-    pieces.append((centres[-1] + np.sinh(reach), weight * np.cosh(reach)))
+    pieces.append((centres[-1] + np.sinh(outer), weight * np.cosh(outer)))
     places, weights = zip(*pieces, strict=True)
     return np.concatenate(places), np.concatenate(weights)
 

@@ -245,11 +245,11 @@ epsilon=5, delta=1e-06)
 
 def certify_codes(layout: PairTables, rows: int) -> Certificate:
     """Certify the table of codes itself: a replaced record moves its own row."""
-    reach = [size - 1 for size in layout.sizes]
+    widths = [size - 1 for size in layout.sizes]
     return Certificate(
         ("deniability", "approximate-composition"),
-        rows * len(reach),
-        {REPLACE_ONE: Bounds(float(sum(reach)), up(math.hypot(*reach)), float(max(reach)))},
+        rows * len(widths),
+        {REPLACE_ONE: Bounds(float(sum(widths)), up(math.hypot(*widths)), float(max(widths)))},
     )
 
 
