@@ -33,7 +33,7 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.trees.columns import CutGrid, Splits
 from discreet.trees.nodes import LEAF, TreeNodes
-from discreet.trees.scores import GRAIN, Criterion
+from discreet.trees.scores import STEPS_PER_RECORD, Criterion
 
 SplitName = Literal[
     "auto",
@@ -92,7 +92,7 @@ class SplitNoise:
     @property
     def certificate(self) -> Certificate:
         """How far a record moves the utilities of the splits of a node, from the middle."""
-        moved = self.criterion.half / GRAIN
+        moved = self.criterion.half / STEPS_PER_RECORD
         bound = Bounds(up(self.candidates * moved), up(math.sqrt(self.candidates) * moved), moved)
         twice = Bounds(2 * bound.l1, 2 * bound.l2, 2 * bound.linf)
         return Certificate(
@@ -121,7 +121,7 @@ class SplitNoise:
         of the exponential mechanism.
         """
         factor = _DAMPENED_TAIL if self.kind == DAMPENING else self._pick.tail
-        scale = self.criterion.spread / self.share / GRAIN
+        scale = self.criterion.spread / self.share / STEPS_PER_RECORD
         return factor * scale * self._pick.worst_loss(max(2, self.candidates))
 
     def at(self, level: Level) -> SplitNoise:

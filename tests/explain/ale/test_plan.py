@@ -345,7 +345,7 @@ def test_price_covers_all_stages_and_errors_spend_nothing(loans: pd.DataFrame) -
     assert session.remaining.amount == left
 
 
-def test_bought_edges_and_rug_are_left_out_where_they_are_public(loans: pd.DataFrame) -> None:
+def test_private_edges_and_rug_are_left_out_where_they_are_public(loans: pd.DataFrame) -> None:
     model = MODELS["logistic"].fit(loans[NUMBERS].astype(float), loans["defaulted"])
     setting = Setting(numbers_schema(), "replace-one", 3_000)
 
@@ -506,7 +506,7 @@ def test_a_public_number_of_records_does_not_cost_noise(rows: int) -> None:
 
 @pytest.mark.parametrize("accountant", ["basic", "zcdp"])
 @pytest.mark.parametrize("delta", [1e-4, 1e-6])
-def test_bought_edges_keep_the_law_that_was_priced(accountant: str, delta: float) -> None:
+def test_private_edges_keep_the_law_that_was_priced(accountant: str, delta: float) -> None:
     """A clip that is known later must not change what delta the release spends."""
 
     def single(rows: Any) -> Any:

@@ -100,8 +100,8 @@ def _fitted(noisy: NoisySteps, layout: Layout, smooth: bool) -> FloatArray:
     penalty = np.eye(len(widths))
     if smooth and len(widths) > 1:
         distance = (widths[1:] + widths[:-1]) / 2
-        bends = np.diff(np.eye(len(widths)), axis=0) / np.sqrt(distance)[:, None]
-        penalty = bends.T @ bends
+        differences = np.diff(np.eye(len(widths)), axis=0) / np.sqrt(distance)[:, None]
+        penalty = differences.T @ differences
     floor = (noisy.noise.std / noisy.radius * widths) ** 2
     return widths * _likeliest(noisy.sums, rates, penalty, floor, noisy.noise.std)
 
@@ -157,13 +157,13 @@ class EffectsRelease:
     """Builds the curve from the noisy answers of one prepared plan.
 
     Args:
-      question: with its points, unless they have to be bought.
+      question: with its points, unless they are yet to be released.
       effects: the stage of moves and counts.
       promise: what the effects may cost, by which law.
       edges: the stage of the points; None if they are public.
       rug: the stage of a histogram of its own; None if the counts at hand serve, or none is shown.
       expected: how far the curve is off.
-      limit: what moves are clipped to, for a question whose points are bought.
+      limit: what moves are clipped to, for a question whose points are private quantiles.
       with_rug: whether a histogram is shown.
       smooth: let steps borrow from their neighbours.
       clip: keep every step inside what the model can do.
@@ -214,7 +214,7 @@ class EffectsRelease:
     def _histogram(
         self, points: FloatArray, noisy: NoisySteps, counts: FloatArray | None
     ) -> Histogram | None:
-        """Return the bought histogram, or, where cells are public, the counts at hand."""
+        """Return the histogram released beside, or, where cells are public, the counts at hand."""
         if not self.with_rug:
             return None
         if self.rug is not None:

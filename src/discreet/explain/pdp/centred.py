@@ -1,10 +1,10 @@
-"""Records' curves as level and shape: a level needs one noisy number, a shape is short.
+"""Records' curves as level and centred curve: one noisy number, and a short vector.
 
 A record's curve is its mean over the grid (the level, one number as wide as the output) plus the rest
-(the shape, which sums to zero). Shapes of real models are much shorter than the widest thinkable one,
-so that shrinking the few long ones into a public ball lowers the noise several times. Level and shape
-are one vector with one certificate; the level is weighted so that a point of the curve has the least
-noise.
+(its centred ICE curve, or shape, which sums to zero). Shapes of real models are much shorter than the
+widest thinkable one, so that shrinking the few long ones into a public ball lowers the noise several
+times. Both are one vector with one certificate; the level is weighted so that a point of the curve has
+the least noise.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Shape:
         return math.sqrt(1 / self.weight**2 + 1 - 1 / self.points)
 
     def certify(self) -> Certificate:
-        """Certify the sum of weighted levels and shrunken shapes.
+        """Certify the sum of weighted levels and of shrunken centred curves.
 
         Guarantees:
           - Adding or removing a record moves it by L1 w h + C in an L1 ball and w h + sqrt(m) C in an
@@ -105,12 +105,12 @@ class Shape:
         return out
 
     def join(self, vectors: FloatArray) -> FloatArray:
-        """Return curves from (sums of) levels and shapes; noise off the zero sum is taken out."""
+        """Return curves from (sums of) levels and centred curves; noise off the zero sum is cut."""
         shapes = vectors[..., 1:] - vectors[..., 1:].mean(axis=-1, keepdims=True)
         return np.asarray(vectors[..., :1] / self.weight + shapes)
 
     def contribution(self, model: BoundModel, curves: Curves) -> VectorContribution:
-        """Return what one record adds: its level and its shape.
+        """Return what one record adds: its level and its centred curve.
 
         Guarantees:
           - If answers of a model move by g with the rows beside them, a coordinate moves by at most

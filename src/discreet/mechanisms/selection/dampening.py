@@ -35,7 +35,7 @@ class LocalDampening:
       epsilon: the promise.
       beyond: the global sensitivity, used beyond the distances that are given.
       shift: a public number taken off every utility first; a bound on the greatest utility gives
-        *shifted* local dampening, in which far candidates lose instead of gain by their distance.
+        *shifted* local dampening, in which far candidates lose instead of win by their distance.
 
     The admissible function is ``sensitivities[r, t]`` (or one row for all r): at least the change of
     utility r to any neighbour at t = 0, and at t + 1 at least every neighbour's at t.

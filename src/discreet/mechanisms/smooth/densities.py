@@ -32,7 +32,7 @@ SIGMA = 0.7
 """Shape of the Laplace-log-normal law: about what the authors' equation gives at beta = epsilon / 2."""
 
 _PANEL_NODES = 12
-_NARROW, _WIDE, _BEND = 0.2, 0.75, 5.0
+_NARROW, _WIDE, _CHANGE = 0.2, 0.75, 5.0
 """Panels are narrow where a maximum of many light-tailed noises lies, on the scale of asinh."""
 
 _TAIL = 24.0
@@ -101,9 +101,9 @@ def line_nodes(centres: Sequence[float]) -> tuple[FloatArray, FloatArray]:
 
 def _panels(length: float) -> tuple[FloatArray, FloatArray]:
     """Return Gauss-Legendre nodes and weights on panels that fill [0, length]."""
-    bend = min(length, _BEND)
-    narrow = np.linspace(0.0, bend, max(1, math.ceil(bend / _NARROW)) + 1)
-    wide = np.linspace(bend, length, math.ceil((length - bend) / _WIDE) + 1)
+    change = min(length, _CHANGE)
+    narrow = np.linspace(0.0, change, max(1, math.ceil(change / _NARROW)) + 1)
+    wide = np.linspace(change, length, math.ceil((length - change) / _WIDE) + 1)
     edges = np.concatenate([narrow, wide[1:]])
     unit, weight = _legendre()
     width = np.diff(edges)[:, None]

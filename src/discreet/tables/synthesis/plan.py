@@ -172,7 +172,7 @@ epsilon=5, delta=1e-06)
         return {name: value for name, value in told if name not in _IDLE[self.proposal]}
 
     def prepare(self, setting: Setting) -> Program:
-        """Plan the test from public facts; the model of a resampling proposal is bought first."""
+        """Plan the test from public facts; the model of a resampling proposal is released first."""
         if not setting.relation.rows_public or setting.rows is None:
             raise ArgumentError(
                 "relation must be replace-one for deniable records, got add-remove. "
