@@ -20,8 +20,8 @@ from discreet.plans import Plan
 from discreet.randomness import SimulatedNoise
 
 _USERS = ("pdp", "ale")
-_MOST_RUNGS = 100_001
-"""Ladders are tried rung by rung up to this length."""
+_MOST_STEPS = 100_001
+"""Step grids are tried point by point up to this length."""
 
 
 class Releaser:
@@ -68,7 +68,7 @@ def remembered(task: Task, feature: str) -> Iterator[None]:
     """Let plans look up the answers for the task's own rows with a feature set to any value.
 
     A deep forest needs a minute for what ten repetitions of all budgets ask. Trees answer alike between
-    two thresholds, other models are tried at the rungs of a ladder; without either nothing changes.
+    two thresholds, other models are tried at the points of a step grid; without either nothing changes.
     """
     found = _answers(task, feature)
     if found is None:
@@ -114,14 +114,14 @@ class _Remembered:
 def _answers(task: Task, feature: str) -> tuple[Any, Any] | None:
     """Return which column a value belongs to, and every row's answers, a column each."""
     column, trees = task.schema[feature], task.bound.form
-    ladder = column.grid(_MOST_RUNGS)
+    steps = column.grid(_MOST_STEPS)
     if isinstance(trees, TreeEnsemble):
         ends = np.unique(trees.threshold[trees.feature == task.features.index(feature)])
-        met = np.unique(np.searchsorted(ends, ladder))
+        met = np.unique(np.searchsorted(ends, steps))
         points = np.append(ends, np.nextafter(ends[-1], np.inf))[met]
-    elif len(ladder) < _MOST_RUNGS:
-        ends, points = ladder, ladder
-        met = np.arange(len(ladder))
+    elif len(steps) < _MOST_STEPS:
+        ends, points = steps, steps
+        met = np.arange(len(steps))
     else:
         return None
     curves = record_curves(task.bound, (feature,), (points,))

@@ -8,7 +8,7 @@ exponentiated.
 The authors read all bounds from the rows. Here they are public, from the documentation of the files:
 
 * Census Income: the survey asks people above 16 and codes ages up to 90; years of education 1 to 16 are
-  the rungs of its list; gains have five digits, losses four, hours of a week two; categories are
+  the steps of its list; gains have five digits, losses four, hours of a week two; categories are
   listed.
 * Bike Sharing: hours, months, days and weather codes are listed; temperature, humidity and wind are
   divided by their greatest value, so between 0 and 1. A count between 0 and 1000 is our assumption.

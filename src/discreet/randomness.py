@@ -125,8 +125,8 @@ class SimulatedNoise:
         check_scale(scale)
         if scale >= _ROUNDED_NORMAL_FROM:
             return np.rint(self._generator.normal(0.0, scale, size)).astype(np.int64)
-        reach = math.ceil(12 * scale) + 1
-        support = np.arange(-reach, reach + 1)
+        cutoff = math.ceil(12 * scale) + 1
+        support = np.arange(-cutoff, cutoff + 1)
         weights = np.exp(-0.5 * (support / scale) ** 2)
         return self._generator.choice(support, size=size, p=weights / weights.sum())
 

@@ -27,15 +27,15 @@ class Word(typing.NamedTuple):
 WORDS = {
     "box": Word(r"\bbox noise\b|\bshape of a box\b|\"box\"", "K-norm mechanism", 0),
     "companions": Word(r"\bcompanions?\b|\bcompany\b", "batch rows", 114),
-    "grain": Word(r"\bgrain\b", "batch error", 27),
-    "gain": Word(r"\bgain\b", "Lipschitz constant", 86),
-    "bends": Word(r"\bbends?\b|\bbent\b", "adaptive knots", 74),
-    "bought": Word(r"\b(bought|buys?)\b", "private quantile grid", 56),
+    "grain": Word(r"\bgrain\b", "batch error", 0),
+    "gain": Word(r"\bgain\b", "Lipschitz constant", 0),
+    "bends": Word(r"\bbends?\b|\bbent\b", "adaptive knots", 0),
+    "bought": Word(r"\b(bought|buys?)\b", "private quantile grid", 0),
     "coins": Word(r"\bcoins?\b", "exact Bernoulli(exp(−x)) sampling", 41),
     "ballots": Word(r"\bballots?\b", "Borda aggregation", 104),
-    "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
-    "reach": Word(r"\breach(es)?\b", "radius", 390),
-    "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
+    "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 4),
+    "reach": Word(r"\breach(es)?\b", "radius", 1),
+    "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 0),
     "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 85),
     "picked": Word(r"\bpicked\b", "select-then-measure", 21),
     "billed": Word(r"\bbill(ed|s)?\b", "zCDP composition", 14),
@@ -55,7 +55,8 @@ EXCEPTIONS = {
     r"stability-ladder|coreset-billing": "ids of statements stay",
     r"\bcoin_α|\bcoin_α\(n\)": "a symbol",
     r"foreign (key|column)s?": "a database's word",
-    r"capital gain|information gain|^\| bill ": "a column, a criterion",
+    r"capital gain|information gain|INFORMATION_GAIN|^\| bill ": "a column, a criterion",
+    r"([`\"'])gain\1": "the name of a criterion",
 }
 
 GENERATED = re.compile(r"<!-- written by docs/.*?<!-- written by hand", re.S)

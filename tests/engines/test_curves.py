@@ -126,7 +126,7 @@ def test_rows_of_another_width_are_refused() -> None:
 
 
 @pytest.mark.proves("pdp")
-def test_points_lie_where_trees_bend() -> None:
+def test_points_lie_where_trees_jump() -> None:
     """The path is the best of all; jumps in a corner of the range get nearly all points."""
     generator = np.random.default_rng(5)
     x, curves = np.sort(generator.uniform(0, 10, 11)), generator.normal(size=(4, 11))

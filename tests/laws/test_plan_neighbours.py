@@ -18,14 +18,14 @@ import pytest
 
 from discreet.data import PrivateTable, SealedContribution, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
-from discreet.mechanisms.selection.spanning_tree import GRAIN as SCORE_GRAIN
+from discreet.mechanisms.selection.spanning_tree import STEPS_PER_RECORD as SCORE_STEPS
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Stage
 from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import NORMS, Certificate
 from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation
 from discreet.tables.entropy.noise import MeasureNoise
-from discreet.trees.scores import GRAIN as UTILITY_GRAIN
+from discreet.trees.scores import STEPS_PER_RECORD as UTILITY_STEPS
 from discreet.trees.splits import SplitNoise
 from tests.laws import world
 from tests.laws.examples import Case, all_cases, leaning_cases
@@ -93,7 +93,7 @@ def apart(noise: Any, first: np.ndarray, second: np.ndarray) -> np.ndarray:
             steps = np.rint(np.array(values) / noise.noise.step)
             return np.array([steps[0] - steps[1]]) * noise.noise.step
         case TreeChoice():
-            return (noise.scores(first) - noise.scores(second)) / SCORE_GRAIN
+            return (noise.scores(first) - noise.scores(second)) / SCORE_STEPS
         case SplitNoise():
             return _utilities_apart(noise, first, second)
         case TableNoise() | SelectThenMeasure():
@@ -108,7 +108,7 @@ def _utilities_apart(noise: SplitNoise, first: np.ndarray, second: np.ndarray) -
     shape = (len(nodes.open), grid, splits, noise.level.classes)
     moved = np.subtract(*(noise.criterion.utilities(raw, *shape) for raw in (first, second)))
     centred = [
-        (row[useful] - (row[useful].max() + row[useful].min()) / 2) / UTILITY_GRAIN
+        (row[useful] - (row[useful].max() + row[useful].min()) / 2) / UTILITY_STEPS
         for row, useful in zip(moved, nodes.useful(splits), strict=True)
         if useful.any()
     ]

@@ -61,7 +61,7 @@ def test_categories_are_codes(field: Category, values: list[Any]) -> None:
 
 @hostile
 @given(numbers(), st.lists(st.floats(), min_size=1, max_size=8))
-def test_numbers_take_the_nearest_rung_of_the_clipped_value(field: Number, values: list[float]) -> None:
+def test_numbers_take_the_nearest_step_of_the_clipped_value(field: Number, values: list[float]) -> None:
     for value, encoded in zip(values, field.encode(np.array(values)).tolist(), strict=True):
         filled = field.fill if math.isnan(value) else value
         clipped = Fraction(min(max(filled, field.low), field.high))
@@ -69,18 +69,18 @@ def test_numbers_take_the_nearest_rung_of_the_clipped_value(field: Number, value
             assert Fraction(encoded) == clipped
             continue
         step = Fraction(field.step)
-        last = len_of_ladder(field) - 1
+        last = len_of_steps(field) - 1
         nearest = min(round((clipped - Fraction(field.low)) / step), last)
         distance = abs(Fraction(field.low) + nearest * step - clipped)
         assert abs(abs(Fraction(encoded) - clipped) - distance) <= step / 10**6
 
 
-def len_of_ladder(field: Number) -> int:
+def len_of_steps(field: Number) -> int:
     return 0 if field.step is None else math.floor((field.high - field.low) / field.step + 1e-6) + 1
 
 
 @pytest.mark.parametrize(
-    ("field", "rungs"),
+    ("field", "points"),
     [
         (Number(0, 0.3, step=0.1), [0, 0.1, 0.2, 0.3]),
         (Number(1_000_000, 1_000_000.7, step=0.1), [1_000_000 + k / 10 for k in range(8)]),
@@ -91,11 +91,11 @@ def len_of_ladder(field: Number) -> int:
         (Number(0, 1, step=1), [0, 1]),
     ],
 )
-def test_ladders_have_the_rungs_that_were_written(field: Number, rungs: list[float]) -> None:
+def test_step_grids_have_the_points_that_were_written(field: Number, points: list[float]) -> None:
     grid = field.grid(100)
-    assert grid == pytest.approx(rungs, rel=1e-12)
+    assert grid == pytest.approx(points, rel=1e-12)
     assert grid.max() <= field.high
-    assert field.encode(np.array(rungs)).tolist() == grid.tolist()
+    assert field.encode(np.array(points)).tolist() == grid.tolist()
     assert field.encode(grid).tolist() == grid.tolist()
     assert set(field.draw(np.random.default_rng(1), 50).tolist()) == set(grid.tolist())
 
@@ -109,8 +109,8 @@ def test_grids_lie_on_encoded_values(field: Number, resolution: int) -> None:
     assert field.encode(grid).tolist() == grid.tolist()
 
 
-def test_long_ladders_end_in_the_range() -> None:
-    field = Number(0, 1e13, step=1)  # a tolerance of 1e-12 once added ten rungs
+def test_long_step_grids_end_in_the_range() -> None:
+    field = Number(0, 1e13, step=1)  # a tolerance of 1e-12 once added ten points
     assert field.grid(3).tolist() == [0, 5e12, 1e13]
     assert Number(0, 1e13 + 0.5, step=1).grid(2).tolist() == [0, 1e13]
 
@@ -132,11 +132,11 @@ def test_every_value_falls_in_one_bin(field: Number, count: int, values: list[fl
 
 @hostile
 @given(numbers().filter(lambda field: field.step is not None), st.integers(1, 30))
-def test_bins_of_a_ladder_hold_whole_rungs(field: Number, count: int) -> None:
-    grid = field.grid(min(len_of_ladder(field), 3_000))
+def test_bins_of_a_step_grid_hold_whole_steps(field: Number, count: int) -> None:
+    grid = field.grid(min(len_of_steps(field), 3_000))
     bins = field.bins(count)
     filled = np.bincount(bins.index(field.encode(grid)), minlength=len(bins))
-    if len(grid) == len_of_ladder(field):
+    if len(grid) == len_of_steps(field):
         assert filled.min() >= 1 and filled.max() - filled.min() <= 1
         edges = np.array(bins.edges)
         distance = np.abs(edges[:, None] - grid[None, :]).min()
@@ -267,7 +267,7 @@ def test_what_categories_read(values: tuple[Any, ...], value: Any, found: Any) -
 
 def test_missing_and_unknown_can_be_chosen() -> None:
     assert one(Number(0, 10, missing=2), None) == 2
-    assert one(Number(0, 10, step=4, missing=9), math.nan) == 8  # the nearest rung
+    assert one(Number(0, 10, step=4, missing=9), math.nan) == 8  # the nearest point
     assert Number(-4, 10).fill == 3
     field = Category("a", "b", unknown="b")
     assert [one(field, value) for value in ("a", "b", "c", None)] == [0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Fine grids: inside the bounds, in order, whole ladders, every order of magnitude, short numbers."""
+"""Fine grids: inside the bounds, ordered, whole step grids, every order of magnitude, short numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_values_are_inside_in_order_and_hold_the_ends(column: Number) -> None:
     assert np.array_equal(column.encode(grid.values), grid.values)
 
 
-def test_short_ladders_are_taken_whole_and_evenly() -> None:
+def test_short_step_grids_are_taken_whole_and_evenly() -> None:
     grid = fine_grid(Number(0, 100, step=1))
     assert np.array_equal(grid.values, np.arange(101)) and set(grid.weights.tolist()) == {1}
     long = fine_grid(Number(0, 200_000, step=1))

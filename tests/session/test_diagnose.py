@@ -72,7 +72,7 @@ def test_the_exact_answer_is_exact_and_without_clips() -> None:
     assert short["exact values inside their band"] < 0.5
 
 
-def test_bought_edges_are_the_same_for_all_answers() -> None:
+def test_private_edges_are_the_same_for_all_answers() -> None:
     plan = dc.partial_dependence(MODEL, "u", grid="quantile", epsilon=5.0)
     facts = owner().diagnose(plan).facts
     assert facts["of it not noise (clips, shrinking)"] < 0.005

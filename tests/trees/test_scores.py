@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import ArgumentError
 from discreet.trees.columns import CutGrid, candidate_splits
-from discreet.trees.scores import CRITERIA, GRAIN, Criterion, check_work, last_log_step
+from discreet.trees.scores import CRITERIA, STEPS_PER_RECORD, Criterion, check_work, last_log_step
 
 ONE_CUT = CutGrid(("x",), (np.array([0.5]),), (False,))
 
@@ -70,12 +70,12 @@ def test_the_interval_holds_for_large_counts_and_any_cap(name: str, cap: int) ->
 @pytest.mark.proves("tree-utility")
 def test_the_intervals_are_attained() -> None:
     pure = np.array([[[40, 0], [0, 0]], [[0, 40], [0, 0]]])
-    assert moves(Criterion("max", 2), pure).max() == GRAIN
-    assert moves(Criterion("norm", 2), pure).max() >= GRAIN - 1
-    assert moves(Criterion("gini", 2), pure).max() >= GRAIN - 1
-    assert moves(Criterion("gini", 2), pure).min() <= -GRAIN * 39 / 41 + 1
+    assert moves(Criterion("max", 2), pure).max() == STEPS_PER_RECORD
+    assert moves(Criterion("norm", 2), pure).max() >= STEPS_PER_RECORD - 1
+    assert moves(Criterion("gini", 2), pure).max() >= STEPS_PER_RECORD - 1
+    assert moves(Criterion("gini", 2), pure).min() <= -STEPS_PER_RECORD * 39 / 41 + 1
     gain = Criterion("gain", 41)
-    assert moves(gain, pure).min() <= -GRAIN * last_log_step(41) + 2
+    assert moves(gain, pure).min() <= -STEPS_PER_RECORD * last_log_step(41) + 2
 
 
 @pytest.mark.refutes("tree-utility")
@@ -87,20 +87,20 @@ def test_the_interval_of_max_does_not_hold_for_gini() -> None:
 def test_a_logarithm_without_its_constant_is_caught() -> None:
     pure = np.array([[[1023, 0], [0, 0]]])
     moved = moves(Criterion("gain", 1024), pure)
-    assert moved.min() < -(math.ceil(GRAIN * math.log2(1024)) + 1)
+    assert moved.min() < -(math.ceil(STEPS_PER_RECORD * math.log2(1024)) + 1)
 
 
 @pytest.mark.proves("tree-dampening")
-def test_the_reach_of_gain_is_admissible() -> None:
+def test_the_table_of_gain_is_admissible() -> None:
     tables = all_tables(2, 4)
     criterion = Criterion("gain", 1000)
     moved = moves(criterion, tables)
     for table, own in zip(tables, moved.T, strict=True):
         size = int(table.sum())
-        reach = criterion.reach(size, 40 * GRAIN)
-        more = criterion.reach(size + 1, 40 * GRAIN)
-        assert np.abs(own).max() <= reach[0]
-        assert np.all(reach[1:] >= more[:-1])
+        here = criterion.admissible(size, 40 * STEPS_PER_RECORD)
+        more = criterion.admissible(size + 1, 40 * STEPS_PER_RECORD)
+        assert np.abs(own).max() <= here[0]
+        assert np.all(here[1:] >= more[:-1])
         # Removing a record leads back from a smaller table.
         assert np.abs(own).max() <= more[0]
 
@@ -108,7 +108,10 @@ def test_the_reach_of_gain_is_admissible() -> None:
 @pytest.mark.refutes("tree-dampening")
 def test_the_sensitivity_of_the_table_alone_is_not_admissible() -> None:
     criterion = Criterion("gain", 1000)
-    here, after = criterion.reach(5, 9 * GRAIN), criterion.reach(6, 9 * GRAIN)
+    here, after = (
+        criterion.admissible(5, 9 * STEPS_PER_RECORD),
+        criterion.admissible(6, 9 * STEPS_PER_RECORD),
+    )
     assert not np.all(np.full(len(here), here[0])[1:] >= after[:-1])
 
 
@@ -117,9 +120,9 @@ def test_gain_and_gini_are_the_textbook_criteria() -> None:
     shares = table[0] / table[0].sum(axis=1, keepdims=True)
     entropy = -(table[0] * np.log2(shares)).sum()
     impurity = (table[0].sum(axis=1) * (1 - (shares**2).sum(axis=1))).sum()
-    assert utilities(Criterion("gain", 1000), table)[0] == math.floor(-entropy * GRAIN)
-    assert abs(utilities(Criterion("gini", 1000), table)[0] - (100 - impurity) * GRAIN) <= 1
-    assert utilities(Criterion("max", 1000), table)[0] == 85 * GRAIN
+    assert utilities(Criterion("gain", 1000), table)[0] == math.floor(-entropy * STEPS_PER_RECORD)
+    assert abs(utilities(Criterion("gini", 1000), table)[0] - (100 - impurity) * STEPS_PER_RECORD) <= 1
+    assert utilities(Criterion("max", 1000), table)[0] == 85 * STEPS_PER_RECORD
 
 
 def test_work_is_limited() -> None:

@@ -143,7 +143,7 @@ class RowCalls:
 
     def ask(self, batch: FloatArray, shape: CallShape, first: int, after: int) -> FloatArray:
         """Return the answers to some places of a call, or raise."""
-        with thread_state():  # what the code sets must reach neither us nor its next call
+        with thread_state():  # what the code sets must touch neither us nor its next call
             said = np.asarray(self.call(batch), dtype=np.float64)
         if said.shape != (len(batch), *self.tail):
             raise ValueError("An answer must have one row per row.")

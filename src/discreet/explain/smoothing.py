@@ -10,7 +10,7 @@ _WEIGHTS = np.geomspace(1e-6, 1e6, 61)
 
 
 def smooth_curve(x: FloatArray, noisy: FloatArray, noise_std: float) -> FloatArray:
-    """Return the curve that trades bends for distance from the noisy values.
+    """Return the curve that trades curvature for distance from the noisy values.
 
     Minimises ``|y - f|^2 + weight * |second differences of f|^2``; the weight minimises Stein's
     unbiased estimate of the squared error, ``|y - Hy|^2 + 2 noise^2 trace(H)``, which needs the
@@ -18,9 +18,9 @@ def smooth_curve(x: FloatArray, noisy: FloatArray, noise_std: float) -> FloatArr
     """
     if len(x) < 4 or noise_std == 0:
         return noisy
-    bends = _second_differences(x)
+    differences = _second_differences(x)
     # Diagonalise the penalty once: every weight then costs a vector operation.
-    penalties, basis = np.linalg.eigh(bends.T @ bends)
+    penalties, basis = np.linalg.eigh(differences.T @ differences)
     parts = basis.T @ noisy
     shrink = 1.0 / (1.0 + _WEIGHTS[:, None] * np.maximum(penalties, 0.0)[None, :])
     misfit = np.sum(((1.0 - shrink) * parts) ** 2, axis=1)

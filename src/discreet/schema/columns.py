@@ -6,7 +6,7 @@ Encoding is total: every value has exactly one treatment, which never depends on
 | value | in a ``Number`` | in a ``Category`` |
 |---|---|---|
 | below / above the range, -inf / inf | the nearer end of the range | - |
-| between two rungs of ``step`` | the nearer rung | - |
+| between two points of the step grid | the nearer point | - |
 | NaN, null, not a number | ``missing`` (the middle of the range) | ``unknown`` (the first value) |
 | not among the values | - | ``unknown`` (the first value) |
 """
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 Scalar = str | int | float | bool
 
 _LEAST_ULPS = 16
-"""A step spans at least so many floats, so that every rung finds back to itself."""
+"""A step spans at least so many floats, so that every point finds back to itself."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Number:
     Args:
       low: least value; lower ones are raised to it.
       high: greatest value; higher ones are lowered to it.
-      step: distance of the values if they lie on a ladder ``low, low + step, ...`` (1 for integers).
+      step: distance of the values if they lie on a grid ``low, low + step, ...`` (1 for integers).
       missing: what NaN and null become; the middle of the range if not given.
       read_from_data: the names of bounds a draft took from rows; such a schema protects nothing.
 
@@ -100,33 +100,35 @@ class Number:
         inside = np.clip(np.where(np.isnan(numbers), self.fill, numbers), self.low, self.high)
         if self.step is None:
             return inside + 0.0  # one zero, whatever sign it came with
-        return self._at(np.minimum(np.rint((inside - self.low) / self.step), self._rungs - 1))
+        return self._at(np.minimum(np.rint((inside - self.low) / self.step), self._step_count - 1))
 
     def grid(self, resolution: int) -> FloatArray:
-        """Return at most ``resolution`` points across the range, on the ladder if there is one."""
+        """Return at most ``resolution`` points across the range, on the step grid if there is one."""
         if self.step is None:
             return np.linspace(self.low, self.high, resolution)
-        rungs = self._rungs
-        chosen = np.unique(np.rint(np.linspace(0, rungs - 1, min(resolution, rungs))))
+        steps = self._step_count
+        chosen = np.unique(np.rint(np.linspace(0, steps - 1, min(resolution, steps))))
         return self._at(chosen)
 
     def bins(self, count: int) -> Bins:
-        """Return at most ``count`` cells of equal width; a ladder's cells hold whole rungs."""
+        """Return at most ``count`` cells of equal width; a step grid's cells hold whole points."""
         if self.step is None:
             edges = np.linspace(self.low, self.high, count + 1)
             labels = [f"[{_show(a)}, {_show(b)})" for a, b in _pairs(edges)]
             labels[-1] = labels[-1][:-1] + "]"
             return Bins(tuple(labels), tuple(edges.tolist()))
-        starts = np.unique(np.linspace(0, self._rungs, min(count, self._rungs) + 1).astype(int))
-        labels = [self._rung_label(a, b - 1) for a, b in _pairs(starts)]
+        starts = np.unique(
+            np.linspace(0, self._step_count, min(count, self._step_count) + 1).astype(int)
+        )
+        labels = [self._steps_label(a, b - 1) for a, b in _pairs(starts)]
         return Bins(tuple(labels), tuple((self.low + self.step * (starts - 0.5)).tolist()))
 
     def draw(self, generator: np.random.Generator, size: int) -> FloatArray:
-        """Draw public test values: uniform over the range or the ladder, the ends included."""
+        """Draw public test values: uniform over the range or the step grid, the ends included."""
         if self.step is None:
             values = generator.uniform(self.low, self.high, size)
         else:
-            values = self._at(generator.integers(0, self._rungs, size))
+            values = self._at(generator.integers(0, self._step_count, size))
         values[: min(2, size)] = self.encode(np.array([self.low, self.high]))[:size]
         return values
 
@@ -139,7 +141,7 @@ class Number:
         return encoded
 
     @property
-    def _rungs(self) -> int:
+    def _step_count(self) -> int:
         assert self.step is not None
         # As written: (0.3 - 0) / 0.1 is 3, which it is not in floats. What the three numbers lost
         # when they became floats is less than four of the last digits of the greater bound.
@@ -147,12 +149,12 @@ class Number:
         width = Fraction(self.high) - Fraction(self.low) + Fraction(lost)
         return math.floor(width / Fraction(self.step)) + 1
 
-    def _at(self, rungs: NDArray[Any]) -> FloatArray:
-        """Return the values of rungs; rounding may not lift the last one above the range."""
+    def _at(self, steps: NDArray[Any]) -> FloatArray:
+        """Return the values of steps; rounding may not lift the last one above the range."""
         assert self.step is not None
-        return np.minimum(self.low + self.step * rungs, self.high)
+        return np.minimum(self.low + self.step * steps, self.high)
 
-    def _rung_label(self, first: int, last: int) -> str:
+    def _steps_label(self, first: int, last: int) -> str:
         low, high = (_show(value) for value in self._at(np.array([first, last])).tolist())
         return low if first == last else f"{low} to {high}"
 

@@ -19,9 +19,9 @@ from discreet.schema.columns import FloatArray, Number
 
 IntArray = NDArray[np.int64]
 
-_MOST_RUNGS, _EVEN = 2**18, 2**16
-_SHORT_LADDER = 2**15
-"""Ladders up to this are taken as they are, every rung with one weight."""
+_MOST_STEPS, _EVEN = 2**18, 2**16
+_SHORT_GRID = 2**15
+"""Step grids up to this are taken as they are, every point with one weight."""
 
 _DIGITS = 5
 _LEAST_WIDTH = 1e-280
@@ -38,11 +38,11 @@ class FineGrid:
 
 @lru_cache(maxsize=16)
 def fine_grid(column: Number) -> FineGrid:
-    """Return the ladder of a column, or the round numbers of its range, its ends included."""
-    ladder = column.grid(_MOST_RUNGS) if column.step is not None else np.zeros(0)
-    whole = 0 < len(ladder) < _MOST_RUNGS
-    values = ladder if whole else np.unique(column.encode(_round_numbers(column.low, column.high)))
-    short = whole and len(values) <= _SHORT_LADDER
+    """Return the step grid of a column, or the round numbers of its range, its ends included."""
+    steps = column.grid(_MOST_STEPS) if column.step is not None else np.zeros(0)
+    whole = 0 < len(steps) < _MOST_STEPS
+    values = steps if whole else np.unique(column.encode(_round_numbers(column.low, column.high)))
+    short = whole and len(values) <= _SHORT_GRID
     weights = np.ones(len(values), dtype=np.int64) if short else _weights(values)
     values.flags.writeable = weights.flags.writeable = False
     return FineGrid(values, weights)

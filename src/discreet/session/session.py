@@ -228,7 +228,7 @@ class Session:
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
         asked = as_list(plans)
-        self._check_reader(asked)  # what is stored already must not reach a wrong reader either
+        self._check_reader(asked)  # what is stored already must not come to a wrong reader either
         answers: dict[str, Release] | None = None
         with as_planned(asked):
             while answers is None:  # again if another process answered one since we looked

@@ -53,7 +53,7 @@ def settle_or_keep(
     """Store releases; try for a minute, then raise with the answers.
 
     Guarantees:
-      - Whatever keeps the ledger from storing them, the answers reach the caller.
+      - Whatever keeps the ledger from storing them, the answers come to the caller.
     """
     try:
         texts = [release.dumps() for release in releases]

@@ -190,7 +190,7 @@ def raw_tree(
     """Return a tree of thresholds with the leaves' values, or None if it would be too large.
 
     Guarantees:
-      - A row reaches a leaf with the value of the leaf it reaches by intervals. [tree-intervals]
+      - A row falls into a leaf with the value of the leaf it falls into by intervals. [tree-intervals]
     """
     columns: list[int] = []
     thresholds: list[float] = []

@@ -74,7 +74,7 @@ class Splits:
 
 
 def schema_grid(schema: Schema, features: Sequence[str], cuts: int = CUTS) -> CutGrid:
-    """Return cut points from public facts: equal parts, finer at both ends, whole steps of a ladder."""
+    """Return cut points from public facts: equal parts, finer at both ends, on the step grid."""
     return CutGrid(
         tuple(features),
         tuple(_column_cuts(schema, name, cuts) for name in features),
@@ -128,8 +128,8 @@ def _column_cuts(schema: Schema, name: str, cuts: int) -> FloatArray:
 def _inside(points: FloatArray, column: Number) -> FloatArray:
     """Return the different points at which some value lies above and some does not.
 
-    Without a ladder nothing but the least value itself is at most the least value: a cut that many
+    Without a step nothing but the least value itself is at most the least value: a cut that many
     columns need (no gains, no children), so it is kept.
     """
-    ladder = column.grid(2)
-    return np.unique(points[(points >= ladder[0]) & (points < ladder[-1])])
+    ends = column.grid(2)
+    return np.unique(points[(points >= ends[0]) & (points < ends[-1])])

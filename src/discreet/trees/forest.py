@@ -173,8 +173,8 @@ class _ForestProgram:
     def whole(self) -> bool:
         """Whether every tree counts every record at its leaves.
 
-        Laplace noise grows as the counts do, so nothing is won by it; Gaussian noise, which a delta
-        buys, grows with their square root.
+        Laplace noise grows as the counts do, so nothing is won by it; Gaussian noise, which needs
+        a delta, grows with their square root.
         """
         if self.plan.rows != "auto":
             return self.plan.rows == "whole"

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_MAX, _GINI, _GAIN, _NORM = 0, 1, 2, 3
-KINDS = {"max": _MAX, "gini": _GINI, "gain": _GAIN, "norm": _NORM}
+_MAX, _GINI, _INFORMATION_GAIN, _NORM = 0, 1, 2, 3
+KINDS = {"max": _MAX, "gini": _GINI, "gain": _INFORMATION_GAIN, "norm": _NORM}
 
 
 @njit(cache=True, nogil=True)
@@ -20,7 +20,7 @@ def walk(
     left: NDArray[np.int64],
     reached: NDArray[np.int64],
 ) -> None:
-    """Write the leaf that every row reaches from its root; a row is a row of ``values``."""
+    """Write the leaf that every row falls into from its root; a row is a row of ``values``."""
     for i in range(len(reached)):
         node = start[i]
         while feature[node] >= 0:
@@ -73,7 +73,7 @@ def utilities(
     last: NDArray[np.int64],
     kind: int,
     cap: float,
-    grain: float,
+    steps: float,
     found: NDArray[np.int64],
 ) -> None:
     """Write the utility of every split (by feature) in every node, in whole steps rounded down."""
@@ -95,7 +95,7 @@ def utilities(
                 goes_left[c] = upto[last[j] + 1, c] - upto[first[j], c]
                 goes_right[c] = upto[bins[f], c] - goes_left[c]
             gained = _purity(goes_left, kind, cap) + _purity(goes_right, kind, cap)
-            found[slot, j] = int(np.floor(grain * gained))
+            found[slot, j] = int(np.floor(steps * gained))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -107,7 +107,7 @@ def _purity(counts: NDArray[np.int64], kind: int, cap: float) -> float:
         most = max(most, count)
         squares += float(count) * float(count)
         cubes += float(count) * float(count) * float(count)
-        if kind == _GAIN:
+        if kind == _INFORMATION_GAIN:
             logs += _capped_log(float(count), cap)
     if kind == _MAX:
         return float(most)

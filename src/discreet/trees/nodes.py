@@ -1,4 +1,4 @@
-"""Trees as they grow: nodes in level order, and which codes can still reach them.
+"""Trees as they grow: nodes in level order, and which codes can still come to them.
 
 All of it is public: it follows from the schema and from splits that were released.
 """
@@ -30,7 +30,7 @@ class TreeNodes:
       parent: the parent; a root is its own.
       depth: the level below the root.
       firsts: where the codes of each feature begin in ``region``, and their end.
-      region: nodes x codes: which codes of every feature can reach the node.
+      region: nodes x codes: which codes of every feature can come to the node.
     """
 
     feature: IntArray
@@ -71,12 +71,12 @@ class TreeNodes:
         return np.flatnonzero(self.feature == LEAF)
 
     def useful(self, splits: Splits) -> NDArray[np.bool_]:
-        """Return, open nodes x splits, which splits have two sides that codes can reach."""
-        reach = np.zeros((len(self.open), self.region.shape[1] + 1), dtype=np.int64)
-        np.cumsum(self.region[self.open], axis=1, out=reach[:, 1:])
+        """Return, open nodes x splits, which splits have two sides that codes can come to."""
+        upto = np.zeros((len(self.open), self.region.shape[1] + 1), dtype=np.int64)
+        np.cumsum(self.region[self.open], axis=1, out=upto[:, 1:])
         begin, end = self.firsts[splits.feature], self.firsts[splits.feature + 1]
-        goes_left = reach[:, begin + splits.last + 1] - reach[:, begin + splits.first]
-        either = reach[:, end] - reach[:, begin]
+        goes_left = upto[:, begin + splits.last + 1] - upto[:, begin + splits.first]
+        either = upto[:, end] - upto[:, begin]
         return np.asarray((goes_left > 0) & (goes_left < either))
 
     def grow(self, splits: Splits, chosen: IntArray) -> TreeNodes:
@@ -99,7 +99,7 @@ class TreeNodes:
         )
 
     def _children(self, here: IntArray, splits: Splits, numbers: IntArray) -> NDArray[np.bool_]:
-        """Return which codes reach the two children of every split node."""
+        """Return which codes come to the two children of every split node."""
         codes = np.arange(self.region.shape[1])
         begin = self.firsts[splits.feature[numbers]][:, None]
         inside = (codes >= begin + splits.first[numbers][:, None]) & (

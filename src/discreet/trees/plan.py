@@ -131,7 +131,7 @@ class decision_tree(TreePlan):
       criterion: what a good split is: ``norm`` (ours, the least noise for its sharpness), ``max``,
         ``gini``, ``gain``.
       cuts: where numbers may be cut: ``schema``, at equal parts of their range (finer at both ends,
-        whole steps of a ladder), or ``private``, at noisy quantiles, which takes a fifth of epsilon.
+        on the step grid), or ``private``, at noisy quantiles, which takes a fifth of epsilon.
       mechanism: what chooses: ``permute-and-flip``, ``exponential`` (four times cheaper where the data
         set's accountant is zcdp), ``laplace``, ``dampening`` (for ``gain``), ``stability`` and
         ``smooth-...``, or ``auto``: the least expected error in the worst case.
@@ -231,8 +231,8 @@ class _TreeProgram:
         """Ask for cut points, level by level for splits, and for the leaves' counts."""
         ground = self.ground
         found = releaser.answer(*self.cuts.values()) if self.cuts else []
-        bought = dict(zip(self.cuts, found, strict=True))
-        grid = replace_cuts(ground.grid, ground.setting.schema, bought)
+        released = dict(zip(self.cuts, found, strict=True))
+        grid = replace_cuts(ground.grid, ground.setting.schema, released)
         nodes = grow(releaser, self.noises, grid, ground.classes, ground.target)
         leaves = self.leaves(nodes)
         (noisy,) = releaser.answer(leaves)

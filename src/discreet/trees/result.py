@@ -77,7 +77,7 @@ class DecisionTree(ReleasedClassifier, Result):
     def fits_together(self) -> bool:
         """Return whether every node has its parts, and children that stand behind it.
 
-        Kernels walk the nodes without looking: what is not a tree must not reach them.
+        Kernels walk the nodes without looking: what is not a tree must not come to them.
         """
         nodes, classes = len(self.feature), len(self.schema[self.target].bins(1))
         parts = (self.low, self.high, self.left)

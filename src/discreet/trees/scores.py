@@ -32,7 +32,7 @@ from discreet.trees.nodes import table_offsets
 CriterionName = Literal["norm", "max", "gini", "gain"]
 CRITERIA: tuple[CriterionName, ...] = ("norm", "max", "gini", "gain")
 
-GRAIN = 1024
+STEPS_PER_RECORD = 1024
 """Score steps per record."""
 
 _MOST_WORK = 2**32
@@ -58,14 +58,19 @@ class Criterion:
     @property
     def rise(self) -> int:
         """The most steps an added record raises a utility by."""
-        return {"max": GRAIN, "gini": GRAIN + 1, "gain": 1, "norm": GRAIN + 1}[self.name]
+        return {
+            "max": STEPS_PER_RECORD,
+            "gini": STEPS_PER_RECORD + 1,
+            "gain": 1,
+            "norm": STEPS_PER_RECORD + 1,
+        }[self.name]
 
     @property
     def fall(self) -> int:
         """The most steps an added record lowers a utility by."""
         if self.name == "gain":
-            return math.ceil(GRAIN * last_log_step(self.cap)) + 1
-        return {"max": 0, "gini": GRAIN + 1, "norm": 1}[self.name]
+            return math.ceil(STEPS_PER_RECORD * last_log_step(self.cap)) + 1
+        return {"max": 0, "gini": STEPS_PER_RECORD + 1, "norm": 1}[self.name]
 
     @property
     def spread(self) -> int:
@@ -77,7 +82,7 @@ class Criterion:
         """Half the spread, rounded up: how far a utility moves if measured from the middle."""
         return -(-self.spread // 2)
 
-    def reach(self, raw_size: int, raw_deepest: int) -> IntArray:
+    def admissible(self, raw_size: int, raw_deepest: int) -> IntArray:
         """Return an admissible function of ``gain`` in a node of so many records, in steps.
 
         Entry t bounds what a record moves any utility by once t others came or went; it stops where
@@ -86,10 +91,10 @@ class Criterion:
         Guarantees:
           - Admissible for local dampening when records come and go. [tree-dampening]
         """
-        grown = np.maximum(2, raw_size + 1.0 + np.arange(raw_deepest // GRAIN + 2))
+        grown = np.maximum(2, raw_size + 1.0 + np.arange(raw_deepest // STEPS_PER_RECORD + 2))
         moved = np.log2(grown) + (grown - 1) * np.log1p(1 / (grown - 1)) / math.log(2)
         # A hair above, for the rounding of logarithms; one step more for that of utilities.
-        steps = np.ceil(GRAIN * moved * (1 + 1e-12)).astype(np.int64) + 1
+        steps = np.ceil(STEPS_PER_RECORD * moved * (1 + 1e-12)).astype(np.int64) + 1
         return np.asarray(np.minimum(steps, self.fall))
 
     def utilities(
@@ -112,7 +117,7 @@ class Criterion:
             splits.last,
             KINDS[self.name],
             float(self.cap),
-            float(GRAIN),
+            float(STEPS_PER_RECORD),
             found,
         )
         return found

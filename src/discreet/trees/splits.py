@@ -33,7 +33,7 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.trees.columns import CutGrid, Splits
 from discreet.trees.nodes import LEAF, TreeNodes
-from discreet.trees.scores import GRAIN, Criterion
+from discreet.trees.scores import STEPS_PER_RECORD, Criterion
 
 SplitName = Literal[
     "auto",
@@ -92,7 +92,7 @@ class SplitNoise:
     @property
     def certificate(self) -> Certificate:
         """How far a record moves the utilities of the splits of a node, from the middle."""
-        moved = self.criterion.half / GRAIN
+        moved = self.criterion.half / STEPS_PER_RECORD
         bound = Bounds(up(self.candidates * moved), up(math.sqrt(self.candidates) * moved), moved)
         twice = Bounds(2 * bound.l1, 2 * bound.l2, 2 * bound.linf)
         return Certificate(
@@ -121,7 +121,7 @@ class SplitNoise:
         of the exponential mechanism.
         """
         factor = _DAMPENED_TAIL if self.kind == DAMPENING else self._pick.tail
-        scale = self.criterion.spread / self.share / GRAIN
+        scale = self.criterion.spread / self.share / STEPS_PER_RECORD
         return factor * scale * self._pick.worst_loss(max(2, self.candidates))
 
     def at(self, level: Level) -> SplitNoise:
@@ -163,7 +163,7 @@ class SplitNoise:
             return int(places[drawn_place if known else source.below(len(places))])
         raw_few = node.raw_scores[places]
         if self.kind == DAMPENING:
-            return int(places[self._dampening.release(raw_few, self._reach(node), source)])
+            return int(places[self._dampening.release(raw_few, self._admissible(node), source)])
         return int(places[self._on_scores.choose(raw_few, source)[0]])
 
     def _law(self, node: _Seen) -> FloatArray:
@@ -174,7 +174,7 @@ class SplitNoise:
             drawn = self._on_stability(node.most).probabilities(*self._standing(node))
             law[places] = drawn[: len(places)] + drawn[len(places) :].sum() / len(places)
         elif self.kind == DAMPENING:
-            law[places] = self._dampening.probabilities(node.raw_scores[places], self._reach(node))
+            law[places] = self._dampening.probabilities(node.raw_scores[places], self._admissible(node))
         else:
             law[places] = self._on_scores.probabilities(node.raw_scores[places])
         return law
@@ -199,8 +199,8 @@ class SplitNoise:
     def _dampening(self) -> LocalDampening:
         return LocalDampening(self.share, beyond=self.criterion.fall)
 
-    def _reach(self, node: _Seen) -> IntArray:
-        return self.criterion.reach(node.raw_size, int(-node.raw_scores.min()))
+    def _admissible(self, node: _Seen) -> IntArray:
+        return self.criterion.admissible(node.raw_size, int(-node.raw_scores.min()))
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def level_stage(
       assign: the tree of every row of a block; the first if left out.
 
     Guarantees:
-      - Every record is in one cell of every feature's table, in the one node it reaches. [tree-splits]
+      - Every record is in one cell of every feature's table, in the one node it is in. [tree-splits]
     """
     nodes, grid = level.nodes, level.grid
     slots = np.full(len(nodes), len(nodes.open))
@@ -288,7 +288,7 @@ def level_stage(
 
 
 def reached_leaves(nodes: TreeNodes, block: Block, assign: Assign | None = None) -> IntArray:
-    """Return the leaf every row of a block reaches; its columns begin with the features."""
+    """Return the leaf every row of a block falls into; its columns begin with the features."""
     from discreet.trees.growth import walk
 
     start = np.zeros(len(block), dtype=np.int64) if assign is None else assign(block)

@@ -307,12 +307,12 @@ class data_shapley(DeclaredPlan):
                 half_width_all=noise.half_width(at_once(LEVEL, len(noisy_values))),
             )
 
-        error = Expected(noise.half_width(LEVEL), asked.reach, GREATEST)
+        error = Expected(noise.half_width(LEVEL), asked.largest, GREATEST)
         return Program((stage,), finish, {"value": error}, PROTECTS[self.audience])
 
     def _ranking_program(self, asked: LayeredValues, end: str, k: int) -> Program:
-        # Scores are absolute values there: lifted by their reach they are never negative.
-        contribution = asked.contribution(scale=1.0 if end == "top" else -1.0, shift=2 * asked.reach)
+        # Scores are absolute values there: lifted by the largest they are never negative.
+        contribution = asked.contribution(scale=1.0 if end == "top" else -1.0, shift=2 * asked.largest)
         noise = ranking_noise(
             asked.certificate,
             relation=REPLACE_ONE,
@@ -338,5 +338,5 @@ class data_shapley(DeclaredPlan):
                 mechanism=noise.name,
             )
 
-        lost = of_choice(noise.std, asked.reach, GREATEST)
+        lost = of_choice(noise.std, asked.largest, GREATEST)
         return Program((stage,), finish, {"loss of value of a pick": lost})

@@ -128,7 +128,7 @@ class LayeredValues:
     coreset: Coreset | None
 
     @property
-    def reach(self) -> float:
+    def largest(self) -> float:
         """The greatest absolute value a record can have."""
         return float(self.clips.sum()) / self.design.players * (1 + 1e-9)
 
@@ -150,7 +150,7 @@ class LayeredValues:
         return WholeContribution(
             self.test.columns,
             len(self.design.records),
-            Box(-self.reach + shift, self.reach + shift),
+            Box(-self.largest + shift, self.largest + shift),
             shift,
             compute,
             self.certificate,

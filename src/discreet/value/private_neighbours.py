@@ -199,9 +199,9 @@ def reachable_points(test: TestSet, radius: float) -> int:
     if radius > _FAR:
         return len(test.x)
     x, most = test.x, 0
-    reach = up(2 * radius, 4) ** 2 * (1 + 1e-9) + 1e-12  # squares of distances are rounded
+    furthest = up(2 * radius, 4) ** 2 * (1 + 1e-9) + 1e-12  # squares of distances are rounded
     for point in x:
-        most = max(most, int((((x - point) ** 2).sum(axis=1) <= reach).sum()))
+        most = max(most, int((((x - point) ** 2).sum(axis=1) <= furthest).sum()))
     return most
 
 

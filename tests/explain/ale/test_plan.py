@@ -345,7 +345,7 @@ def test_price_covers_all_stages_and_errors_spend_nothing(loans: pd.DataFrame) -
     assert session.remaining.amount == left
 
 
-def test_bought_edges_and_rug_are_left_out_where_they_are_public(loans: pd.DataFrame) -> None:
+def test_private_edges_and_rug_are_left_out_where_they_are_public(loans: pd.DataFrame) -> None:
     model = MODELS["logistic"].fit(loans[NUMBERS].astype(float), loans["defaulted"])
     setting = Setting(numbers_schema(), "replace-one", 3_000)
 
@@ -481,14 +481,14 @@ def test_nothing_is_clipped_that_does_not_have_to_be(loans: Any) -> None:
         question = EffectsQuestion("credit_score", setting, model, points, 8)
         question = question.limited("auto", (1.0, 0.0, "auto"))
         noise = question.stage(1.0, 0.0, "auto").noise.std
-        limits.append(question.reach)
+        limits.append(question.radius)
         errors.append(even_error(question.layout(points), noise) / rows / question.size[0])
     assert limits[0] < limits[1] < limits[2] == pytest.approx(limits[0] * 2 / 1.25)
     assert errors[1] == pytest.approx(0.01, rel=1e-3)
     assert errors[0] > errors[1] > errors[2]
     private = Setting(schema, "add-remove", None)
     unknown = EffectsQuestion("credit_score", private, model, points, 8)
-    assert unknown.limited("auto", (1.0, 0.0, "auto")).reach == limits[0]
+    assert unknown.limited("auto", (1.0, 0.0, "auto")).radius == limits[0]
 
 
 @pytest.mark.parametrize("rows", [500, 20_000, 10**6])
@@ -506,7 +506,7 @@ def test_a_public_number_of_records_does_not_cost_noise(rows: int) -> None:
 
 @pytest.mark.parametrize("accountant", ["basic", "zcdp"])
 @pytest.mark.parametrize("delta", [1e-4, 1e-6])
-def test_bought_edges_keep_the_law_that_was_priced(accountant: str, delta: float) -> None:
+def test_private_edges_keep_the_law_that_was_priced(accountant: str, delta: float) -> None:
     """A clip that is known later must not change what delta the release spends."""
 
     def single(rows: Any) -> Any:

@@ -64,7 +64,7 @@ def test_weights_shift_the_noise() -> None:
     assert shifted.parts[0].std < even.parts[0].std and shifted.parts[1].std > even.parts[1].std
 
 
-def test_delta_buys_gaussian_noise_on_many_numbers() -> None:
+def test_delta_allows_gaussian_noise_on_many_numbers() -> None:
     flow = Dataflow("many", [Step("t"), Step("u", ["t"], BOX.certify(400), kind="mean")])
     found = flow.price(rows=100, epsilon=1.0, delta=1e-6).sets[0].parts[0]
     assert found.mechanism == "gaussian"

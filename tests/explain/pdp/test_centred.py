@@ -1,4 +1,4 @@
-"""Level and shape: the joint bound over all neighbours, honest bands, and when it pays."""
+"""Level and centred curve: the joint bound over all neighbours, honest bands, and when it pays."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ class _Exactly:
 
 @pytest.mark.parametrize("rows", [200, 400, 1_000, 5_000])
 def test_auto_does_not_clip_the_features_that_matter(rows: int) -> None:
-    """Rows drawn from the schema hardly bend, records all do: a clip for the former ruins the curve."""
+    """Public rows have nearly flat curves, records do not: a clip for the former ruins the curve."""
     auto, noise, _ = crowded_error("auto", rows)
     _, whole, _ = crowded_error("whole", rows)
     assert np.hypot(auto, noise) <= 1.1 * whole

@@ -404,15 +404,15 @@ def test_quantile_grids_follow_the_records(relation: str, curve: str) -> None:
     plans = [
         dc.partial_dependence(model, "gain", grid=grid, **options) for grid in ("uniform", "quantile")
     ]
-    even, bought = (released(frame, GAINS, plan, relation=relation) for plan in plans)
-    assert len(bought.x) == len(even.x) == 12 and bought.x[0] == 0 and bought.x[-1] == 1_000
-    assert list(bought.x) == sorted(set(bought.x)) and all(x == round(x) for x in bought.x)
-    assert sum(x < 100 for x in bought.x) >= 6 > sum(x < 100 for x in even.x)
-    exact = [np.mean(kinked(np.column_stack([np.full(4_000, x), frame["other"]]))) for x in bought.x]
-    assert bought.y == pytest.approx(exact, abs=0.06)
+    even, private = (released(frame, GAINS, plan, relation=relation) for plan in plans)
+    assert len(private.x) == len(even.x) == 12 and private.x[0] == 0 and private.x[-1] == 1_000
+    assert list(private.x) == sorted(set(private.x)) and all(x == round(x) for x in private.x)
+    assert sum(x < 100 for x in private.x) >= 6 > sum(x < 100 for x in even.x)
+    exact = [np.mean(kinked(np.column_stack([np.full(4_000, x), frame["other"]]))) for x in private.x]
+    assert private.y == pytest.approx(exact, abs=0.06)
     fine = np.linspace(0, 1_000, 1_001)
     truth = np.minimum(fine / 50, 1.0)
-    losses = [np.mean((np.interp(fine, c.x, c.y) - 0.8 * truth - 0.05) ** 2) for c in (even, bought)]
+    losses = [np.mean((np.interp(fine, c.x, c.y) - 0.8 * truth - 0.05) ** 2) for c in (even, private)]
     assert losses[1] < losses[0]
 
 
@@ -429,7 +429,7 @@ def test_the_whole_plan_stays_within_its_epsilon() -> None:
         assert ("grid of gain" in names) and ("grid of other" in names) == (feature != "gain")
 
 
-def test_nothing_is_bought_that_the_schema_says() -> None:
+def test_nothing_is_paid_for_that_the_schema_says() -> None:
     model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
     for feature in TINY:
         plan = dc.partial_dependence(model, feature, grid="quantile", rug=False, epsilon=1.0)
@@ -437,9 +437,9 @@ def test_nothing_is_bought_that_the_schema_says() -> None:
 
 
 def test_quantile_grids_keep_their_size() -> None:
-    ladder = dc.Number(0, 10, step=1)
-    assert quantile_grid(ladder, np.full(4, 3.0), 6).tolist() == [0, 2, 3, 6, 8, 10]
-    crowded = quantile_grid(ladder, np.zeros(8), 10).tolist()
+    stepped = dc.Number(0, 10, step=1)
+    assert quantile_grid(stepped, np.full(4, 3.0), 6).tolist() == [0, 2, 3, 6, 8, 10]
+    crowded = quantile_grid(stepped, np.zeros(8), 10).tolist()
     assert len(crowded) == len(set(crowded)) == 10 and set(crowded) < set(range(11))
     assert len(quantile_grid(dc.Number(0, 1), np.zeros(18), 20)) == 20
 

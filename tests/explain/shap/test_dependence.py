@@ -106,9 +106,9 @@ def test_without_noise_it_is_the_mean_of_every_cell(relation: str) -> None:
     assert all(
         low <= y <= high for low, y, high in zip(numbers.low, numbers.y, numbers.high, strict=True)
     )
-    ladder = session.release(shap_dependence(model, "v", background=BACKGROUND, epsilon=1e5)).value
-    assert ladder.x == pytest.approx([0, 1, 2, 3])
-    assert ladder.y == pytest.approx(exact_means(1, ENCODED[:, 1].astype(int), model), abs=1e-3)
+    stepped = session.release(shap_dependence(model, "v", background=BACKGROUND, epsilon=1e5)).value
+    assert stepped.x == pytest.approx([0, 1, 2, 3])
+    assert stepped.y == pytest.approx(exact_means(1, ENCODED[:, 1].astype(int), model), abs=1e-3)
     homes = session.release(shap_dependence(model, "home", background=BACKGROUND, epsilon=1e5))
     assert homes.value.labels == ("a", "b", "c")
     assert homes.value.y == pytest.approx(exact_means(2, ENCODED[:, 2].astype(int), model), abs=1e-3)

@@ -1,4 +1,4 @@
-"""Corners in which private SHAP could go wrong: ladders, constant models, thresholds, odd inputs."""
+"""Corners in which private SHAP could go wrong: step grids, constant models, thresholds, odd inputs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from tests.oracles.releaser import SimulatedReleaser
 
-LADDER = dc.Schema({"a": dc.Number(0, 10, step=1), "b": dc.Number(0, 1), "c": dc.Category(0, 1, 2)})
+STEPPED = dc.Schema({"a": dc.Number(0, 10, step=1), "b": dc.Number(0, 1), "c": dc.Category(0, 1, 2)})
 
 
 def plane() -> dc.Model:
     rows = np.random.default_rng(0).uniform(0, 2, (50, 3))
-    return dc.Model(LinearRegression().fit(rows, rows @ [3.0, 1.0, -2.0]), bounds=LADDER)
+    return dc.Model(LinearRegression().fit(rows, rows @ [3.0, 1.0, -2.0]), bounds=STEPPED)
 
 
 def sealed_values(query: list[float], radius: object) -> tuple[np.ndarray, dc.Certificate]:
     plan = dc.shap_values(
         plane(), query, protects="query", background=[[1.0, 0.5, 0.0]], radius=radius, epsilon=1.0
     )
-    (stage,) = plan.prepare(Setting(LADDER, "replace-one", 9)).stages
+    (stage,) = plan.prepare(Setting(STEPPED, "replace-one", 9)).stages
     releaser = SimulatedReleaser(None, 0)
     return releaser.exact(stage) * stage.noise.step, stage.certificate
 
@@ -37,19 +37,19 @@ def sealed_values(query: list[float], radius: object) -> tuple[np.ndarray, dc.Ce
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ([4.45, 0.5, 0.0], [4.55, 0.5, 0.0]),  # a tenth apart, and a whole rung after rounding
+        ([4.45, 0.5, 0.0], [4.55, 0.5, 0.0]),  # a tenth apart, and a whole step after rounding
         ([4.0, 0.45, 0.0], [4.0, 0.55, 0.0]),
         ([4.0, 0.5, 0.0], [4.0, 0.5, 2.0]),  # a category may become any other
     ],
 )
-def test_a_sealed_value_moves_within_its_bound_on_ladders_and_categories(first, second) -> None:
+def test_a_sealed_value_moves_within_its_bound_on_step_grids_and_categories(first, second) -> None:
     before, certificate = sealed_values(first, 0.1)
     after, _ = sealed_values(second, 0.1)
     assert np.abs(after - before).sum() <= certificate.sensitivity("l1", "replace-one")
 
 
 @pytest.mark.refutes("shap-linear-query")
-def test_a_radius_without_the_rungs_is_caught() -> None:
+def test_a_radius_without_rounding_to_steps_is_caught() -> None:
     before, _ = sealed_values([4.45, 0.5, 0.0], 0.1)
     after, _ = sealed_values([4.55, 0.5, 0.0], 0.1)
     assert np.abs(after - before).max() > 3.0 * 0.1 * 1.5
@@ -112,7 +112,9 @@ def test_thresholds_that_nothing_can_reach_spend_nothing() -> None:
 
 def test_a_sealed_release_names_its_own_relation_and_offers_no_other_way() -> None:
     rows = np.random.default_rng(0).uniform(0, 1, (50, 3))
-    session = dc.protect(rows, LADDER, dataset="t", ledger=":memory:", epsilon=9, relation="add-remove")
+    session = dc.protect(
+        rows, STEPPED, dataset="t", ledger=":memory:", epsilon=9, relation="add-remove"
+    )
     plan = dc.shap_values(
         plane(), [4.0, 0.5, 0.0], protects="query", background=[[1.0, 0.5, 0.0]], epsilon=1.0
     )

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import poisson
 
 from discreet.mechanisms.selection.spanning_tree import (
-    GRAIN,
+    STEPS_PER_RECORD,
     TreeChoice,
     certify_scores,
     chance_deviation,
@@ -68,14 +68,14 @@ def worst_move(relation: Relation) -> float:
         for table in tables(2):
             for other in neighbours(table, relation):
                 worst = max(worst, int(np.abs(scores[table] - scores[other]).max()))
-    return worst / GRAIN
+    return worst / STEPS_PER_RECORD
 
 
 @pytest.mark.proves("tree-score")
 @pytest.mark.parametrize(("relation", "bound"), [("replace-one", 2.0), ("add-remove", 1.0)])
 def test_no_neighbour_moves_a_score_further(relation: Relation, bound: float) -> None:
     assert certify_scores(3).sensitivity("linf", relation) == bound == worst_move(relation)
-    assert choice(relation).pick.sensitivity == bound * GRAIN
+    assert choice(relation).pick.sensitivity == bound * STEPS_PER_RECORD
 
 
 @pytest.mark.refutes("tree-score")
@@ -194,4 +194,6 @@ def test_independent_columns_score_about_zero_whatever_their_size() -> None:
         epsilon=1.0,
     ).given(expected)
     raw = [np.bincount(draw.integers(0, t.size, 5_000), minlength=t.size) for t in expected]
-    assert np.abs(made.scores(np.concatenate(raw))).max() < 150 * GRAIN  # of about 900 by chance
+    assert (
+        np.abs(made.scores(np.concatenate(raw))).max() < 150 * STEPS_PER_RECORD
+    )  # of about 900 by chance

@@ -224,7 +224,7 @@ def test_least_noise_relative_to_the_published(
 @pytest.mark.proves("stability-ladder")
 @pytest.mark.parametrize("noise", SMOOTH_NOISES)
 @pytest.mark.parametrize(("candidates", "epsilon"), [(2, 0.1), (10, 1.0), (4096, 0.5)])
-def test_no_smooth_noise_beats_the_ladder(noise: str, candidates: int, epsilon: float) -> None:
+def test_no_smooth_noise_beats_the_best_table(noise: str, candidates: int, epsilon: float) -> None:
     best = stability_table("stability", candidates, epsilon)
     smooth = stability_table(noise, candidates, epsilon)  # type: ignore[arg-type]
     for s in range(len(smooth.other)):

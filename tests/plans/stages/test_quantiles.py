@@ -49,11 +49,11 @@ def test_coarse_cells_are_allowed() -> None:
     assert cuts(values, "mass", cells=11).tolist() == pytest.approx(np.arange(10, 100, 10))
 
 
-def test_quantiles_of_a_ladder_are_rungs() -> None:
+def test_quantiles_of_a_step_grid_lie_on_it() -> None:
     values = np.repeat(np.arange(20, 70), 100)  # 50 ages: every tenth is five of them
     found = cuts(values, "age")
     assert found.tolist() == np.quantile(values, np.arange(1, 10) / 10, method="inverted_cdf").tolist()
-    assert len(cut_points(SCHEMA["age"])) == 73 + 1  # every rung has a cell, the least one too
+    assert len(cut_points(SCHEMA["age"])) == 73 + 1  # every point has a cell, the least one too
 
 
 def test_a_pile_at_the_least_value_leaves_cuts_for_the_rest() -> None:

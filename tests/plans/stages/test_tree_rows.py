@@ -48,16 +48,16 @@ def test_rows_follow_margins_and_pairs() -> None:
     assert np.mean(cells[2][first] == 1) > 0.95 and np.mean(cells[2][~first] == 1) < 0.02
 
 
-def test_values_lie_in_their_range_and_on_their_ladder() -> None:
+def test_values_lie_in_their_range_and_on_their_step_grid() -> None:
     rows = drawn(exact_tree(), 2_000)
     assert rows[:, 0].min() >= -1 and rows[:, 0].max() <= 3
     assert set(rows[:, 1]) == {0.0, 1.0, 2.0, 3.0, 4.0, 5.0}
     assert set(rows[:, 2]) == {0.0, 1.0, 2.0}
     assert rows[:, 3].min() >= 15 and rows[:, 3].max() <= 17.5
     assert len(set(rows[:, 0])) == len(rows)  # spread inside the cell, no value twice
-    ladder = rows[:, 1][exact_tree().layout.cells[1].index(rows[:, 1]) == 1]
-    assert set(ladder) == {1.0, 2.0}  # a cell with two rungs holds both, about as often
-    assert 0.4 < np.mean(ladder == 1.0) < 0.6
+    found = rows[:, 1][exact_tree().layout.cells[1].index(rows[:, 1]) == 1]
+    assert set(found) == {1.0, 2.0}  # a cell with two points holds both, about as often
+    assert 0.4 < np.mean(found == 1.0) < 0.6
 
 
 def test_the_seed_decides_and_nothing_else() -> None:

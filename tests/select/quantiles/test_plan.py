@@ -127,7 +127,7 @@ def released(plan: Any, relation: str, seed: int | None = 0) -> Any:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_ties_and_ladders_are_met(relation: str) -> None:
+def test_ties_and_step_grids_are_met(relation: str) -> None:
     """Six in ten records are zero: every quantile up to p59 is, and p65 is not."""
     ps = [5, 25, 50, 55, 65, 80, 95]
     found = released(quantiles("mass", ps, epsilon=2.0), relation)

@@ -1,4 +1,4 @@
-"""Compiled answers over a grid, and curves split into level and shape.
+"""Compiled answers over a grid, and curves split into level and centred curve.
 
 *Trees.* A tree answers the same for all grid points between two of its thresholds, so a record meets
 few of its leaves, each for a range of the grid (a rectangle of two grids). A leaf's value is added

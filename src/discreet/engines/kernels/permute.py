@@ -93,7 +93,7 @@ def _curved(rest: FloatArray, donor: FloatArray, outer: FloatArray) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-def _bent(layer: FloatArray, weights: FloatArray, moved: float, outer: FloatArray) -> float:
+def _rectified(layer: FloatArray, weights: FloatArray, moved: float, outer: FloatArray) -> float:
     """Return the sum over units of outer max(0, layer + moved weight)."""
     total = 0.0
     for unit in range(len(outer)):
@@ -177,7 +177,7 @@ def fill_moved(
             donor = index[repeat, i]
             moved = donors[donor] - column[i]
             if activation == RELU:
-                scores[repeat, i] = outer_bias + _bent(layer[i], weights, moved, outer)
+                scores[repeat, i] = outer_bias + _rectified(layer[i], weights, moved, outer)
             elif activation < RELU and near[i] and near_own[i] and near_given[donor]:
                 scores[repeat, i] = shift + scale * _curved(rest, given[donor], outer)
             else:
@@ -278,7 +278,7 @@ def _finish(
     waiting: int,
     moved: FloatArray,
 ) -> None:
-    """Let all jobs reach their leaves and add what these change."""
+    """Take all jobs to their leaves and add what these change."""
     while waiting:
         _go_down(nodes, missing_left, rows, jobs, waiting)
         kept = 0

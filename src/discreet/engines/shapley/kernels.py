@@ -129,14 +129,14 @@ def first_layer(
     """
     width, units = weights.shape
     parts = np.empty((width, units))
-    reach = 0.0
+    longest = 0.0
     for u in range(units):
         length = abs(bias[u])
         for j in range(width):
             parts[j, u] = row[j] * weights[j, u]
             length += abs(parts[j, u])
-        reach = max(reach, length) if length == length else np.inf
-    near = rate > 0.0 and rate * reach <= NEAR
+        longest = max(longest, length) if length == length else np.inf
+    near = rate > 0.0 and rate * longest <= NEAR
     if want_sums or not near:
         fill_sums(parts, bits, table)
         look_up(table, codes, False, sums)
@@ -175,7 +175,7 @@ def _curved(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-def _bent(
+def _rectified(
     query: FloatArray, record: FloatArray, outer: FloatArray, shift: float, out: FloatArray
 ) -> None:
     """Write shift + sum_u outer_u max(0, query_u + record_u) of every coalition."""
@@ -252,7 +252,7 @@ def evaluate(
     elif fast:
         _curved(query, record, outer, 1.0, outer_bias, out)
     elif activation == RELU:
-        _bent(query, record, outer, outer_bias, out)
+        _rectified(query, record, outer, outer_bias, out)
     else:
         _plain(query, record, outer, outer_bias, activation, out)
 

@@ -8,7 +8,8 @@ neither has, a leaf of value v gives
     phi_j(x; z) = v (a - 1)! b! / (a + b)!    for a feature that only x has
                 = -v a! (b - 1)! / (a + b)!   for one that only z has,  0 for one that both have;
 
-otherwise no mixture of the two rows reaches the leaf. ``gain`` and ``loss`` hold these weights.
+otherwise no mixture of the two rows falls into the leaf. ``own_weights`` and ``other_weights``
+hold these factors.
 
 Every sum runs over cells, leaves and patterns in an order fixed by the trees: what is computed for a
 row depends on its own values alone, whatever rows are beside it.
@@ -76,20 +77,25 @@ def _fill_patterns(cells: Cells, leaf: int, patterns: IntArray) -> None:
 
 @njit(cache=True, nogil=True)
 def _add_pattern(
-    other: int, weight: float, bits: int, gain: FloatArray, loss: FloatArray, table: FloatArray
+    other: int,
+    weight: float,
+    bits: int,
+    own_weights: FloatArray,
+    other_weights: FloatArray,
+    table: FloatArray,
 ) -> None:
     """Add what a record's pattern gives to rows of every pattern (bits x patterns)."""
     full = (1 << bits) - 1
-    own = full & ~other  # without these no mixture reaches the leaf
+    own = full & ~other  # without these no mixture falls into the leaf
     a, shared = _count(own), other
     while True:
         pattern = own | shared
         b = _count(other & ~shared)
         for k in range(bits):
             if own >> k & 1:
-                table[k, pattern] += weight * gain[a, b]
+                table[k, pattern] += weight * own_weights[a, b]
             elif not pattern >> k & 1:
-                table[k, pattern] -= weight * loss[a, b]
+                table[k, pattern] -= weight * other_weights[a, b]
         if shared == 0:
             return
         shared = (shared - 1) & other
@@ -100,8 +106,8 @@ def fill_tables(
     columns: FloatArray,
     cells: Cells,
     first_entry: IntArray,
-    gain: FloatArray,
-    loss: FloatArray,
+    own_weights: FloatArray,
+    other_weights: FloatArray,
     divisor: float,
     out: FloatArray,
 ) -> None:
@@ -123,7 +129,7 @@ def fill_tables(
                 weights[patterns[code]] += counts[code]
             for pattern in range(1 << bits):
                 if weights[pattern] > 0.0:
-                    _add_pattern(pattern, weights[pattern], bits, gain, loss, table)
+                    _add_pattern(pattern, weights[pattern], bits, own_weights, other_weights, table)
             for k in range(bits):
                 at = first_entry[c] + leaves.player[start + k] * size
                 for code in range(size):
@@ -162,8 +168,8 @@ def _sum_pairs(
     pattern: int,
     others: IntArray,
     weights: FloatArray,
-    gain: FloatArray,
-    loss: FloatArray,
+    own_weights: FloatArray,
+    other_weights: FloatArray,
     sums: FloatArray,
 ) -> None:
     """Write what some patterns of records give to one pattern of a row, as ``_add_pattern`` adds it."""
@@ -176,9 +182,9 @@ def _sum_pairs(
         if own & theirs:
             continue
         a = _count(own)
-        lost += weights[r] * loss[a, b]
+        lost += weights[r] * other_weights[a, b]
         while own:
-            sums[lowest_bit(own)] += weights[r] * gain[a, b]
+            sums[lowest_bit(own)] += weights[r] * own_weights[a, b]
             own &= own - 1
     while theirs:
         sums[lowest_bit(theirs)] = -lost
@@ -203,8 +209,8 @@ def add_pairs(
     columns: FloatArray,
     records: FloatArray,
     cells: Cells,
-    gain: FloatArray,
-    loss: FloatArray,
+    own_weights: FloatArray,
+    other_weights: FloatArray,
     divisor: float,
     out: FloatArray,
 ) -> None:
@@ -224,6 +230,13 @@ def add_pairs(
         sums = np.empty(len(player))
         for i in range(rows):
             for t in range(tables):
-                _sum_pairs(codes[i], others[t : t + count], weights[t : t + count], gain, loss, sums)
+                _sum_pairs(
+                    codes[i],
+                    others[t : t + count],
+                    weights[t : t + count],
+                    own_weights,
+                    other_weights,
+                    sums,
+                )
                 for k in range(len(player)):
                     out[i, t, player[k]] += cells.leaves.value[c] * (sums[k] / divisor)

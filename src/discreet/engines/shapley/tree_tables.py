@@ -218,8 +218,8 @@ def as_columns(rows: FloatArray) -> FloatArray:
 @cache
 def _weights() -> tuple[FloatArray, FloatArray]:
     """Return (a - 1)! b! / (a + b)! and a! (b - 1)! / (a + b)!, each rounded once."""
-    gain = np.zeros((LONGEST + 1, LONGEST + 1))
+    own = np.zeros((LONGEST + 1, LONGEST + 1))
     for a in range(1, LONGEST + 1):
         for b in range(LONGEST + 1):
-            gain[a, b] = math.factorial(a - 1) * math.factorial(b) / math.factorial(a + b)
-    return gain, np.ascontiguousarray(gain.T)
+            own[a, b] = math.factorial(a - 1) * math.factorial(b) / math.factorial(a + b)
+    return own, np.ascontiguousarray(own.T)

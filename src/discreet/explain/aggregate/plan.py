@@ -80,7 +80,7 @@ class any_curve(DeclaredPlan):
       resolution: number of grid points; see ``partial_dependence``.
       bounds: where the curve can lie; answers are clipped to them. Narrow bounds mean little noise.
       subsets: how many; more mean less noise, and fewer records for each explanation.
-      smooth: remove bends that noise explains (free; numeric grids).
+      smooth: remove curvature that noise explains (free; numeric grids).
       name: a stable name for the explainer, so that its releases can be found again. Without one
         every plan is a new question.
       repeatable: whether the same rows must get the same answer whenever they are explained, which is

@@ -42,7 +42,7 @@ class CurveRelease:
       stage: of the sum over subsets.
       bounds: where the curve lies.
       subsets: how many were added up.
-      smooth: remove bends that noise explains.
+      smooth: remove curvature that noise explains.
       quantity: what the curve measures.
     """
 

@@ -26,23 +26,23 @@ from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema import FloatArray
 
 
-def reach(model: BoundModel) -> float:
+def output_range(model: BoundModel) -> float:
     """Return how far the model can move over a step: the range of its output."""
     return model.bounds.high - model.bounds.low
 
 
-def count_weight(norm: Norm, relation: Relation, reach: float, categories: int) -> float:
+def count_weight(norm: Norm, relation: Relation, radius: float, categories: int) -> float:
     """Return what a record counts for beside its moves; ``categories`` is zero for intervals.
 
     Noise is the same on all coordinates, so a greater weight makes counts more exact and moves less
-    so. In L2 and under replace-one counts are free up to ``reach``, because a record that changes its
+    so. In L2 and under replace-one counts are free up to ``radius``, because a record that changes its
     cell moves no further than one that stays and turns its move round; in Linf they always are.
     """
     free = Relation(relation).edits == 2 and categories != 2
     weights = {
-        "l1": reach / 2 if categories > 2 else reach / 4,
-        "l2": reach if free else reach / 2,
-        "linf": reach,
+        "l1": radius / 2 if categories > 2 else radius / 4,
+        "l2": radius if free else radius / 2,
+        "linf": radius,
     }
     return weights[norm]
 
@@ -74,7 +74,7 @@ def interval_effects(
         vectors[rows, size + cell] = weight
         return vectors
 
-    most = reach(model) if limit is None else limit
+    most = output_range(model) if limit is None else limit
     return _contribution(model, steps, compute, certify_intervals(size, most, weight), most)
 
 
@@ -110,19 +110,19 @@ def category_effects(
         vectors[np.arange(len(block)), last + cell] = weight
         return vectors
 
-    most = reach(model) if limit is None else limit
+    most = output_range(model) if limit is None else limit
     return _contribution(model, steps, compute, certify_categories(len(codes), most, weight), most)
 
 
-def certify_intervals(size: int, reach: float, weight: float) -> Certificate:
-    """Certify sums of moves within ``reach`` and weighted counts, one of each per record.
+def certify_intervals(size: int, radius: float, weight: float) -> Certificate:
+    """Certify sums of moves within ``radius`` and weighted counts, one of each per record.
 
     Guarantees:
-      - Replacing a record moves L1 2 (reach + weight), L2 the greater of 2 reach (same interval) and
-        sqrt(2 (reach^2 + weight^2)) (two intervals); adding or removing one L1 reach + weight, L2
-        sqrt(reach^2 + weight^2). [ale]
+      - Replacing a record moves L1 2 (radius + weight), L2 the greater of 2 radius (same interval) and
+        sqrt(2 (radius^2 + weight^2)) (two intervals); adding or removing one L1 radius + weight, L2
+        sqrt(radius^2 + weight^2). [ale]
     """
-    r, w = reach, weight
+    r, w = radius, weight
     one = math.hypot(r, w)
     return Certificate(
         ("ale",),
@@ -134,18 +134,18 @@ def certify_intervals(size: int, reach: float, weight: float) -> Certificate:
     )
 
 
-def certify_categories(count: int, reach: float, weight: float) -> Certificate:
+def certify_categories(count: int, radius: float, weight: float) -> Certificate:
     """Certify sums of moves to both neighbouring categories and weighted counts of categories.
 
     Guarantees:
       - Two categories have one step, which all records answer: replacing a record moves L1
-        2 (reach + weight), L2 sqrt(4 reach^2 + 2 weight^2); adding or removing one as for
+        2 (radius + weight), L2 sqrt(4 radius^2 + 2 weight^2); adding or removing one as for
         intervals. [ale]
-      - With three or more, replacing moves L1 4 reach + 2 weight, L2 the greater of sqrt(8) reach
-        (same category) and sqrt(6 reach^2 + 2 weight^2) (neighbours); adding or removing one L1
-        2 reach + weight, L2 sqrt(2 reach^2 + weight^2). [ale]
+      - With three or more, replacing moves L1 4 radius + 2 weight, L2 the greater of sqrt(8) radius
+        (same category) and sqrt(6 radius^2 + 2 weight^2) (neighbours); adding or removing one L1
+        2 radius + weight, L2 sqrt(2 radius^2 + weight^2). [ale]
     """
-    r, w = reach, weight
+    r, w = radius, weight
     if count == 2:
         replace, add = (2 * r + 2 * w, math.sqrt(4 * r * r + 2 * w * w)), (r + w, math.hypot(r, w))
     else:

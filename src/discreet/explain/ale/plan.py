@@ -55,9 +55,9 @@ class accumulated_effects(DeclaredPlan):
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
       feature: the column whose effect is asked for.
-      intervals: the most intervals of a number; one with a ``step`` and fewer rungs gets all rungs.
-      edges: ``quantile`` buys edges between which there are about as many records, for a fifth of
-        epsilon; ``uniform`` takes even ones from the schema.
+      intervals: the most intervals of a number; one with a step grid of fewer points gets all of them.
+      edges: ``quantile`` takes private quantiles, between which there are about as many records,
+        for a fifth of epsilon; ``uniform`` takes even ones from the schema.
       order: the order of a category's values; the schema's if not given. Steps lead from each value
         to the next, so neighbours should be alike.
       rug: show a private histogram of the feature, for a tenth of epsilon beside quantile edges; in
@@ -98,7 +98,7 @@ class accumulated_effects(DeclaredPlan):
     clips: ClassVar = (("limit", None),)
 
     def prepare(self, setting: Setting) -> Program:
-        """Try the model on public rows, see whether edges must be bought, calibrate every stage."""
+        """Try the model on public rows, see whether edges must be private, calibrate every stage."""
         model = self.model.bind(setting.schema)
         if self.feature not in model.columns:
             raise ArgumentError(
@@ -111,7 +111,7 @@ class accumulated_effects(DeclaredPlan):
         return Program(release.stages, release.finish, {_EVENLY: release.expected})
 
     def _public_points(self, column: Column) -> FloatArray | None:
-        """Return the points the curve is drawn at, or None if they have to be bought."""
+        """Return the points the curve is drawn at, or None if they must be private quantiles."""
         if isinstance(column, Category):
             order = None if self.order is None else tuple(self.order)
             return np.array(ordered_codes(column, order), dtype=np.float64)
@@ -121,12 +121,12 @@ class accumulated_effects(DeclaredPlan):
             )
         if self.edges == "uniform" or self.intervals == 1:
             return column.grid(self.intervals + 1)
-        ladder = column.grid(self.intervals + 2)
-        return ladder if len(ladder) <= self.intervals + 1 else None
+        steps = column.grid(self.intervals + 2)
+        return steps if len(steps) <= self.intervals + 1 else None
 
     def _release(self, question: EffectsQuestion) -> EffectsRelease:
-        buys = question.points is None
-        names = ["effects", *(["edges"] if buys else []), *(["rug"] if buys and self.rug else [])]
+        private = question.points is None
+        names = ["effects", *(["edges"] if private else []), *(["rug"] if private and self.rug else [])]
         weights = tuple(_SHARES[name] for name in names)
         epsilon = dict(zip(names, share_out(self.epsilon, weights), strict=True))
         delta = dict(zip(names, share_out(self.delta, weights), strict=True))
@@ -153,7 +153,7 @@ class accumulated_effects(DeclaredPlan):
         _check_limit(self.limit, question.model.bounds)
         limited = question.limited(self.limit, promise)
         expected = limited.expect(limited.stage(*promise).noise)
-        if not buys or self.limit != "auto":  # else the limit waits for the edges
+        if not private or self.limit != "auto":  # else the limit waits for the edges
             question = limited
         stage = question.stage(*promise)
         return EffectsRelease(

@@ -14,7 +14,12 @@ from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.state import quietly
 from discreet.errors import ArgumentError
-from discreet.explain.ale.contribution import category_effects, count_weight, interval_effects, reach
+from discreet.explain.ale.contribution import (
+    category_effects,
+    count_weight,
+    interval_effects,
+    output_range,
+)
 from discreet.explain.clipping import Clip, curve_size, public_rows
 from discreet.mechanisms import NOISES, Noise, NoiseName
 from discreet.mechanisms.additive.registry import laws_for
@@ -102,13 +107,13 @@ class EffectsQuestion:
         return self.intervals if self.points is None else len(self.points) - 1
 
     @property
-    def reach(self) -> float:
+    def radius(self) -> float:
         """How far a record's answer may move over a step."""
-        return reach(self.model) if self.limit is None else self.limit
+        return output_range(self.model) if self.limit is None else self.limit
 
     def weight(self, norm: Norm) -> float:
         """Return what a record counts for under noise that is calibrated in this norm."""
-        return count_weight(norm, self.setting.relation, self.reach, self.categories)
+        return count_weight(norm, self.setting.relation, self.radius, self.categories)
 
     def contribution(self, points: FloatArray, norm: Norm) -> VectorContribution:
         """Return what one record adds, given the points."""
@@ -129,7 +134,7 @@ class EffectsQuestion:
         """
         if limit is None:
             return self
-        whole = reach(self.model)
+        whole = output_range(self.model)
         if limit != "auto":
             return replace(self, limit=min(limit, whole))
         longest = float(np.abs(self._public_effects[:, : self.steps]).max())
@@ -145,17 +150,17 @@ class EffectsQuestion:
             return 0.0
         whole = replace(self, limit=None)
         error = self._even_band(whole.stage(*promise).noise.std) / self.setting.rows
-        return _HARMLESS * self.size[0] / error * whole.reach
+        return _HARMLESS * self.size[0] / error * whole.radius
 
     @property
     def size(self) -> tuple[float, str]:
         """The size of the curve that public rows have, and its name."""
-        return curve_size(self._public_curve(math.inf), reach(self.model))
+        return curve_size(self._public_curve(math.inf), output_range(self.model))
 
     def expect(self, noise: Noise) -> Expected:
         """Return how far the curve is off, records spread evenly, beside that of public rows."""
         size, of = self.size
-        lost = self._public_curve(math.inf) - self._public_curve(self.reach)
+        lost = self._public_curve(math.inf) - self._public_curve(self.radius)
 
         def band(level: float) -> float:
             return self._even_band(noise.half_width_of_sums(level))

@@ -45,7 +45,7 @@ class NoisySteps:
     counts: FloatArray
     noise: Noise
     weight: float
-    reach: float
+    radius: float
 
     @property
     def count_std(self) -> float:
@@ -68,7 +68,7 @@ def accumulate(
     shares = _shares(noisy)
     moves = _fitted(noisy, layout, smooth)
     if clip:
-        moves = np.clip(moves, -noisy.reach, noisy.reach)
+        moves = np.clip(moves, -noisy.radius, noisy.radius)
     low, high, std = _band(noisy, layout, shares, level)
     values = layout.centred(_even(noisy) if shares is None else shares) @ moves
     return NoisyMean(np.clip(values, low, high), low, high, std)
@@ -90,7 +90,7 @@ def _known(noisy: NoisySteps, layout: Layout) -> NDArray[np.bool_]:
     """Say which steps have a count that stands out, and a quotient that says more than the range."""
     counts = layout.answering @ noisy.counts
     spread = noisy.count_std * np.sqrt(layout.answering.sum(axis=1))
-    return np.asarray((counts > _STANDS_OUT * spread) & (counts * noisy.reach > noisy.noise.std))
+    return np.asarray((counts > _STANDS_OUT * spread) & (counts * noisy.radius > noisy.noise.std))
 
 
 def _fitted(noisy: NoisySteps, layout: Layout, smooth: bool) -> FloatArray:
@@ -100,9 +100,9 @@ def _fitted(noisy: NoisySteps, layout: Layout, smooth: bool) -> FloatArray:
     penalty = np.eye(len(widths))
     if smooth and len(widths) > 1:
         distance = (widths[1:] + widths[:-1]) / 2
-        bends = np.diff(np.eye(len(widths)), axis=0) / np.sqrt(distance)[:, None]
-        penalty = bends.T @ bends
-    floor = (noisy.noise.std / noisy.reach * widths) ** 2
+        differences = np.diff(np.eye(len(widths)), axis=0) / np.sqrt(distance)[:, None]
+        penalty = differences.T @ differences
+    floor = (noisy.noise.std / noisy.radius * widths) ** 2
     return widths * _likeliest(noisy.sums, rates, penalty, floor, noisy.noise.std)
 
 
@@ -133,9 +133,9 @@ def _band(
     noisy: NoisySteps, layout: Layout, shares: FloatArray | None, level: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the ends of every point's band and the greatest standard deviation of the quotients."""
-    steps, reach = len(layout.widths), noisy.reach
+    steps, radius = len(layout.widths), noisy.radius
     if shares is None:
-        limit = np.full(steps + 1, steps * reach)
+        limit = np.full(steps + 1, steps * radius)
         return -limit, limit, float(noisy.noise.std)
     counts, known = layout.answering @ noisy.counts, _known(noisy, layout)
     inverse = np.where(known, 1.0 / np.where(known, counts, 1.0), 0.0)
@@ -146,7 +146,7 @@ def _band(
     centre -= shares @ centre
     of_counts = (of_sums * moves) @ layout.answering + centre[None, :] / noisy.counts.sum()
     length = np.sqrt(np.sum(of_sums**2, axis=1) + np.sum((of_counts / noisy.weight) ** 2, axis=1))
-    unknown = np.abs(to_curve) @ (~known * reach)
+    unknown = np.abs(to_curve) @ (~known * radius)
     half = noisy.noise.half_width_of_sums(level) * length + unknown
     middle = to_curve @ moves
     return middle - half, middle + half, float(noisy.noise.std * length.max())
@@ -157,13 +157,13 @@ class EffectsRelease:
     """Builds the curve from the noisy answers of one prepared plan.
 
     Args:
-      question: with its points, unless they have to be bought.
+      question: with its points, unless they are yet to be released.
       effects: the stage of moves and counts.
       promise: what the effects may cost, by which law.
       edges: the stage of the points; None if they are public.
       rug: the stage of a histogram of its own; None if the counts at hand serve, or none is shown.
       expected: how far the curve is off.
-      limit: what moves are clipped to, for a question whose points are bought.
+      limit: what moves are clipped to, for a question whose points are private quantiles.
       with_rug: whether a histogram is shown.
       smooth: let steps borrow from their neighbours.
       clip: keep every step inside what the model can do.
@@ -214,7 +214,7 @@ class EffectsRelease:
     def _histogram(
         self, points: FloatArray, noisy: NoisySteps, counts: FloatArray | None
     ) -> Histogram | None:
-        """Return the bought histogram, or, where cells are public, the counts at hand."""
+        """Return the histogram released beside, or, where cells are public, the counts at hand."""
         if not self.with_rug:
             return None
         if self.rug is not None:
@@ -258,5 +258,5 @@ def _steps(question: EffectsQuestion, noise: Noise, answer: FloatArray) -> Noisy
         counts=answer[question.steps :] / weight,
         noise=noise,
         weight=weight,
-        reach=question.reach,
+        radius=question.radius,
     )

@@ -67,7 +67,7 @@ def builtin(
 class _Sizes:
     features: int
     grid: int
-    reach: float
+    output_range: float
     subsets: int
 
     @property
@@ -79,7 +79,7 @@ class _Sizes:
     @property
     def box(self) -> Box:
         """Where a prediction lies, measured from the middle."""
-        return Box(-self.reach / 2, self.reach / 2)
+        return Box(-self.output_range / 2, self.output_range / 2)
 
     @property
     def coalitions(self) -> int:
@@ -87,7 +87,7 @@ class _Sizes:
 
 
 def _pdp(sizes: _Sizes) -> Dataflow:
-    m, r = sizes.grid, sizes.reach
+    m, r = sizes.grid, sizes.output_range
     return Dataflow(
         "pdp",
         [
@@ -115,7 +115,7 @@ def _pdp(sizes: _Sizes) -> Dataflow:
 
 def _ale(sizes: _Sizes) -> Dataflow:
     # An interval holds about one in m of the records: that is what a sum over it spans.
-    m, r = sizes.grid, sizes.reach
+    m, r = sizes.grid, sizes.output_range
     return Dataflow(
         "ale",
         [
@@ -146,7 +146,7 @@ def _ale(sizes: _Sizes) -> Dataflow:
 
 
 def _pfi(sizes: _Sizes) -> Dataflow:
-    d, loss = sizes.features, sizes.reach**2
+    d, loss = sizes.features, sizes.output_range**2
     return Dataflow(
         "pfi",
         [
@@ -175,7 +175,7 @@ def _pfi(sizes: _Sizes) -> Dataflow:
 
 
 def _kernel_shap(sizes: _Sizes) -> Dataflow:
-    d, r = sizes.features, sizes.reach
+    d, r = sizes.features, sizes.output_range
     return Dataflow(
         "kernel-shap",
         [
@@ -208,7 +208,7 @@ def _kernel_shap(sizes: _Sizes) -> Dataflow:
 
 
 def _kernel_shap_mean(sizes: _Sizes) -> Dataflow:
-    d, r, k = sizes.features, sizes.reach, sizes.coalitions
+    d, r, k = sizes.features, sizes.output_range, sizes.coalitions
     return Dataflow(
         "kernel-shap-mean",
         [
@@ -222,7 +222,7 @@ def _kernel_shap_mean(sizes: _Sizes) -> Dataflow:
 
 
 def _shap_dependence(sizes: _Sizes) -> Dataflow:
-    d, m, r = sizes.features, sizes.grid, sizes.reach
+    d, m, r = sizes.features, sizes.grid, sizes.output_range
     return Dataflow(
         "shap-dependence",
         [
@@ -260,7 +260,7 @@ def _shap_dependence(sizes: _Sizes) -> Dataflow:
 
 
 def _h_statistic(sizes: _Sizes) -> Dataflow:
-    d, r = sizes.features, sizes.reach
+    d, r = sizes.features, sizes.output_range
     return Dataflow(
         "h-statistic",
         [

@@ -89,7 +89,7 @@ class Dataflow:
         """Tell whether releasing these steps privately makes the output private.
 
         Guarantees:
-          - True iff the marks reach the output, iff every way from the input to the output meets the
+          - True iff the marks come to the output, iff every way from the input to the output meets the
             set. If not, some explainer with this graph shows the table itself. [enabler]
         """
         return self.output in self.marked(names)

@@ -1,10 +1,10 @@
-"""Records' curves as level and shape: a level needs one noisy number, a shape is short.
+"""Records' curves as level and centred curve: one noisy number, and a short vector.
 
 A record's curve is its mean over the grid (the level, one number as wide as the output) plus the rest
-(the shape, which sums to zero). Shapes of real models are much shorter than the widest thinkable one,
-so that shrinking the few long ones into a public ball lowers the noise several times. Level and shape
-are one vector with one certificate; the level is weighted so that a point of the curve has the least
-noise.
+(its centred ICE curve, or shape, which sums to zero). Shapes of real models are much shorter than the
+widest thinkable one, so that shrinking the few long ones into a public ball lowers the noise several
+times. Both are one vector with one certificate; the level is weighted so that a point of the curve has
+the least noise.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class Shape:
     Args:
       points: the number of grid points.
       half: half the output's range.
-      reach: how far a curve may be from its own mean: on average over the grid in absolute value
+      clip: how far a curve may be from its own mean: on average over the grid in absolute value
         (``l1``, for Laplace noise) or in root mean square (``l2``, for Gaussian noise).
       norm: of the ball that shapes are shrunk into.
     """
 
     points: int
     half: float
-    reach: float
+    clip: float
     norm: ShapeNorm
 
     @property
     def radius(self) -> float:
         """The radius of the ball; no shape is longer than a curve between the bounds can be."""
-        reach = min(self.reach, self.half)
-        return reach * (self.points if self.norm == "l1" else math.sqrt(self.points))
+        clip = min(self.clip, self.half)
+        return clip * (self.points if self.norm == "l1" else math.sqrt(self.points))
 
     @property
     def weight(self) -> float:
@@ -70,7 +70,7 @@ class Shape:
         return math.sqrt(1 / self.weight**2 + 1 - 1 / self.points)
 
     def certify(self) -> Certificate:
-        """Certify the sum of weighted levels and shrunken shapes.
+        """Certify the sum of weighted levels and of shrunken centred curves.
 
         Guarantees:
           - Adding or removing a record moves it by L1 w h + C in an L1 ball and w h + sqrt(m) C in an
@@ -91,7 +91,7 @@ class Shape:
             },
         )
         return certificate.widen(_HAIR * max(level, ball)).assume(
-            f"a record's curve is clipped to {min(self.reach, self.half):.4g} around its own mean "
+            f"a record's curve is clipped to {min(self.clip, self.half):.4g} around its own mean "
             "(bands hold the noise, and what this changes on rows drawn from the schema)"
         )
 
@@ -105,18 +105,18 @@ class Shape:
         return out
 
     def join(self, vectors: FloatArray) -> FloatArray:
-        """Return curves from (sums of) levels and shapes; noise off the zero sum is taken out."""
+        """Return curves from (sums of) levels and centred curves; noise off the zero sum is cut."""
         shapes = vectors[..., 1:] - vectors[..., 1:].mean(axis=-1, keepdims=True)
         return np.asarray(vectors[..., :1] / self.weight + shapes)
 
     def contribution(self, model: BoundModel, curves: Curves) -> VectorContribution:
-        """Return what one record adds: its level and its shape.
+        """Return what one record adds: its level and its centred curve.
 
         Guarantees:
           - If answers of a model move by g with the rows beside them, a coordinate moves by at most
             4 m g in an L1 ball and sqrt(m) g in an L2 ball. [pdp-centred]
         """
-        reach = max(self.weight * self.half, self.radius)
+        bound = max(self.weight * self.half, self.radius)
         lipschitz = 4 * self.points if self.norm == "l1" else math.sqrt(self.points)
 
         def compute(block: Block) -> FloatArray:
@@ -125,7 +125,7 @@ class Shape:
         return VectorContribution(
             columns=model.columns,
             size=self.points + 1,
-            region=Box(-reach, reach),
+            region=Box(-bound, bound),
             fill=0.0,
             compute=compute,
             proven=self.certify(),

@@ -11,20 +11,20 @@ from discreet.schema import Category, Column, FloatArray
 
 
 def public_grid(column: Column, resolution: int, grid: str) -> FloatArray | None:
-    """Return the points the schema gives, or None if they have to be bought as quantiles.
+    """Return the points the schema gives, or None if they must be private quantiles.
 
-    A category has all of its values and a short ladder all of its rungs, which nobody has to buy.
+    A category has all of its values and a short step grid all of its points, which are public.
     """
     if isinstance(column, Category) or grid == "uniform" or resolution < 3:
         return column.grid(resolution)
-    ladder = column.grid(resolution + 1)
-    return ladder if len(ladder) <= resolution else None
+    steps = column.grid(resolution + 1)
+    return steps if len(steps) <= resolution else None
 
 
 def grid_stage(
     feature: str, setting: Setting, resolution: int, *, epsilon: float, delta: float
 ) -> Stage[QuantileNoise]:
-    """Return the stage that buys the inner points of a grid.
+    """Return the stage that chooses the inner points of a grid.
 
     Guarantees:
       - (epsilon, delta)-differentially private; what is drawn at the points has bounds that hold for

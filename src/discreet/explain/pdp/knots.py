@@ -1,4 +1,4 @@
-"""A grid for tree ensembles: points where their curves bend, looked for on rows drawn from the schema.
+"""A grid for tree ensembles: adaptive knots, looked for on rows drawn from the schema.
 
 Trees jump at thresholds, which are often crowded in a small part of a feature's range; even points
 spend most of a grid where nothing happens. Of the points of a fine grid those are taken between which
@@ -20,7 +20,7 @@ from discreet.schema import FloatArray, Number, Schema
 _FINE = 513
 
 
-def bend_grid(
+def adaptive_knots(
     model: BoundModel, schema: Schema, feature: str, column: Number, resolution: int
 ) -> FloatArray:
     """Return at most ``resolution`` points of a feature, its ends included.

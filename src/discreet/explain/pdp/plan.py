@@ -1,13 +1,13 @@
 """Private partial dependence: the mean prediction as one or two features are set to grid points.
 
 One record contributes its own curve of predictions, f(record with feature <- g_1), ..., f(... g_m),
-a point of a box as wide as the model's output. The grid comes from the schema or is bought as private
-quantiles, the row ticks other tools draw are replaced by a private histogram.
+a point of a box as wide as the model's output. The grid comes from the schema or is a private
+quantile grid, the row ticks other tools draw are replaced by a private histogram.
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the grid follows the
-feature's step, its quantiles or the bends of public rows' curves instead of equal distances, Gaussian
-noise in L2 where a delta is given, one release for all grid points on an exact lattice, curves as level
-and shape, and smoothing that knows the noise.
+feature's step, its quantiles or adaptive knots of public rows' curves instead of equal distances,
+Gaussian noise in L2 where a delta is given, one release for all grid points on an exact lattice, curves
+as level and centred curve, and smoothing that knows the noise.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Annotated, Any, ClassVar
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
 from discreet.explain.pdp.grids import grid_stage, public_grid
-from discreet.explain.pdp.knots import bend_grid
-from discreet.explain.pdp.question import CurveForm, CurveQuestion, Reach
+from discreet.explain.pdp.knots import adaptive_knots
+from discreet.explain.pdp.question import CentredClip, CurveForm, CurveQuestion
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
@@ -77,21 +77,21 @@ class partial_dependence(DeclaredPlan):
       resolution: number of grid points, 20 by default and 10 along either side of a surface; a
         feature with a ``step`` gets points on it, a category all of its values.
       kind: only ``average``; scikit-learn's ``individual`` and ``both`` show records one by one.
-      grid: ``uniform`` takes even points from the schema; ``quantile`` buys points between which there
-        are about as many records, for a tenth of epsilon each: for columns whose values crowd. ``auto``
-        is uniform, and for ensembles of trees puts the points where their curves bend on rows drawn
-        from the schema, which costs nothing.
-      curve: ``whole`` adds records' curves as they are. ``centred`` adds their means, and their shapes
+      grid: ``uniform`` takes even points from the schema; ``quantile`` takes private quantiles,
+        between which there are about as many records, for a tenth of epsilon each: for columns whose
+        values crowd. ``auto`` is uniform, and for ensembles of trees takes adaptive knots: points
+        between which lines miss the curves of rows drawn from the schema least, which costs nothing.
+      curve: ``whole`` adds records' curves as they are. ``centred`` adds their means, and the curves
         around these, clipped: several times less noise where a feature matters little to most
         records. ``auto`` takes what has less error on public rows, half of what clipping changes being
-        measured on rows that bend as far as any; where n is private it clips none of these.
+        measured on rows whose curves are farthest from flat; where n is private it clips none of these.
       shape_clip: how far a record's curve may be from its own mean, on average over the grid and in
         the output's unit; ``auto`` decides on rows drawn from the schema. What is clipped off there
-        makes bands wider; records that bend farther than all of these rows lose more.
+        makes bands wider; records farther from theirs than all of these rows lose more.
       rug: release a private histogram of the feature beside the curve, for a tenth of epsilon; on by
         default, surfaces have none.
       clip: keep the values inside the model's bounds (free).
-      smooth: remove bends that noise explains (free; curves of numeric features).
+      smooth: remove curvature that noise explains (free; curves of numeric features).
       epsilon: the whole budget of the plan, rug, grids and number of records included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many grid points.
       mechanism: ``laplace``, ``gaussian``, ``linf`` (the K-norm mechanism for the L-infinity norm, on
@@ -102,7 +102,7 @@ class partial_dependence(DeclaredPlan):
         and L2 sqrt(m) range / n over m points, whatever the points. [pdp]
       - Under add-remove the sum and a noisy number of records are released; half the range per
         point. [pdp]
-      - Levels and clipped shapes have a joint bound of their own. [pdp-centred]
+      - Levels and clipped centred curves have a joint bound of their own. [pdp-centred]
     """
 
     model: FittedModel
@@ -112,7 +112,7 @@ class partial_dependence(DeclaredPlan):
     kind: Annotated[str, OneOf(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
     grid: Annotated[str, OneOf(("auto", "uniform", "quantile"))] = "auto"
     curve: Annotated[CurveForm, OneOf(("whole", "centred", "auto"))] = "whole"
-    shape_clip: Annotated[Reach, Positive(auto=True)] = "auto"
+    shape_clip: Annotated[CentredClip, Positive(auto=True)] = "auto"
     rug: Annotated[bool | None, Flag(optional=True)] = None
     clip: Switch = True
     smooth: Switch = False
@@ -173,10 +173,10 @@ class partial_dependence(DeclaredPlan):
     def _release(self, setting: Setting, model: BoundModel) -> DependenceRelease:
         schema, sizes = setting.schema, dict(zip(self.features, self.sizes, strict=True))
         known = {name: self._points(model, schema, name, size) for name, size in sizes.items()}
-        bought = [name for name, grid in known.items() if grid is None]
-        epsilons, deltas = self._shares(setting, len(bought))
+        private = [name for name, grid in known.items() if grid is None]
+        epsilons, deltas = self._shares(setting, len(private))
         grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
-        question = CurveQuestion(setting, model, self.features, grids, bool(bought))
+        question = CurveQuestion(setting, model, self.features, grids, bool(private))
         form = question.choose(
             self.curve,
             self.shape_clip,
@@ -193,7 +193,7 @@ class partial_dependence(DeclaredPlan):
             rug = count_stage("rug", cells, setting, mechanism=self.mechanism, **law)
         stages = {
             name: grid_stage(name, setting, sizes[name], epsilon=epsilons["grid"], delta=deltas["grid"])
-            for name in bought
+            for name in private
         }
         quantity = f"mean {self.model.output}"
         return DependenceRelease(question, form, size, rug, stages, self.clip, self.smooth, quantity)
@@ -201,13 +201,13 @@ class partial_dependence(DeclaredPlan):
     def _points(self, model: BoundModel, schema: Schema, name: str, size: int) -> FloatArray | None:
         column = schema[name]
         if self.grid == "auto" and model.jumps and isinstance(column, Number):
-            return bend_grid(model, schema, name, column, size)
+            return adaptive_knots(model, schema, name, column, size)
         return public_grid(column, size, "uniform" if self.grid == "auto" else self.grid)
 
-    def _shares(self, setting: Setting, bought: int) -> tuple[dict[str, float], dict[str, float]]:
+    def _shares(self, setting: Setting, private: int) -> tuple[dict[str, float], dict[str, float]]:
         """Return what every stage gets of epsilon and of delta; grids get the same each."""
         names = ["curve", *(["size"] if setting.rows is None else []), *(["rug"] if self.rug else [])]
-        names += ["grid"] * bought
+        names += ["grid"] * private
         shares = tuple(_SHARES[name] for name in names)
         epsilons = dict(zip(names, share_out(self.epsilon, shares), strict=True))
         # The number of records is always Laplace, so its share of delta goes to the curve.

@@ -1,11 +1,11 @@
 """One question for partial dependence: the grid, the form curves are summed in, and the noise.
 
-Curves are summed whole, or as level and shape (``pdp_centred``). How far a shape may reach, and which
-form has less error, is decided on rows drawn from the schema, which are public: the reach at which bias
-and noise together are least there. No private row has a say, and records may bend farther than most of
-these rows: half of the bias counted is that of rows that bend as far as any that were found
-(``pdp_bent``), and bands are wider by all of it. Where n is private bias cannot be weighed, and no row
-that was found is clipped. Where points have yet to be bought, a reach is one that suffices for any
+Curves are summed whole, or as level and centred curve (``centred``). Which clip that has, and which
+form has less error, is decided on rows drawn from the schema, which are public: the clip at which bias
+and noise together are least there. No private row has a say, and records may be farther from flat
+than most of these rows: half of the bias counted is that of the farthest rows that were found
+(``extremes``), and bands are wider by all of it. Where n is private bias cannot be weighed, and no row
+that was found is clipped. Where points are yet to be released, a clip is one that suffices for any
 points: half the distance between a curve's extremes.
 """
 
@@ -22,9 +22,9 @@ from discreet.data.blocks import Block
 from discreet.data.state import quietly
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import curve_size, public_rows
-from discreet.explain.pdp.bent import most_bent
 from discreet.explain.pdp.centred import BALLS, Shape, ShapeNorm
 from discreet.explain.pdp.contribution import curve_contribution, record_curves
+from discreet.explain.pdp.extremes import extreme_curves
 from discreet.mechanisms import NOISES, Noise, NoiseName
 from discreet.mechanisms.additive.noise import LawName
 from discreet.mechanisms.additive.registry import laws_for
@@ -36,18 +36,18 @@ from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray
 
 CurveForm = Literal["whole", "centred", "auto"]
-Reach = float | Literal["auto"]
+CentredClip = float | Literal["auto"]
 Grids = tuple[FloatArray, ...]
 
 _QUANTILES = (0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
-_BENT_QUANTILES = (0.0, 0.5, 1.0)
+_EXTREME_QUANTILES = (0.0, 0.5, 1.0)
 _WHERE_IT_HURTS = 0.5
-"""The part of a clip's bias that is measured on the rows that bend most."""
+"""The part of a clip's bias that is measured on the rows whose curves are farthest from flat."""
 
 _FINE = (129, 33)
 """Points of each grid on which extremes of public curves and surfaces are looked for."""
 
-_LEAST_REACH = 0.005
+_LEAST_CLIP = 0.005
 """Of the output's range: a shorter shape lowers the noise no further."""
 
 
@@ -78,13 +78,13 @@ class Form:
 
 @dataclass(frozen=True)
 class CurveQuestion:
-    """What is asked of the model; ``grids`` that must be ``bought`` are stood in for by even ones."""
+    """What is asked of the model; ``grids`` that are ``private`` are stood in for by even ones."""
 
     setting: Setting
     model: BoundModel
     features: tuple[str, ...]
     grids: Grids
-    bought: bool = False
+    private: bool = False
 
     @property
     def half(self) -> float:
@@ -97,13 +97,13 @@ class CurveQuestion:
         return int(np.prod([len(grid) for grid in self.grids]))
 
     def choose(
-        self, curve: CurveForm, reach: Reach, *, epsilon: float, delta: float, mechanism: NoiseName
+        self, curve: CurveForm, clip: CentredClip, *, epsilon: float, delta: float, mechanism: NoiseName
     ) -> Form:
         """Return the form with the least expected error among those that are allowed.
 
         Args:
-          curve: whole curves, level and shape, or whichever is better.
-          reach: of a shape, or ``auto``.
+          curve: whole curves, level and centred curve, or whichever is better.
+          clip: of a centred curve, or ``auto``.
           epsilon: the promise.
           delta: zero for a pure promise.
           mechanism: of the noise.
@@ -124,7 +124,7 @@ class CurveQuestion:
             forms.append(Form(stage, None))
         if curve != "whole":
             for kind in laws_for(mechanism, delta):
-                forms += self._centred(kind, reach, forms, **terms)
+                forms += self._centred(kind, clip, forms, **terms)
         return min(forms, key=self.expected_error)
 
     def expected_error(self, form: Form) -> float:
@@ -172,11 +172,11 @@ class CurveQuestion:
         return Stage(form.stage.name, contribution, form.stage.noise)
 
     def _centred(
-        self, kind: LawName, reach: Reach, found: list[Form], *, epsilon: float, delta: float
+        self, kind: LawName, clip: CentredClip, found: list[Form], *, epsilon: float, delta: float
     ) -> list[Form]:
         norm = BALLS[NOISES[kind].norm]
         curves, forms = record_curves(self.model, self.features, self.grids), []
-        for wanted in self._reaches(norm) if reach == "auto" else [reach]:
+        for wanted in self._clips(norm) if clip == "auto" else [clip]:
             shape = Shape(self.points, self.half, wanted, norm)
             contribution = shape.contribution(self.model, curves)
             try:
@@ -196,18 +196,18 @@ class CurveQuestion:
             forms.append(Form(stage, shape))
         return forms
 
-    def _reaches(self, norm: ShapeNorm) -> list[float]:
+    def _clips(self, norm: ShapeNorm) -> list[float]:
         """Return radii to try: quantiles of public rows' own, the greatest if n is private."""
-        bent = self._reach(self._bent_curves, norm)
-        found = [float(bent.max())]
+        extreme = self._distances(self._extreme_curves, norm)
+        found = [float(extreme.max())]
         if self.setting.rows is not None:
-            found += np.quantile(self._reach(self._public_curves, norm), _QUANTILES).tolist()
-            found += np.quantile(bent, _BENT_QUANTILES).tolist()
-        return sorted({max(_LEAST_REACH * 2 * self.half, reach) for reach in found})
+            found += np.quantile(self._distances(self._public_curves, norm), _QUANTILES).tolist()
+            found += np.quantile(extreme, _EXTREME_QUANTILES).tolist()
+        return sorted({max(_LEAST_CLIP * 2 * self.half, clip) for clip in found})
 
-    def _reach(self, curves: FloatArray, norm: ShapeNorm) -> FloatArray:
+    def _distances(self, curves: FloatArray, norm: ShapeNorm) -> FloatArray:
         """Return how far curves are from their means."""
-        if self.bought:  # no mean of distances from a mean exceeds half the range
+        if self.private:  # no mean of distances from a mean exceeds half the range
             return np.asarray(np.ptp(curves, axis=1) / 2)
         apart = np.abs(curves - curves.mean(axis=1, keepdims=True))
         return np.asarray(apart.mean(axis=1) if norm == "l1" else np.sqrt((apart**2).mean(axis=1)))
@@ -219,12 +219,14 @@ class CurveQuestion:
         """
         if form.shape is None:
             return np.zeros(self.points)
-        usual, bent = (self._lost_by(form.shape, c) for c in (self._public_curves, self._bent_curves))
-        return (1 - _WHERE_IT_HURTS) * usual + _WHERE_IT_HURTS * bent
+        usual, extreme = (
+            self._lost_by(form.shape, c) for c in (self._public_curves, self._extreme_curves)
+        )
+        return (1 - _WHERE_IT_HURTS) * usual + _WHERE_IT_HURTS * extreme
 
     def _lost_by(self, shape: Shape, curves: FloatArray) -> FloatArray:
-        if self.bought:
-            missing = np.maximum(self._reach(curves, shape.norm) - shape.reach, 0.0)
+        if self.private:
+            missing = np.maximum(self._distances(curves, shape.norm) - shape.clip, 0.0)
             return np.full(self.points, missing.mean())
         return np.asarray(np.mean(np.abs(shape.join(shape.split(curves)) - curves), axis=0))
 
@@ -237,13 +239,15 @@ class CurveQuestion:
         return self._curves_of(self._public_rows)
 
     @cached_property
-    def _bent_curves(self) -> FloatArray:
-        return most_bent(self._public_rows, self._curves_of, lambda curves: self._reach(curves, "l1"))
+    def _extreme_curves(self) -> FloatArray:
+        return extreme_curves(
+            self._public_rows, self._curves_of, lambda curves: self._distances(curves, "l1")
+        )
 
     def _curves_of(self, rows: FloatArray) -> FloatArray:
-        """Return the curves of public rows; over fine grids if points have yet to be bought."""
+        """Return the curves of public rows; over fine grids if points are yet to be released."""
         grids = self.grids
-        if self.bought:
+        if self.private:
             fine = _FINE[len(self.features) - 1]
             grids = tuple(self.setting.schema[name].grid(fine) for name in self.features)
         curves = record_curves(self.model, self.features, grids)

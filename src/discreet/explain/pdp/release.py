@@ -32,9 +32,9 @@ class DependenceRelease:
       form: how curves are summed, and the noise.
       size: counts the records, if their number is private.
       rug: counts the records of every bin, if a rug is wanted.
-      bought: the stages that choose grids, by feature.
+      private_grids: the stages that choose grids, by feature.
       clip: whether values are kept inside the model's bounds.
-      smooth: whether bends that noise explains are removed.
+      smooth: whether curvature that noise explains is removed.
       quantity: what is drawn.
     """
 
@@ -42,7 +42,7 @@ class DependenceRelease:
     form: Form
     size: Stage[Noise] | None
     rug: Stage[Noise] | None
-    bought: dict[str, Stage[QuantileNoise]]
+    private_grids: dict[str, Stage[QuantileNoise]]
     clip: bool
     smooth: bool
     quantity: str
@@ -51,7 +51,7 @@ class DependenceRelease:
     def stages(self) -> tuple[Stage[Perturbation], ...]:
         """All stages, the curve first."""
         asked = (self.form.stage, self.size, self.rug)
-        return (*(stage for stage in asked if stage is not None), *self.bought.values())
+        return (*(stage for stage in asked if stage is not None), *self.private_grids.values())
 
     @property
     def expected_error(self) -> dict[str, Expected]:
@@ -59,12 +59,12 @@ class DependenceRelease:
         return {"curve": self.question.expect(self.form)}
 
     def finish(self, releaser: Releaser) -> Curve | Surface:
-        """Ask for all stages in one pass over the rows (grids that are bought in one before it)."""
+        """Ask for all stages in one pass over the rows (private grids in one before it)."""
         question, grids, stage = self.question, self.question.grids, self.form.stage
-        if self.bought:
-            grids = self._buy(releaser)
+        if self.private_grids:
+            grids = self._choose_grids(releaser)
             stage = question.contribution_on(grids, self.form)
-            question = replace(question, grids=grids, bought=False)
+            question = replace(question, grids=grids, private=False)
         asked = {"curve": stage, "size": self.size, "rug": self.rug}
         wanted = {name: one for name, one in asked.items() if one is not None}
         answers = dict(zip(wanted, releaser.answer(*wanted.values()), strict=True))
@@ -80,8 +80,8 @@ class DependenceRelease:
             return self._surface(grids, mean, wide)
         return self._curve(grids[0], mean, wide, self._histogram(answers.get("rug")))
 
-    def _buy(self, releaser: Releaser) -> Grids:
-        cuts = dict(zip(self.bought, releaser.answer(*self.bought.values()), strict=True))
+    def _choose_grids(self, releaser: Releaser) -> Grids:
+        cuts = dict(zip(self.private_grids, releaser.answer(*self.private_grids.values()), strict=True))
         return tuple(
             quantile_grid(self.question.setting.schema[name], cuts[name], len(grid))
             if name in cuts

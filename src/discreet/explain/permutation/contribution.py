@@ -90,7 +90,7 @@ class Exchange:
         return mean_losses(self.engine, self.scorer, rows, truth, donors, index)
 
     def contribution(
-        self, compute: Callable[[Block], FloatArray], proven: Certificate, reach: float, weight: float
+        self, compute: Callable[[Block], FloatArray], proven: Certificate, bound: float, weight: float
     ) -> VectorContribution:
         """Return a sum over records, which pays for steep losses of models that are not ours."""
         calls = ModelCalls(self.engine.third_party, lipschitz=self.scorer.steepness * weight)
@@ -102,7 +102,7 @@ class Exchange:
         return VectorContribution(
             columns=(*self.model.columns, self.target),
             size=proven.size,
-            region=Box(-reach, reach),
+            region=Box(-bound, bound),
             fill=0.0,
             compute=compute,
             proven=proven,
@@ -189,8 +189,8 @@ def value_contribution(exchange: Exchange, weight: float | None) -> VectorContri
         vectors[:, -1] *= weight
         return vectors
 
-    reach = most if weight is None else max(1.0, weight) * most / 2
-    return exchange.contribution(compute, proven, reach, weight or _DIFFERENCE)
+    bound = most if weight is None else max(1.0, weight) * most / 2
+    return exchange.contribution(compute, proven, bound, weight or _DIFFERENCE)
 
 
 def ranking_contribution(exchange: Exchange) -> VectorContribution:

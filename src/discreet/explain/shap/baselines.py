@@ -136,11 +136,11 @@ class shap_baseline(DeclaredPlan):
             return self._at_mean(engine, query, records)
 
         certificate = self._certify(engine, rows)
-        reach = _reach(engine)
+        bound = _largest_attribution(engine)
         contribution = WholeContribution(
             engine.model.columns,
             engine.features,
-            Box(-reach, reach),
+            Box(-bound, bound),
             0.0,
             attributions,
             certificate,
@@ -152,7 +152,7 @@ class shap_baseline(DeclaredPlan):
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism="gaussian",
-            largest_sum=reach,
+            largest_sum=bound,
         )
         return Stage("values", contribution, noise)
 
@@ -167,8 +167,8 @@ class shap_baseline(DeclaredPlan):
         return found.widen(2 * engine.rounding, "shap-rounding")
 
     def _bootstrap(self, engine: KernelEngine, query: FloatArray) -> Stage[Perturbation]:
-        reach = bound_operator_range(engine.masks, engine.box)
-        greatest = reach.sensitivity("l2", REPLACE_ONE)
+        found = bound_operator_range(engine.masks, engine.box)
+        greatest = found.sensitivity("l2", REPLACE_ONE)
 
         def attributions_and_scale(records: FloatArray) -> FloatArray:
             seen = bootstrap_sensitivity(
@@ -191,7 +191,9 @@ class shap_baseline(DeclaredPlan):
             certified=False,
         )
         coarse = _BootstrapNoise(unproven, self.epsilon, self.delta, 1.0)
-        most = max(_reach(engine), 100 * coarse.std)  # the last coordinate is the noise's own scale
+        most = max(
+            _largest_attribution(engine), 100 * coarse.std
+        )  # the last coordinate is the noise's own scale
         contribution = WholeContribution(
             engine.model.columns,
             engine.features + 1,
@@ -244,6 +246,6 @@ class _BootstrapNoise:
         return noisy.astype(np.float64) * self.step
 
 
-def _reach(engine: KernelEngine) -> float:
+def _largest_attribution(engine: KernelEngine) -> float:
     """Return a bound on every attribution."""
     return float(np.abs(engine.masks.operator).sum(axis=1).max()) * engine.box.magnitude * 1.01

@@ -84,7 +84,7 @@ class PickedRelease:
         places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
         noise = replace(self.values.noise, places=tuple(places.ravel().tolist()))
         (noisy,) = releaser.answer(replace(self.values, noise=noise))
-        reach = self.explained.contribution.region.magnitude
+        bound = self.explained.contribution.region.magnitude
         together, each = (
             noisy_mean(
                 noisy,
@@ -92,9 +92,9 @@ class PickedRelease:
                 rows=self.explained.rows,
                 noisy_size=None if self.size is None else float(answers[1][0]),
                 size_noise=None if self.size is None else self.size.noise,
-                region=Box(-reach, reach),
+                region=Box(-bound, bound),
                 level=level,
-            ).within(-reach, reach)
+            ).within(-bound, bound)
             for level in (at_once(LEVEL, len(noisy)), LEVEL)
         )
         return together, each
@@ -180,8 +180,8 @@ class SupportRelease:
         (noisy,) = releaser.answer(replace(self.values, noise=noise))
         order = np.argsort(-np.abs(noisy), kind="stable")
         names = tuple(self.explained.features[places[i]] for i in order)
-        reach = self.explained.contribution.region.magnitude
-        values = np.clip(noisy[order] / rows, -reach, reach)  # [feasible]
+        bound = self.explained.contribution.region.magnitude
+        values = np.clip(noisy[order] / rows, -bound, bound)  # [feasible]
         found = self._ranking(
             names, tuple(values.tolist()), _band(noise, rows, at_once(LEVEL, len(places)))
         )

@@ -61,7 +61,7 @@ def query_contribution(
         clipped(engine.certify(query, centred=centred and clip is None), clip, norm)
         for query, clip in zip(queries, clips, strict=True)
     ]
-    reach = max(c.sensitivity("linf", ADD_REMOVE) for c in proven)
+    bound = max(c.sensitivity("linf", ADD_REMOVE) for c in proven)
     explain, size = engine.of_queries(queries), queries.size
     centres = [engine.centre(query) for query in queries]
 
@@ -78,7 +78,7 @@ def query_contribution(
     return VectorContribution(
         columns=engine.model.columns,
         size=size,
-        region=Box(-reach, reach),
+        region=Box(-bound, bound),
         fill=0.0,
         compute=compute,
         proven=reduce(Certificate.stack, proven),

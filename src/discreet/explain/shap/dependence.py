@@ -6,7 +6,7 @@ importance the background must be public or released, so that a record enters on
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024), which explains 200 subsets
 and averages: there a record moves every point of a curve, by the range over 200; here it moves two
-points at most, by twice the reach of one value, over the records of a cell. With 20 cells and 20,000
+points at most, by twice the bound on one value, over the records of a cell. With 20 cells and 20,000
 records that is more than fifty times less noise, and nothing is interpolated.
 """
 
@@ -51,7 +51,7 @@ class shap_dependence(DeclaredPlan):
         against. The table itself cannot be its own background: a record would enter twice.
       bins: cells of a numeric feature; a category has one per value.
       clip: bound on one record's SHAP value; smaller means less noise and a bias where records exceed
-        it. Left out, the proven reach is used.
+        it. Left out, the proven bound is used.
       coalitions: see ``shap_values``.
       seed: of the public coalitions.
       epsilon: the whole budget of the plan, counts included.
@@ -59,7 +59,7 @@ class shap_dependence(DeclaredPlan):
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
-      - Replacing a record moves the sums of all cells together by at most twice the reach of one SHAP
+      - Replacing a record moves the sums of all cells together by at most twice the bound on one SHAP
         value, however many cells there are. [shap-dependence]
 
     Assumes: the background is public or was released before; a release from a simulation leaves its
@@ -151,9 +151,9 @@ class _DependenceRelease:
     def finish(self, releaser: Releaser) -> Curve:
         """Ask for sums and counts in one pass over the rows, then divide."""
         noisy_sums, noisy_counts = releaser.answer(self.sums, self.counts)
-        reach = self.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
+        bound = self.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
         each, together = (
-            self._bands(noisy_sums, noisy_counts, reach, level)
+            self._bands(noisy_sums, noisy_counts, bound, level)
             for level in (LEVEL, at_once(LEVEL, len(noisy_sums)))
         )
         # Divided by no less than what noise alone makes of an empty cell, which shrinks such cells
@@ -164,7 +164,7 @@ class _DependenceRelease:
             feature=self.feature,
             x=_middles(bins),
             labels=bins.labels if isinstance(column, Category) else None,
-            y=tuple(np.clip(noisy_sums / sizes, -reach, reach).tolist()),
+            y=tuple(np.clip(noisy_sums / sizes, -bound, bound).tolist()),
             low=each[0],
             high=each[1],
             level=LEVEL,
@@ -175,7 +175,7 @@ class _DependenceRelease:
         )
 
     def _bands(
-        self, noisy_sums: FloatArray, noisy_counts: FloatArray, reach: float, level: float
+        self, noisy_sums: FloatArray, noisy_counts: FloatArray, bound: float, level: float
     ) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return the ends of every cell's band, inside what is possible."""
         means = [
@@ -185,9 +185,9 @@ class _DependenceRelease:
                 rows=None,
                 noisy_size=float(count),
                 size_noise=self.counts.noise,
-                region=Box(-reach, reach),
+                region=Box(-bound, bound),
                 level=level,
-            ).within(-reach, reach)
+            ).within(-bound, bound)
             for total, count in zip(noisy_sums, noisy_counts, strict=True)
         ]
         return tuple(float(m.low[0]) for m in means), tuple(float(m.high[0]) for m in means)
@@ -199,11 +199,11 @@ def dependence_contribution(
     """Return what one record adds: its SHAP value of the feature, at the cell of its own value.
 
     Guarantees:
-      - One cell per record, and a value within ``reach`` of zero there. [shap-dependence]
+      - One cell per record, and a value within ``bound`` of zero there. [shap-dependence]
     """
     place = engine.model.columns.index(feature)
-    reach = _reach(engine, background, place)
-    reach = reach if clip is None else min(clip, reach)
+    bound = _value_bound(engine, background, place)
+    bound = bound if clip is None else min(clip, bound)
     explain = engine.against(background)
 
     def compute(block: Block) -> FloatArray:
@@ -216,35 +216,35 @@ def dependence_contribution(
     return VectorContribution(
         columns=engine.model.columns,
         size=len(bins),
-        region=Box(-reach, reach),
+        region=Box(-bound, bound),
         fill=0.0,
         compute=compute,
-        proven=certify_one_cell(len(bins), reach).assume(PUBLIC_BACKGROUND),
+        proven=certify_one_cell(len(bins), bound).assume(PUBLIC_BACKGROUND),
         calls=ModelCalls(engine.third_party, lipschitz=engine.lipschitz),
     )
 
 
-def certify_one_cell(size: int, reach: float) -> Certificate:
-    """Certify sums in cells to one of which every record adds a number within ``reach`` of zero.
+def certify_one_cell(size: int, bound: float) -> Certificate:
+    """Certify sums in cells to one of which every record adds a number within ``bound`` of zero.
 
     Guarantees:
-      - Replacing a record moves one cell by 2 reach or two cells by reach each: 2 reach in every norm;
-        adding or removing one moves one cell by reach. [shap-dependence]
+      - Replacing a record moves one cell by 2 bound or two cells by bound each: 2 bound in every norm;
+        adding or removing one moves one cell by bound. [shap-dependence]
     """
-    twice = 2.0 * reach  # exact
+    twice = 2.0 * bound  # exact
     return Certificate(
         ("shap-dependence",),
         size,
         {
             REPLACE_ONE: Bounds(twice, twice, twice),
-            ADD_REMOVE: Bounds(reach, reach, reach),
+            ADD_REMOVE: Bounds(bound, bound, bound),
         },
     )
 
 
-def _reach(engine: ShapEngine, background: FloatArray, place: int) -> float:
+def _value_bound(engine: ShapEngine, background: FloatArray, place: int) -> float:
     """Return how far a record's SHAP value of one feature can be from zero; never zero itself."""
-    return up(max(float(engine.reach(background, place)), 1e-300))
+    return up(max(float(engine.value_bound(background, place)), 1e-300))
 
 
 def _middles(bins: Bins) -> tuple[float, ...]:

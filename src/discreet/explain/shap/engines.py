@@ -110,7 +110,7 @@ class ShapEngine(ABC):
     def certify_rows(self, background: FloatArray) -> Certificate:
         """Certify the sum over explained rows of |phi(row; background)|."""
 
-    def reach(self, background: FloatArray, place: int) -> float:
+    def value_bound(self, background: FloatArray, place: int) -> float:
         """Return how far a row's value of one feature can be from zero."""
         return self.certify_rows(background).sensitivity("linf", ADD_REMOVE)
 
@@ -138,8 +138,8 @@ class LinearEngine(ShapEngine):
         """See ``Engine``; |w_j (x_j - m_j)| moves no further than w_j x_j."""
         return self._box(background.mean(axis=0)).widen(2 * self.rounding, "shap-rounding")
 
-    def reach(self, background: FloatArray, place: int) -> float:
-        """See ``Engine``; its features differ in what they can reach."""
+    def value_bound(self, background: FloatArray, place: int) -> float:
+        """See ``Engine``; its features have bounds of their own."""
         mean, ranges = background.mean(axis=0)[place], self.values.ranges
         ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
         return float(abs(self.values.form.weights[place]) * max(ends) + 2 * self.rounding)

@@ -145,9 +145,9 @@ class _ImportanceRelease:
     def finish(self, releaser: Releaser) -> Attribution:
         """Ask for all stages in one pass over the rows, divide, and clip to what is feasible."""
         answers = releaser.answer(*self.stages.all)
-        reach = self.stages.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
+        bound = self.stages.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
         mean, each = (
-            self.stages.divide(answers, self.rows, Box(-reach, reach), level).within(0.0, reach)
+            self.stages.divide(answers, self.rows, Box(-bound, bound), level).within(0.0, bound)
             for level in (at_once(LEVEL, len(answers[0])), LEVEL)
         )
         return Attribution(

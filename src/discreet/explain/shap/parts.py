@@ -32,7 +32,7 @@ from discreet.explain.shap.queries import (
     SealedQueries,
     certify_sealed,
     read_queries,
-    sealed_reach,
+    sealed_bound,
 )
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model
@@ -136,7 +136,7 @@ class ShapQuestion:
         proven, radius = certify_sealed(engine, schema, self.radius)
         explain = engine.against(background)
         base = float(np.mean(engine.predict(background)))
-        reach = sealed_reach(engine, background)
+        bound = sealed_bound(engine, background)
 
         def compute() -> FloatArray:
             return explain(sealed.reveal().encode(schema, columns, check=False)).ravel()
@@ -146,7 +146,7 @@ class ShapQuestion:
             # Only one of several queries has the value that moves.
             SealedContribution(
                 count * engine.features,
-                Box(-reach, reach),
+                Box(-bound, bound),
                 0.0,
                 compute,
                 replace(proven, size=count * engine.features).assume(PUBLIC_BACKGROUND),

@@ -277,7 +277,7 @@ def certify_sealed(engine: ShapEngine, schema: Schema, radius: Any) -> tuple[Cer
     return certificate.widen(2 * engine.rounding, "shap-rounding"), shown
 
 
-def sealed_reach(engine: ShapEngine, background: FloatArray) -> float:
+def sealed_bound(engine: ShapEngine, background: FloatArray) -> float:
     """Return how large an attribution of any query can be against a public background."""
     return engine.certify_rows(background).sensitivity("linf", ADD_REMOVE)
 
@@ -285,8 +285,8 @@ def sealed_reach(engine: ShapEngine, background: FloatArray) -> float:
 def _radii(radius: Any, schema: Schema, columns: tuple[str, ...]) -> FloatArray:
     """Return how far each encoded value of the query may move; its whole range if nothing is said.
 
-    A category may become any other. A value on a ladder is rounded to a rung after it moved, so that
-    it may move by one rung more than fits into the radius.
+    A category may become any other. A value on a step grid is rounded after it moved, so that
+    it may move by one step more than fits into the radius.
     """
     if isinstance(radius, Mapping) and (strange := [n for n in radius if n not in columns]):
         raise ArgumentError(
@@ -302,8 +302,8 @@ def _width(name: str, column: Column, radius: Any) -> float:
     whole = column.high - column.low
     if given is None:
         return whole
-    rungs = 0.0 if column.step is None else column.step * (math.floor(given / column.step) + 1)
-    return min(max(float(given), rungs), whole)
+    rounded = 0.0 if column.step is None else column.step * (math.floor(given / column.step) + 1)
+    return min(max(float(given), rounded), whole)
 
 
 def _shown(radius: Any) -> str:

@@ -259,10 +259,10 @@ class shap_ranking(DeclaredPlan):
                 "threshold must be left out under add-remove, where the number of records it is "
                 f"multiplied by is private, got {threshold!r}. Use k."
             )
-        reach = explained.contribution.region.magnitude
-        if threshold >= reach:
+        bound = explained.contribution.region.magnitude
+        if threshold >= bound:
             raise ArgumentError(
-                f"threshold must be below what an attribution can be here, {reach:.4g}, "
+                f"threshold must be below what an attribution can be here, {bound:.4g}, "
                 f"got {threshold!r}. Lower it, or raise clip."
             )
         tested, measured = share_out(self.epsilon, (1.0, 1.0))

@@ -121,11 +121,11 @@ class GaussianNoise(Noise):
 
     def probabilities(self, offsets: IntArray) -> FloatArray:
         """Return the exact law of the noise at whole steps."""
-        reach = math.ceil(14 * self.scale) + 2
+        cutoff = math.ceil(14 * self.scale) + 2
         if self.scale > 2.0**20:  # Poisson summation: the integral and the sum agree to exp(-10^12)
             weight = math.sqrt(2 * math.pi) * self.scale
         else:
-            weight = math.fsum(np.exp(-0.5 * (np.arange(-reach, reach + 1) / self.scale) ** 2))
+            weight = math.fsum(np.exp(-0.5 * (np.arange(-cutoff, cutoff + 1) / self.scale) ** 2))
         return np.exp(-0.5 * (offsets / self.scale) ** 2) / weight
 
     def simulate(self, generator: Generator, draws: int, size: int) -> FloatArray:

@@ -149,8 +149,8 @@ class NoisyMax(Pick):
 
     def probabilities(self, scores: IntArray) -> FloatArray:
         """Return the law of the winner, summed over the winner's noise (for scales up to 10^4)."""
-        reach = math.ceil(40 * self.scale)
-        noise = np.arange(-reach, reach + 1)
+        cutoff = math.ceil(40 * self.scale)
+        noise = np.arange(-cutoff, cutoff + 1)
         weight = math.tanh(0.5 / self.scale) * np.exp(-np.abs(noise) / self.scale)
         # Spread inside the step: of two equal noisy scores each wins with probability one half, so
         # P(others below) integrates (below + t * equal) over t in [0, 1].
@@ -285,8 +285,8 @@ class AboveThreshold(Selection):
 
     def probabilities(self, scores: IntArray, threshold: int) -> FloatArray:
         """Return the law over (first, second, ..., None), for scales up to 10^4."""
-        reach = math.ceil(40 * self.scale)
-        noise = np.arange(-reach, reach + 1)
+        cutoff = math.ceil(40 * self.scale)
+        noise = np.arange(-cutoff, cutoff + 1)
         weight = math.tanh(0.5 / self.scale) * np.exp(-np.abs(noise) / self.scale)
         needed = (threshold + noise)[:, None] - _scores(scores)[None, :]
         below = _laplace_below(needed, 2 * self.scale)

@@ -35,7 +35,7 @@ class LocalDampening:
       epsilon: the promise.
       beyond: the global sensitivity, used beyond the distances that are given.
       shift: a public number taken off every utility first; a bound on the greatest utility gives
-        *shifted* local dampening, in which far candidates lose instead of gain by their distance.
+        *shifted* local dampening, in which far candidates lose instead of win by their distance.
 
     The admissible function is ``sensitivities[r, t]`` (or one row for all r): at least the change of
     utility r to any neighbour at t = 0, and at t + 1 at least every neighbour's at t.
@@ -92,7 +92,7 @@ def _dampened(utilities: IntArray, sensitivities: IntArray, beyond: int) -> IntA
     reached = np.concatenate([[0], np.cumsum(sensitivities)])
     slopes = np.append(sensitivities, beyond)
     size = np.abs(utilities)
-    # u >= 0: the last whole distance with b <= u. u < 0: the one before b first reaches -u.
+    # u >= 0: the last whole distance with b <= u. u < 0: the one before the first with b >= -u.
     above = np.searchsorted(reached, size, side="right") - 1
     before = np.maximum(np.searchsorted(reached, size, side="left") - 1, 0)
     whole = np.where(utilities >= 0, above, before)

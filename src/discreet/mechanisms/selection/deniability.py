@@ -1,7 +1,7 @@
 """Mechanism F: release a proposed record if enough records of the table could have proposed it.
 
 A seed is drawn from the table, a record y is proposed from it, and y passes if the number of *plausible
-seeds* - records that propose y with nearly the seed's own probability - reaches k plus noise.
+seeds* - records that propose y with nearly the seed's own probability - is at least k plus noise.
 
 Deviations from Bindschaedler, Shokri and Gunter (2017) and from the text that takes it over: "no
 output" is an output, so a failure is forced with a public probability that covers it; an attempt that

@@ -5,7 +5,7 @@ that its noisy one-way tables would have it be if the two columns were independe
 
     score = sum over cells of |C - E|  -  what chance alone puts there,
 
-a whole number on a public scale of ``GRAIN`` steps per record. E and the last term come from an
+a whole number on a public scale of ``STEPS_PER_RECORD``. E and the last term come from an
 earlier release, so only C depends on records. Every round the exponential mechanism picks one of the
 pairs that join two trees; after the last round no such pair is left.
 
@@ -31,7 +31,7 @@ from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.randomness import IntArray, NoiseSource
 
-GRAIN = 1024
+STEPS_PER_RECORD = 1024
 """Score steps per record."""
 
 Edge = tuple[int, int]
@@ -99,7 +99,7 @@ class TreeChoice:
     @property
     def pick(self) -> ExponentialMechanism:
         """The mechanism of one pick, on score steps."""
-        moved = math.ceil(self.certificate.sensitivity("linf", self.relation) * GRAIN)
+        moved = math.ceil(self.certificate.sensitivity("linf", self.relation) * STEPS_PER_RECORD)
         return ExponentialMechanism(moved, self.share)
 
     @property
@@ -110,12 +110,12 @@ class TreeChoice:
     @property
     def std(self) -> float:
         """How far below the best a pick is on average, in records, in the worst case."""
-        return self.pick.scale * self.pick.worst_loss(len(self.edges)) / GRAIN
+        return self.pick.scale * self.pick.worst_loss(len(self.edges)) / STEPS_PER_RECORD
 
     def given(self, expected: Sequence[FloatArray]) -> TreeChoice:
         """Return the choice with the expected tables of an earlier release, one per pair."""
-        steps = np.rint(GRAIN * np.concatenate([table.ravel() for table in expected]))
-        chance = [GRAIN * chance_deviation(table).sum() for table in expected]
+        steps = np.rint(STEPS_PER_RECORD * np.concatenate([table.ravel() for table in expected]))
+        chance = [STEPS_PER_RECORD * chance_deviation(table).sum() for table in expected]
         return replace(
             self,
             expected=steps.astype(np.int64),
@@ -126,7 +126,7 @@ class TreeChoice:
         """Return the score of every pair from the whole sum."""
         assert self.expected is not None and self.chance is not None
         raw_tables = raw_counts[self.first : self.first + sum(self.sizes)]
-        apart = np.abs(GRAIN * raw_tables - self.expected)
+        apart = np.abs(STEPS_PER_RECORD * raw_tables - self.expected)
         starts = np.cumsum((0, *self.sizes[:-1]))
         return np.asarray(np.add.reduceat(apart, starts) - self.chance, dtype=np.int64)
 

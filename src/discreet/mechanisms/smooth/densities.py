@@ -32,11 +32,11 @@ SIGMA = 0.7
 """Shape of the Laplace-log-normal law: about what the authors' equation gives at beta = epsilon / 2."""
 
 _PANEL_NODES = 12
-_NARROW, _WIDE, _BEND = 0.2, 0.75, 5.0
+_NARROW, _WIDE, _CHANGE = 0.2, 0.75, 5.0
 """Panels are narrow where a maximum of many light-tailed noises lies, on the scale of asinh."""
 
 _TAIL = 24.0
-"""Nodes reach so far beyond the lead on the scale of asinh: what is left out is below exp(-3 * 24)."""
+"""Nodes lie so far beyond the lead on the scale of asinh: what is left out is below exp(-3 * 24)."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +88,22 @@ def leader_law(noise: SmoothNoise, candidates: int, leads: FloatArray) -> tuple[
 def line_nodes(centres: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """Return nodes and weights on the whole line, dense around every centre (ascending)."""
     spread = math.asinh(centres[-1] - centres[0]) + _TAIL
-    reach, weight = _panels(spread)
-    pieces = [(centres[0] - np.sinh(reach), weight * np.cosh(reach))]
+    outer, weight = _panels(spread)
+    pieces = [(centres[0] - np.sinh(outer), weight * np.cosh(outer))]
     for left, right in pairwise(centres):
         part, share = _panels(math.asinh((right - left) / 2))
         part, share = np.sinh(part), share * np.cosh(part)
         pieces += [(left + part, share), (right - part, share)]
-    pieces.append((centres[-1] + np.sinh(reach), weight * np.cosh(reach)))
+    pieces.append((centres[-1] + np.sinh(outer), weight * np.cosh(outer)))
     places, weights = zip(*pieces, strict=True)
     return np.concatenate(places), np.concatenate(weights)
 
 
 def _panels(length: float) -> tuple[FloatArray, FloatArray]:
     """Return Gauss-Legendre nodes and weights on panels that fill [0, length]."""
-    bend = min(length, _BEND)
-    narrow = np.linspace(0.0, bend, max(1, math.ceil(bend / _NARROW)) + 1)
-    wide = np.linspace(bend, length, math.ceil((length - bend) / _WIDE) + 1)
+    change = min(length, _CHANGE)
+    narrow = np.linspace(0.0, change, max(1, math.ceil(change / _NARROW)) + 1)
+    wide = np.linspace(change, length, math.ceil((length - change) / _WIDE) + 1)
     edges = np.concatenate([narrow, wide[1:]])
     unit, weight = _legendre()
     width = np.diff(edges)[:, None]

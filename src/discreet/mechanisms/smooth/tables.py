@@ -119,7 +119,7 @@ def stability_table(
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     if name == "stability":
-        found = _ladder(candidates, epsilon, delta)
+        found = _best_table(candidates, epsilon, delta)
         if found.keeps(epsilon, delta):
             return found
     else:
@@ -135,7 +135,7 @@ def table_of(candidates: int, other: FloatArray) -> StabilityTable:
     return StabilityTable(candidates, tuple(round(share * WHOLE) for share in other.tolist()))
 
 
-def _ladder(candidates: int, epsilon: float, delta: float) -> StabilityTable:
+def _best_table(candidates: int, epsilon: float, delta: float) -> StabilityTable:
     """Climb: every state has the least chances of a miss its predecessor allows."""
     (times, per), others = _factor(epsilon).as_integer_ratio(), candidates - 1
     spare = math.floor(Fraction(delta) * WHOLE)  # chances that need no cover

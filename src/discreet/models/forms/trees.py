@@ -69,7 +69,7 @@ class TreeEnsemble:
       tolerance: how far the estimator's own answers may be off by its rounding, relative.
 
     Guarantees:
-      - A row reaches the same leaves as in the estimator, also where a value is NaN or next to a
+      - A row falls into the same leaves as in the estimator, also where a value is NaN or next to a
         threshold. [tree-decisions]
       - Its answer is a function of the row alone, to the last bit. [tree-decisions]
     """

@@ -149,8 +149,8 @@ def band_factor(level: float, normal: bool) -> float:
 
 def _sum_law(terms: int, std: float, normal: bool) -> tuple[FloatArray, FloatArray]:
     """Return the law of the sum of so many whole noises, as values and their probabilities."""
-    reach = math.ceil(12 * std * math.sqrt(max(terms, 1)) + 40)
-    offsets = np.arange(-reach, reach + 1)
+    cutoff = math.ceil(12 * std * math.sqrt(max(terms, 1)) + 40)
+    offsets = np.arange(-cutoff, cutoff + 1)
     if normal:
         weights = np.exp(-0.5 * (offsets / std) ** 2)
     else:  # the deviation of discrete Laplace noise is 1 / (sqrt(2) sinh(1 / (2 scale)))

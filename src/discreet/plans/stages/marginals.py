@@ -5,7 +5,7 @@ the chosen pairs. Later stages know what earlier ones released, and nothing else
 
 Which pairs may be chosen is public: all of them up to ``LARGEST_PAIRS``; with more columns (beyond
 200) only pairs of columns that are near each other in the schema, and never a pair with more than
-``LARGEST_PAIR`` cells. Columns that no pair reaches stay alone.
+``LARGEST_PAIR`` cells. Columns that are in no pair stay alone.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ def _layout(schema: Schema, names: Sequence[str], bins: int) -> PairTables:
 
 def _candidates(sizes: Sequence[int]) -> tuple[Edge, ...]:
     columns = len(sizes)
-    reach = columns - 1
+    span = columns - 1
     if columns * (columns - 1) // 2 > LARGEST_PAIRS:
-        reach = max(1, LARGEST_PAIRS // columns)
+        span = max(1, LARGEST_PAIRS // columns)
     near = itertools.chain.from_iterable(
-        ((a, b) for b in range(a + 1, min(a + reach + 1, columns))) for a in range(columns)
+        ((a, b) for b in range(a + 1, min(a + span + 1, columns))) for a in range(columns)
     )
     return tuple((a, b) for a, b in near if sizes[a] * sizes[b] <= LARGEST_PAIR)
 

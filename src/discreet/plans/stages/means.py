@@ -51,7 +51,7 @@ class NoisyMean:
         return NoisyMean(values, below, above, self.std)
 
     def moved(self, by: FloatArray, wider: FloatArray | float = 0.0) -> NoisyMean:
-        """Return all of it moved, with intervals that reach further."""
+        """Return all of it moved, with wider intervals."""
         return NoisyMean(self.values + by, self.low + by - wider, self.high + by + wider, self.std)
 
 
@@ -142,15 +142,17 @@ def certify_mean(numbers: int, categories: int, length: float, size: int) -> Cer
       - The bounds are attained in every norm. [background-mean]
     """
     p, q, c = numbers, categories, length
-    reach, cell = min(1.0, c), float(q > 0)
+    number, cell = min(1.0, c), float(q > 0)
     return Certificate(
         ("background-mean",),
         size,
         {
             REPLACE_ONE: Bounds(
-                up(2 * math.sqrt(p) * c + 2 * q), up(math.sqrt(4 * c * c + 2 * q)), max(2 * reach, cell)
+                up(2 * math.sqrt(p) * c + 2 * q),
+                up(math.sqrt(4 * c * c + 2 * q)),
+                max(2 * number, cell),
             ),
-            ADD_REMOVE: Bounds(up(math.sqrt(p) * c + q), up(math.sqrt(c * c + q)), max(reach, cell)),
+            ADD_REMOVE: Bounds(up(math.sqrt(p) * c + q), up(math.sqrt(c * c + q)), max(number, cell)),
         },
     )
 

@@ -14,7 +14,7 @@ from discreet.plans import Setting, Stage
 from discreet.schema import FloatArray, Number
 
 CELLS = 1024
-"""A quantile is one of so many points of the range (of all rungs of a ladder, if they are fewer)."""
+"""A quantile is one of so many points of the range (of all of a step grid, if they are fewer)."""
 
 
 def cut_points(column: Number, cells: int = CELLS) -> FloatArray:
@@ -22,7 +22,7 @@ def cut_points(column: Number, cells: int = CELLS) -> FloatArray:
 
     The least value has a cell of its own, because many columns pile up there (zero gains, no
     children); every other cell holds what is above its left end and not above its right end. On a
-    ladder of at most ``cells`` rungs every rung has a cell of its own.
+    step grid of at most ``cells`` points every point has a cell of its own.
     """
     grid = column.grid(cells)
     return np.concatenate([grid[:1], grid])

@@ -51,8 +51,8 @@ def sum_terms(
         not to move. One step for every partner. [lattice] [pfi-rounding]
     """
     if not isinstance(contribution, VectorContribution):
-        reach = contribution.region.magnitude
-        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=reach, batch_rows=0)
+        magnitude = contribution.region.magnitude
+        return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=magnitude, batch_rows=0)
     rows = contribution.batch_rows(setting.relation)
     paid = rows * contribution.batch_error(setting.relation)
     exact = contribution.certificate

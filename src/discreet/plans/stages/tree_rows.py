@@ -27,7 +27,7 @@ def draw_rows(
 
     Shares are met as closely as whole rows allow: cells are drawn by quota with a random start, so
     that only their order and the rounding are left to chance. Numbers are uniform inside their cell,
-    on the ladder if they have one.
+    on the step grid if they have one.
 
     Guarantees:
       - A function of released tables and a public generator: no cost. [background-separator]
@@ -133,7 +133,7 @@ def _spread(column: Column, part: Bins, cells: IntArray, generator: np.random.Ge
         return cells.astype(np.float64)
     edges = np.asarray(part.edges)
     inside = edges[cells] + generator.random(len(cells)) * (edges[cells + 1] - edges[cells])
-    return column.encode(inside)  # a ladder's edges lie half a step beside its rungs
+    return column.encode(inside)  # a step grid's edges lie half a step beside its points
 
 
 def _ratio(wanted: FloatArray, found: FloatArray) -> FloatArray:

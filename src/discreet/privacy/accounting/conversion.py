@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.numerics import check_positive, down, up
 
-_GRAIN = 1e-12
+_RELATIVE_ERROR = 1e-12
 """Relative error allowed for the special functions below: far out in the tails, where they are
 worst, they lose 5e-13."""
 
@@ -35,7 +35,7 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
     far = -0.5 / multiplier - epsilon * multiplier
     first = float(ndtr(near))
     second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
-    return min(1.0, max(first - second, 0.0) + _GRAIN * first + _LEAST)
+    return min(1.0, max(first - second, 0.0) + _RELATIVE_ERROR * first + _LEAST)
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:
@@ -50,7 +50,7 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     orders = 1.0 + np.geomspace(1e-6, 1e8, 4000)
     excess = orders - 1.0
     logs = excess * (orders * rho - epsilon) - np.log(excess) + orders * np.log1p(-1.0 / orders)
-    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _GRAIN) + _LEAST)
+    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _RELATIVE_ERROR) + _LEAST)
 
 
 def zcdp_epsilon(delta: float, rho: float) -> float:

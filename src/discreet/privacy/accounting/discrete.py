@@ -11,7 +11,7 @@ from discreet.numerics import up
 LARGEST_SUMMED_SCALE = 2.0**14
 """Above this scale the exact sum is not formed and the caller's zCDP bound serves."""
 
-_REACH = 14.0
+_CUTOFF = 14.0
 """Sums run over this many standard deviations; the rest weighs less than exp(-98)."""
 
 
@@ -26,8 +26,8 @@ def count_gaussian_delta(epsilon: float, scale: float, moves: int) -> float:
     """
     if scale > LARGEST_SUMMED_SCALE:
         return 1.0
-    reach = math.ceil(_REACH * scale * math.sqrt(moves)) + moves + 1
-    total = np.arange(-reach, reach + 1, dtype=np.float64)
+    cutoff = math.ceil(_CUTOFF * scale * math.sqrt(moves)) + moves + 1
+    total = np.arange(-cutoff, cutoff + 1, dtype=np.float64)
     log_weights = -(total**2) / (2 * moves * scale**2)
     if moves == 2:
         log_weights += np.where(total % 2 == 0, _log_theta(scale, 0.0), _log_theta(scale, 0.5))
@@ -54,7 +54,7 @@ def lattice_slack(sigma: float, size: int) -> float:
 
 def _log_theta(scale: float, offset: float) -> float:
     """Return log of the sum over integers k of exp(-(k - offset)^2 / scale^2)."""
-    reach = math.ceil(_REACH * scale) + 2
-    squares = ((np.arange(-reach, reach + 1, dtype=np.float64) - offset) / scale) ** 2
+    cutoff = math.ceil(_CUTOFF * scale) + 2
+    squares = ((np.arange(-cutoff, cutoff + 1, dtype=np.float64) - offset) / scale) ** 2
     least = float(squares.min())
     return math.log(math.fsum(np.exp(least - squares).tolist())) - least

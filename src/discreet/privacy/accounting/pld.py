@@ -31,7 +31,7 @@ from discreet.privacy.accounting.events import (
 _GRID = 1e-4
 """Losses are rounded up to whole multiples of this."""
 
-_USUAL_REACH, _LONGEST_REACH = 50.0, 300.0
+_USUAL_LOSS, _GREATEST_LOSS = 50.0, 300.0
 """Beyond the first loss the grid is coarser, beyond the second no distribution is formed."""
 
 _LARGEST_COUNT_SCALE = 2.0**16
@@ -87,10 +87,10 @@ def _rho_epsilon(rho: float, delta: float) -> float:
 def _distributed_epsilon(counts: Mapping[Event, int], delta: float) -> float:
     rho = math.fsum(event.rho * count for event, count in counts.items())
     single = max(event.rho for event in counts)
-    reach = max(_reach(rho), _reach(single))
-    if delta == 0 or reach > _LONGEST_REACH:
+    furthest = max(_furthest_loss(rho), _furthest_loss(single))
+    if delta == 0 or furthest > _GREATEST_LOSS:
         return math.inf
-    grid = _GRID * max(1.0, reach / _USUAL_REACH)
+    grid = _GRID * max(1.0, furthest / _USUAL_LOSS)
     composed = None
     for event, count in counts.items():
         part = _distribution(event, grid).self_compose(count)
@@ -99,7 +99,7 @@ def _distributed_epsilon(counts: Mapping[Event, int], delta: float) -> float:
     return _epsilon(composed, delta, slack)
 
 
-def _reach(rho: float) -> float:
+def _furthest_loss(rho: float) -> float:
     """Return a loss that is hardly ever exceeded: mean plus ten standard deviations."""
     return rho + 10.0 * math.sqrt(2.0 * rho)
 

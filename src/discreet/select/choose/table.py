@@ -53,9 +53,9 @@ ROUNDED = 2
 """Steps that rounding of scores and of sensitivities can take from a sensitivity."""
 
 
-def local_step(sensitivity: float, reach: float) -> float:
+def local_step(sensitivity: float, greatest: float) -> float:
     """Return the lattice step: fine against the sensitivity, and no score of too many steps."""
-    step = math.ldexp(1.0, math.frexp(max(sensitivity * _FINEST, reach / _MOST_STEPS))[1])
+    step = math.ldexp(1.0, math.frexp(max(sensitivity * _FINEST, greatest / _MOST_STEPS))[1])
     check_step(step)
     return step
 

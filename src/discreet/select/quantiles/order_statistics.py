@@ -127,8 +127,8 @@ def value_sensitivities(raw_counts: IntArray, measure: PercentileDistances, most
         near = np.flatnonzero(distances <= t + 1)
         low, high = int(near[0]), int(near[-1])
         # The greatest b with at most t + 2 records strictly between a and b.
-        reach = np.searchsorted(upto, upto[low : high + 1] + t + 2, side="right")
-        return int(np.max(np.minimum(reach, high) - places[low : high + 1]))
+        furthest = np.searchsorted(upto, upto[low : high + 1] + t + 2, side="right")
+        return int(np.max(np.minimum(furthest, high) - places[low : high + 1]))
 
     found: list[int] = []
     total = 0

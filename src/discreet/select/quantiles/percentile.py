@@ -144,7 +144,7 @@ class percentile(DeclaredPlan):
       column: a numeric column.
       p: above 0 and at most 100; the rank is ceil(p n / 100).
       candidates: public values to choose from; every record counts at the nearest. Left out: the
-        column's ladder, or the round numbers of its range, to four or five digits.
+        column's step grid, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; of use for mechanisms on stability alone.
       mechanism: ``exponential`` (on these scores: shifted local dampening), ``permute-and-flip``,
@@ -202,7 +202,7 @@ class percentile(DeclaredPlan):
 def value_grid(
     name: str, candidates: Sequence[float] | None, setting: Setting, *, even: bool = False
 ) -> FineGrid:
-    """Return the public values a column's records count at: those given, or its ladder or range."""
+    """Return the public values a column's records count at: those given, or its step grid or range."""
     column = setting.schema[name]
     if not isinstance(column, Number):
         raise ArgumentError(f"column must be numeric, got {name!r}. Use choose.")

@@ -55,7 +55,7 @@ class quantiles(DeclaredPlan):
       ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
         many choices as log2(k + 1), rounded up.
       candidates: public values to choose from; every record counts at the nearest. Left out: the
-        column's ladder, or the round numbers of its range, to four or five digits.
+        column's step grid, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta many rounds are cheaper together.
       mechanism: ``permute-and-flip``, ``exponential``, or ``auto``: whichever errs less in the worst

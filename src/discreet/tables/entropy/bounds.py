@@ -90,8 +90,8 @@ def bound_entropy_above(floor: int, cells: int, order: float) -> float:
         return moved
     if math.isinf(order):
         return max(moved, math.log1p(1 / -(-floor // cells)) * (1 + _MARGIN))
-    gain = math.log1p(largest_gain(floor, cells, order)) / (order - 1)
-    return max(moved, gain * (1 + _MARGIN))
+    rise = math.log1p(largest_rise(floor, cells, order)) / (order - 1)
+    return max(moved, rise * (1 + _MARGIN))
 
 
 def bound_information(rows: int) -> float:
@@ -128,7 +128,7 @@ def largest_move(rows: int, cells: int, order: float) -> float:
     return _refine(lambda low, high: _peaks(low, high, rows, cells, order), (rows - 1) // 2)
 
 
-def largest_gain(rows: int, cells: int, order: float) -> float:
+def largest_rise(rows: int, cells: int, order: float) -> float:
     """Return the greatest ((u+1)^a - u^a)/S over tables of so many rows, u the size of some cell."""
 
     def quotient(after: Cells) -> FloatArray:

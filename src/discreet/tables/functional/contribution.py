@@ -36,7 +36,7 @@ class MeanCurveForm:
         """Every record's coefficients, in units of the noise.
 
         Guarantees:
-          - Inside a ball of the longest curve times the greatest gain. [rkhs-mean]
+          - Inside a ball of the longest curve times the greatest of ``gains``. [rkhs-mean]
         """
         to_noise = np.ascontiguousarray(self.spectrum.to_noise(self.rho, self.noise))
         radius = up(self.longest * float(np.linalg.norm(to_noise, 2)) * _ROOM)

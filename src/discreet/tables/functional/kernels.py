@@ -120,7 +120,7 @@ def best_penalty(found: Spectrum, shape: NoiseShape, noise: float, size: float) 
     Args:
       found: the kernel.
       shape: of the noise.
-      noise: standard deviation of the noise for a greatest gain of one.
+      noise: standard deviation of the noise for greatest ``gains`` of one.
       size: expected length of the mean curve, measured from the middle of the bounds.
     """
     values = found.eigenvalues

@@ -167,8 +167,8 @@ noise='white', epsilon=1, delta=1e-06)
     def _form(self, setting: Setting) -> MeanCurveForm:
         numbers = [self._number(setting.schema, name) for name in self.columns]
         middle = np.array([number.low / 2 + number.high / 2 for number in numbers])
-        reach = np.array([number.high / 2 - number.low / 2 for number in numbers])
-        longest = float(np.linalg.norm(reach * self.spectrum.roots))
+        half_widths = np.array([number.high / 2 - number.low / 2 for number in numbers])
+        longest = float(np.linalg.norm(half_widths * self.spectrum.roots))
         longest = longest if self.clip is None else min(self.clip, longest)
         terms = min(self.terms or len(self.places), len(self.spectrum.eigenvalues))
         kept, rho = self.spectrum.keep(terms), self.rho

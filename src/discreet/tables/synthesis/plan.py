@@ -172,7 +172,7 @@ epsilon=5, delta=1e-06)
         return {name: value for name, value in told if name not in _IDLE[self.proposal]}
 
     def prepare(self, setting: Setting) -> Program:
-        """Plan the test from public facts; the model of a resampling proposal is bought first."""
+        """Plan the test from public facts; the model of a resampling proposal is released first."""
         if not setting.relation.rows_public or setting.rows is None:
             raise ArgumentError(
                 "relation must be replace-one for deniable records, got add-remove. "
@@ -245,11 +245,11 @@ epsilon=5, delta=1e-06)
 
 def certify_codes(layout: PairTables, rows: int) -> Certificate:
     """Certify the table of codes itself: a replaced record moves its own row."""
-    reach = [size - 1 for size in layout.sizes]
+    widths = [size - 1 for size in layout.sizes]
     return Certificate(
         ("deniability", "approximate-composition"),
-        rows * len(reach),
-        {REPLACE_ONE: Bounds(float(sum(reach)), up(math.hypot(*reach)), float(max(reach)))},
+        rows * len(widths),
+        {REPLACE_ONE: Bounds(float(sum(widths)), up(math.hypot(*widths)), float(max(widths)))},
     )
 
 

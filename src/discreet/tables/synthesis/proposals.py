@@ -84,7 +84,7 @@ class BallProposal:
     def plausible(self, codes: IntArray, seed: IntArray, record: IntArray) -> int:
         """Return how many rows have the record in a ball about as large as the seed's."""
         near = (np.abs(codes - record) <= np.asarray(self.radii)).all(axis=1)
-        alike = self._rung(codes[near]) == self._rung(seed[None, :])[0]
+        alike = self._log_step(codes[near]) == self._log_step(seed[None, :])[0]
         return int(np.count_nonzero(alike))
 
     def probability(self, seed: IntArray, record: IntArray) -> float:
@@ -97,12 +97,12 @@ class BallProposal:
         radii, last = np.asarray(self.radii), np.asarray(self.sizes) - 1
         return np.maximum(codes - radii, 0), np.minimum(codes + radii, last)
 
-    def _rung(self, codes: IntArray) -> IntArray:
+    def _log_step(self, codes: IntArray) -> IntArray:
         low, high = self._ends(codes)
-        # A hair below gamma: rounding of logarithms must not let a rung be wider than the factor.
+        # A hair below gamma: rounding of logarithms must not let a step be wider than the factor.
         cells = np.log((high - low + 1).astype(np.float64)).sum(axis=1)
-        rungs = np.floor(cells / (math.log(self.gamma) * (1 - 1e-9)) + 1e-10)
-        return np.asarray(rungs, dtype=np.int64)
+        steps = np.floor(cells / (math.log(self.gamma) * (1 - 1e-9)) + 1e-10)
+        return np.asarray(steps, dtype=np.int64)
 
 
 def resample(tree: NoisyTree, resampled: int) -> Resample:

@@ -151,10 +151,10 @@ def _fill_inverse(
     signed: FloatArray, r: float, penalty: FloatArray, shares: FloatArray, inverse: FloatArray
 ) -> None:
     """Write the inverse of the Hessian where the wrong labels have these probabilities."""
-    bent = np.empty(signed.shape)
+    curved = np.empty(signed.shape)
     for j in range(len(signed)):
-        bent[j] = shares[j] * (1.0 - shares[j]) * signed[j]
-    np.dot(bent.T, signed, inverse)
+        curved[j] = shares[j] * (1.0 - shares[j]) * signed[j]
+    np.dot(curved.T, signed, inverse)
     for a in range(len(penalty)):
         # Where all probabilities are 0 or 1 a free coefficient would leave the Hessian singular.
         inverse[a, a] += r * penalty[a] + 1e-12
@@ -192,8 +192,8 @@ def _descend(
             if not fresh:
                 continue
             before, share = _objective(signed, w, r, penalty), 1.0
-            gain = 1e-4 * np.dot(slope, step)
-            while not _objective(signed, trial, r, penalty) <= before - share * gain:
+            decrease = 1e-4 * np.dot(slope, step)
+            while not _objective(signed, trial, r, penalty) <= before - share * decrease:
                 share /= 2
                 if share < 1e-9:  # nothing is left but rounding
                     return False

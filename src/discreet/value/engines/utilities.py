@@ -119,35 +119,41 @@ class Utility:
         fast, l2_penalty, clip = self.fast, self.l2_penalty, self.row_clip
         if fast is None or l2_penalty is None or clip is None:
             return None
-        reach, columns = float(np.hypot(clip, fast.constant)), self.test_x.shape[1] + 1
-        slopes = self._slopes(fast, l2_penalty, reach)
+        row_length, columns = float(np.hypot(clip, fast.constant)), self.test_x.shape[1] + 1
+        slopes = self._slopes(fast, l2_penalty, row_length)
         if slopes is None:
             return None
         return stable_fits(
             l2_penalty=l2_penalty,
             lipschitz=slopes[0],
-            row_clip=reach,
+            row_clip=row_length,
             score_lipschitz=slopes[1],
             width=self.width,
             # A gradient that rounding hides is at most this share of the sum of the rows.
-            tolerance=TOLERANCE + ROUNDING * reach * float(np.sqrt(columns)) / (2 * l2_penalty),
+            tolerance=TOLERANCE + ROUNDING * row_length * float(np.sqrt(columns)) / (2 * l2_penalty),
         )
 
     def on(self, x: Any, y: Any) -> UtilityGame:
         """Return the game whose players are these training rows."""
         return UtilityGame(self, self._clipped(_matrix("x", x)), _vector("y", y))
 
-    def _slopes(self, fast: LinearFit, l2_penalty: float, reach: float) -> tuple[float, float] | None:
+    def _slopes(
+        self, fast: LinearFit, l2_penalty: float, row_length: float
+    ) -> tuple[float, float] | None:
         """Return the slopes of the loss and of the score, if they are bounded."""
         if fast.kind == "logistic":
             return None if self.score.lipschitz is None else (1.0, self.score.lipschitz)
         if self.score.name != "r2" or self.target_clip is None:
             return None
-        farthest = reach * greatest_weights(l2_penalty, self.target_clip) + np.abs(self.test_y).max()
+        farthest = (
+            row_length * greatest_weights(l2_penalty, self.target_clip) + np.abs(self.test_y).max()
+        )
         spread = float(np.mean((self.test_y - self.test_y.mean()) ** 2))
         if spread == 0:
             return None
-        return least_squares_slope(l2_penalty, reach, self.target_clip), float(2 * farthest / spread)
+        return least_squares_slope(l2_penalty, row_length, self.target_clip), float(
+            2 * farthest / spread
+        )
 
     def _compiled(self) -> LinearFit | None:
         fast = linear_fit(self.model, self.l2_penalty)

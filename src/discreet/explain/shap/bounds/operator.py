@@ -47,8 +47,8 @@ def bound_operator(masks: MaskSet, changes: FloatArray, base_change: float) -> C
     Guarantees:
       - Coordinate j moves by at most sum_k |M_jk| a_k + |sum_k M_jk + c_j| a_0. [shap-operator]
     """
-    reach = _operator_reach(masks, changes, base_change)
-    return Certificate(("shap-operator",), masks.features, {REPLACE_ONE: reach})
+    extent = _operator_extent(masks, changes, base_change)
+    return Certificate(("shap-operator",), masks.features, {REPLACE_ONE: extent})
 
 
 def bound_operator_range(masks: MaskSet, bounds: Box) -> Certificate:
@@ -59,11 +59,11 @@ def bound_operator_range(masks: MaskSet, bounds: Box) -> Certificate:
         either relation; it does not shrink with n. [shap-operator]
     """
     width = up(bounds.high - bounds.low, 1)
-    reach = _operator_reach(masks, np.full(len(masks), width), width)
+    extent = _operator_extent(masks, np.full(len(masks), width), width)
     return Certificate(
         ("shap-operator",),
         masks.features,
-        {REPLACE_ONE: reach, ADD_REMOVE: reach},
+        {REPLACE_ONE: extent, ADD_REMOVE: extent},
         ("predictions are clipped to the bounds",),
     )
 
@@ -85,14 +85,14 @@ def bound_operator_lipschitz(
     """
     check_positive("lipschitz", lipschitz)
     step = lipschitz * _mean_step(clip, rows)
-    reach = _operator_reach(masks, np.full(len(masks), step), step)
+    extent = _operator_extent(masks, np.full(len(masks), step), step)
     # |dmu outside mask k| <= |dmu| for each k, but not for all at once: by Cauchy and Schwarz
     # sum_k m_k |dmu outside k| <= |dmu| sqrt(sum_k m_k) sqrt(max_i sum of m_k over masks without i).
     sizes = np.abs(masks.response)
     outside = (sizes @ ~masks.masks).max(axis=1, initial=0.0)
     together = np.sqrt(sizes.sum(axis=1) * outside) + np.abs(masks.operator[:, 0])
     finer = Bounds(math.inf, math.inf, float(together.max()) * step * _SAFE)
-    best = least_bounds(reach, finer)
+    best = least_bounds(extent, finer)
     return Certificate(("shap-operator",), masks.features, {REPLACE_ONE: best}, (_MEAN_VALUE,))
 
 
@@ -167,13 +167,13 @@ def bound_logistic_query(
     _check_weights(weights, masks)
     steps = np.abs(weights) * (radius * slope)
     if masks.kind == "exact":
-        reach = scaled_bounds(_exact_query_reach(masks), float(steps.max()))
+        extent = scaled_bounds(_exact_query_extent(masks), float(steps.max()))
     else:
-        reach = Bounds(0.0, 0.0, 0.0)
+        extent = Bounds(0.0, 0.0, 0.0)
         for i, step in enumerate(steps):
             moved = masks.operator[:, masks.coalitions[:, i]]
-            reach = greatest_bounds(reach, scaled_bounds(_one_way_reach(moved), float(step)))
-    return Certificate(("shap-logistic-query",), masks.features, {REPLACE_ONE: reach}, (_QUERY_MOVES,))
+            extent = greatest_bounds(extent, scaled_bounds(_one_way_extent(moved), float(step)))
+    return Certificate(("shap-logistic-query",), masks.features, {REPLACE_ONE: extent}, (_QUERY_MOVES,))
 
 
 def bound_logistic_background(
@@ -191,7 +191,7 @@ def bound_logistic_background(
     step = slope * _mean_step(clip, rows)
     outside = np.sqrt(~masks.masks @ weights**2)
     whole = float(np.linalg.norm(weights)) * step
-    apart = _operator_reach(masks, outside * step, whole)
+    apart = _operator_extent(masks, outside * step, whole)
     together = zonotope_bounds(np.column_stack([masks.response, masks.total]) * whole)
     return Certificate(
         ("shap-logistic-background", "shap-operator"),
@@ -236,8 +236,8 @@ def bound_stumps(weights: FloatArray) -> Certificate:
     Guarantees:
       - Coordinate j moves by at most |u_j|, under either relation. [stump-margin]
     """
-    reach = _coordinate_bounds(np.abs(weights))
-    return Certificate(("stump-margin",), len(weights), {REPLACE_ONE: reach, ADD_REMOVE: reach})
+    extent = _coordinate_bounds(np.abs(weights))
+    return Certificate(("stump-margin",), len(weights), {REPLACE_ONE: extent, ADD_REMOVE: extent})
 
 
 def stump_sensitivity(
@@ -255,7 +255,7 @@ def stump_sensitivity(
     return np.where(near, np.abs(weights), 0.0)
 
 
-def _operator_reach(masks: MaskSet, changes: FloatArray, base_change: float) -> Bounds:
+def _operator_extent(masks: MaskSet, changes: FloatArray, base_change: float) -> Bounds:
     moves = np.append(base_change, np.asarray(changes, dtype=np.float64))
     if moves.shape != (len(masks) + 1,) or not np.all((moves >= 0) & (moves < np.inf)):
         raise ArgumentError("changes must be one finite number per mask, none of them negative.")
@@ -270,8 +270,8 @@ def _check_weights(weights: FloatArray, masks: MaskSet) -> None:
         )
 
 
-def _one_way_reach(generators: FloatArray) -> Bounds:
-    """Return the reach of all sums of t_k g_k with every t_k in [0, 1] (or every one in [-1, 0])."""
+def _one_way_extent(generators: FloatArray) -> Bounds:
+    """Return the extent of all sums of t_k g_k with every t_k in [0, 1] (or every one in [-1, 0])."""
     rising = np.where(generators > 0, generators, 0.0).sum(axis=1)
     falling = np.where(generators < 0, -generators, 0.0).sum(axis=1)
     linf = float(np.maximum(rising, falling).max()) * _SAFE
@@ -284,7 +284,7 @@ def _one_way_reach(generators: FloatArray) -> Bounds:
     return Bounds(whole.l1, whole.l2, linf).tightened(len(generators))
 
 
-def _exact_query_reach(masks: MaskSet) -> Bounds:
+def _exact_query_extent(masks: MaskSet) -> Bounds:
     """Return the same for all coalitions with one feature: Shapley's operator treats all alike."""
     d = masks.features
     spread = sum(math.sqrt((k - 1) / ((d - k) * (d - 1) * (d - 2))) for k in range(2, d))
@@ -292,7 +292,7 @@ def _exact_query_reach(masks: MaskSet) -> Bounds:
     closed = Bounds((1.0 + (d - 1) / 2) * _SAFE, l2, _SAFE).tightened(d)
     if d > _TRIED_UP_TO:
         return closed
-    return least_bounds(closed, _one_way_reach(masks.operator[:, masks.coalitions[:, 0]]))
+    return least_bounds(closed, _one_way_extent(masks.operator[:, masks.coalitions[:, 0]]))
 
 
 def _coordinate_bounds(widths: FloatArray) -> Bounds:

@@ -4,7 +4,7 @@ The attributions of a query x against a background are the mean of phi(x; z_i) o
 predictions in [lo, hi], r = hi - lo, and f(x) public, the vector phi(x; z) is linear in the values of
 the coalitions other than the full one, each somewhere in [lo, hi]: it lies in a zonotope around the
 point c (f(x) - (lo + hi)/2). One record replaced moves the sum by at most the zonotope's diameter, one
-added or removed by its reach from zero - or by half the diameter, if vectors are measured from its
+added or removed by its extent from zero - or by half the diameter, if vectors are measured from its
 centre.
 
 All certificates are for the *sum* over records of the attribution vectors of one query: scale by 1/n
@@ -76,7 +76,7 @@ def bound_exact(
                 exact_l2(features) * width * _SAFE,
                 (2.0 - 1.0 / features) * width * _SAFE,
             ),
-            ADD_REMOVE: _exact_reach(features, width, offset),
+            ADD_REMOVE: _exact_extent(features, width, offset),
         },
         (SHARED_MASKS, CLIPPED, PUBLIC_QUERY),
     )
@@ -101,15 +101,15 @@ def bound_masks(
         certificate = bound_exact(masks.features, bounds, query_value=query_value, centred=centred)
         return certificate.widen(error, "shap-masks", "shap-rounding")
     width = _width(bounds)
-    reach = zonotope_bounds(masks.operator[:, :-1])
-    radius = scaled_bounds(reach, width / 2)
+    extent = zonotope_bounds(masks.operator[:, :-1])
+    radius = scaled_bounds(extent, width / 2)
     offset = 0.0 if centred else _offset(bounds, query_value)
     certificate = Certificate(
         ("shap-contribution", "shap-masks", "shap-addremove"),
         masks.features,
         {
-            REPLACE_ONE: scaled_bounds(reach, width),
-            ADD_REMOVE: _reach_from_zero(masks, radius, width, offset),
+            REPLACE_ONE: scaled_bounds(extent, width),
+            ADD_REMOVE: _extent_from_zero(masks, radius, width, offset),
         },
         (SHARED_MASKS, CLIPPED, PUBLIC_QUERY),
     ).widen(error, "shap-rounding")
@@ -131,7 +131,7 @@ def bound_rows_exact(features: int, bounds: Box, *, base_value: float) -> Certif
     Guarantees:
       - Replacing a row moves the vector by at most ``exact_l1(d) r`` in L1 and ``exact_l2(d) r`` in
         L2, and every coordinate by at most r. [shap-importance]
-      - Adding or removing one: the reach of Shapley values with v(empty) fixed; at most r in every
+      - Adding or removing one: the extent of Shapley values with v(empty) fixed; at most r in every
         coordinate. [shap-importance]
     """
     mirrored = bound_exact(features, bounds, query_value=base_value)
@@ -150,7 +150,7 @@ def bound_rows_masks(masks: MaskSet, bounds: Box, *, base_value: float) -> Certi
 
     Guarantees:
       - The zonotope of the operator without the empty coalition's column: its diameter for a
-        replaced row, its reach from zero for one that comes or goes. [shap-importance]
+        replaced row, its extent measured from zero for one that comes or goes. [shap-importance]
       - The rounding of the computed vectors is added. [shap-rounding]
     """
     error = 2.0 * rounding_error(masks, bounds)
@@ -158,13 +158,13 @@ def bound_rows_masks(masks: MaskSet, bounds: Box, *, base_value: float) -> Certi
         exact = bound_rows_exact(masks.features, bounds, base_value=base_value)
         return exact.widen(error, "shap-rounding")
     width = _width(bounds)
-    reach = zonotope_bounds(masks.operator[:, 1:])
+    extent = zonotope_bounds(masks.operator[:, 1:])
     offset = abs(base_value - (bounds.low / 2 + bounds.high / 2))
     shift = np.abs(masks.operator[:, 0]) * offset
     rows = np.abs(masks.operator[:, 1:]).sum(axis=1) * width / 2
-    from_zero = shifted_bounds(scaled_bounds(reach, width / 2), shift)
+    from_zero = shifted_bounds(scaled_bounds(extent, width / 2), shift)
     found = {
-        REPLACE_ONE: scaled_bounds(reach, width),
+        REPLACE_ONE: scaled_bounds(extent, width),
         ADD_REMOVE: replace(from_zero, linf=float((rows + shift).max()) * _SAFE),
     }
     return Certificate(
@@ -236,7 +236,7 @@ def rounding_error(masks: MaskSet, bounds: Box) -> float:
     return up(2 * (len(masks) + 8) * 1.01 * UNIT_ROUNDOFF * bounds.magnitude * heaviest)
 
 
-def _exact_reach(features: int, width: float, offset: float) -> Bounds:
+def _exact_extent(features: int, width: float, offset: float) -> Bounds:
     signs = np.abs(2.0 * np.arange(features + 1) - features) / features
     l1 = np.max(np.array(sign_widths(features)) * width / 2 + signs * offset)
     along = (width / 2 + offset) / math.sqrt(features)
@@ -245,8 +245,8 @@ def _exact_reach(features: int, width: float, offset: float) -> Bounds:
     return Bounds(float(l1) * _SAFE, l2 * _SAFE, linf * _SAFE)
 
 
-def _reach_from_zero(masks: MaskSet, radius: Bounds, width: float, offset: float) -> Bounds:
-    """Return the reach of the zonotope around c * offset; Linf coordinate by coordinate."""
+def _extent_from_zero(masks: MaskSet, radius: Bounds, width: float, offset: float) -> Bounds:
+    """Return the extent of the zonotope around c * offset; Linf coordinate by coordinate."""
     shift = np.abs(masks.total) * offset
     rows = np.abs(masks.operator[:, :-1]).sum(axis=1) * width / 2
     linf = float((rows + shift).max()) * _SAFE

@@ -1,4 +1,4 @@
-"""How far a sum of bounded multiples of given vectors reaches: bounds in L1, L2 and Linf.
+"""How long a sum of bounded multiples of given vectors can be: bounds in L1, L2 and Linf.
 
 Attributions are linear in the values of the coalitions, and each value moves in an interval of its own.
 So what one record can do to them is a *zonotope*, the set of all sums of t_k g_k with every t_k between
@@ -30,7 +30,7 @@ _SAFE = 1 + 1e-9
 
 
 def zonotope_bounds(generators: FloatArray) -> Bounds:
-    """Return the reach of all sums of t_k g_k, abs(t_k) <= 1; ``generators`` has a column per vector.
+    """Return the extent of all sums of t_k g_k, abs(t_k) <= 1; ``generators`` has a column per vector.
 
     Guarantees:
       - Linf is exact; L1 is exact for up to 12 coordinates; L2 is an upper bound. [shap-masks]
@@ -70,7 +70,7 @@ def greatest_length(generators: FloatArray) -> float:
 
 
 def shifted_bounds(radius: Bounds, shift: FloatArray) -> Bounds:
-    """Return the reach of a set within ``radius`` of the point ``shift``, measured from zero."""
+    """Return the extent of a set within ``radius`` of the point ``shift``, measured from zero."""
     size = np.abs(shift)
     return Bounds(
         (radius.l1 + float(size.sum())) * _SAFE,
@@ -80,7 +80,7 @@ def shifted_bounds(radius: Bounds, shift: FloatArray) -> Bounds:
 
 
 def scaled_bounds(bounds: Bounds, factor: float) -> Bounds:
-    """Return the reach of the set stretched by a factor that is not negative."""
+    """Return the extent of the set stretched by a factor that is not negative."""
     return Bounds(bounds.l1 * factor * _SAFE, bounds.l2 * factor * _SAFE, bounds.linf * factor * _SAFE)
 
 

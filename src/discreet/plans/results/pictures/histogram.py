@@ -76,16 +76,16 @@ class HistogramDisplay:
 
     def _draw_whiskers(self, places: list[float]) -> None:
         """Draw every count's own band; below zero there is none."""
-        counts, reach = self.histogram.counts, self.histogram.half_width
-        below = [min(abs(count), reach) for count in counts]
+        counts, half = self.histogram.counts, self.histogram.half_width
+        below = [min(abs(count), half) for count in counts]
         style: dict[str, Any] = {"fmt": "none", "ecolor": INK, "lw": 1, "capsize": 2}
-        self.ax_.errorbar(places, counts, [below, [reach] * len(counts)], label=self._band, **style)
+        self.ax_.errorbar(places, counts, [below, [half] * len(counts)], label=self._band, **style)
 
     def _draw_band(self, places: list[float]) -> None:
         """Draw one band behind many narrow bars."""
-        counts, reach = self.histogram.counts, self.histogram.half_width
-        low = [max(count - reach, 0.0) for count in counts]
-        high = [max(count + reach, 0.0) for count in counts]
+        counts, half = self.histogram.counts, self.histogram.half_width
+        low = [max(count - half, 0.0) for count in counts]
+        high = [max(count + half, 0.0) for count in counts]
         self.ax_.fill_between(
             places, low, high, step="mid", color=BAND, alpha=0.7, lw=0, zorder=0.5, label=self._band
         )
