@@ -44,7 +44,7 @@ WORDS = {
     "offered": Word(r"\boffer(s|ed)?\b", "candidate splits", 69),
     "strength": Word(r"\bstrengths?\b", "L2 penalty", 100),
     "worth": Word(r"\bworths?\b", "utility of a coalition", 114),
-    "exchanged": Word(r"\bexchang(e|es|ed|ing)\b", "permutation importance", 203),
+    "exchanged": Word(r"\bexchang(e|es|ed|ing)\b", "permutation importance", 0),
     "foreign": Word(r"\bforeign\b", "third-party code", 117),
     "ways": Word(r"\bways\b|\bclass way\b", "strategies", 88),
 }

@@ -46,7 +46,7 @@ def permutation_moves() -> tuple[FloatArray, FloatArray]:
     """Return all moves of (sums of permuted losses, the same less the base) for tables of two rows.
 
     A row is a feature of three values, one of two and a label; the model is any function of them into
-    0 and 1, the loss is 0 or 1; permuting exchanges the feature between the rows.
+    0 and 1, the loss is 0 or 1; permuting swaps the feature between the rows.
     """
     rows = np.array(list(itertools.product(range(3), (0, 1), (0, 1))))
     which = np.array(list(itertools.product(range(len(rows)), repeat=2)))

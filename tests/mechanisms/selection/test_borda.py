@@ -23,7 +23,7 @@ from discreet.randomness import SimulatedNoise
 ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
-def worst_exchange(items: int) -> Bounds:
+def worst_replacement(items: int) -> Bounds:
     """Return how far two ballots can differ: items may be renamed, so one of them is 0, 1, 2, ..."""
     ballots = np.array(list(itertools.permutations(range(items))), dtype=float)
     moves = ballots - np.arange(items)
@@ -31,14 +31,14 @@ def worst_exchange(items: int) -> Bounds:
 
 
 def covers(claim: Bounds, items: int) -> bool:
-    found = worst_exchange(items)
+    found = worst_replacement(items)
     return all(getattr(found, norm) <= getattr(claim, norm) for norm in NORMS)
 
 
 @pytest.mark.proves("borda")
 @pytest.mark.parametrize("items", range(2, 9))
 def test_bounds_hold_over_all_permutations_and_are_attained(items: int) -> None:
-    found = worst_exchange(items)
+    found = worst_replacement(items)
     for relation in RELATIONS:
         claim = certify_ballots(items).bounds[relation]
         assert covers(claim, items)
@@ -53,7 +53,7 @@ def test_lesser_bounds_are_caught(items: int) -> None:
     assert not covers(Bounds(true.l1 - 1, true.l2, true.linf), items)
     assert not covers(Bounds(true.l1, true.l2 * (1 - 1e-9), true.linf), items)
     assert not covers(Bounds(true.l1, true.l2, true.linf - 1), items)
-    if items > 2:  # "one record exchanges two neighbours"
+    if items > 2:  # "one record swaps two neighbours"
         assert not covers(Bounds(2.0, math.sqrt(2), 1.0), items)
 
 

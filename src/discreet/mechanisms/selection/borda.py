@@ -47,7 +47,7 @@ def ballot_region(items: int) -> Box:
 
 
 def certify_ballots(items: int) -> Certificate:
-    """Certify the sum of ballots of which one is exchanged for another.
+    """Certify the sum of ballots of which one is replaced by another.
 
     Guarantees:
       - L1 floor(M^2 / 2), L2 sqrt(M (M^2 - 1) / 3), Linf M - 1, attained by the reversed ballot; under
