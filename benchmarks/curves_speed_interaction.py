@@ -39,7 +39,7 @@ def measure_pairs(quick: bool) -> Rows:
     return found
 
 
-def measure_ballots(quick: bool) -> Rows:
+def measure_ranking(quick: bool) -> Rows:
     """Return interactions of 200 subsets together; others call the model for each subset, or more."""
     from discreet.engines.interact import mixed_rows
     from discreet.explain.interaction.plan import SubsetInteractions

@@ -20,7 +20,7 @@ FIELDS: dict[str, str] = {
 }
 """Fields of what is released: of plans, results, prices, stages."""
 
-TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf"}
+TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf", "ballots": "points"}
 """Whole texts: names of mechanisms, stages, kinds."""
 
 WORDS: dict[str, str] = {

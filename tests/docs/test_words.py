@@ -32,7 +32,7 @@ WORDS = {
     "bends": Word(r"\bbends?\b|\bbent\b", "adaptive knots", 74),
     "bought": Word(r"\b(bought|buys?)\b", "private quantile grid", 56),
     "coins": Word(r"\bcoins?\b", "exact Bernoulli(exp(−x)) sampling", 41),
-    "ballots": Word(r"\bballots?\b", "Borda aggregation", 104),
+    "ballots": Word(r"\bballots?\b", "Borda aggregation", 0),
     "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
     "reach": Word(r"\breach(es)?\b", "radius", 390),
     "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
