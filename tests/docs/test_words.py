@@ -36,7 +36,7 @@ WORDS = {
     "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
     "reach": Word(r"\breach(es)?\b", "radius", 390),
     "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
-    "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 85),
+    "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 0),
     "picked": Word(r"\bpicked\b", "select-then-measure", 21),
     "billed": Word(r"\bbill(ed|s)?\b", "zCDP composition", 14),
     "word": Word(r"author's word", "user-asserted sensitivity", 2),

@@ -66,8 +66,8 @@ def test_without_noise_the_order_is_right(frame, model, mechanism: str, relation
     by_name = dict(zip(exact.features, exact.values[0], strict=True))
     assert ranking.values[0] == pytest.approx([by_name[n] for n in ranking.names], abs=5e-3)
     if mechanism == "laplace":
-        lead = abs(by_name["f0"]) - abs(by_name["f1"])
-        assert ranking.gaps[0][0] == pytest.approx(lead, abs=5e-3)
+        gap = abs(by_name["f0"]) - abs(by_name["f1"])
+        assert ranking.gaps[0][0] == pytest.approx(gap, abs=5e-3)
     else:
         assert ranking.gaps is None
 

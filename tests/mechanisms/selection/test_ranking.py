@@ -83,7 +83,7 @@ def test_sampling_follows_the_law_of_the_first_pick(kind: str) -> None:
     assert np.abs(counts / 3000 - noise.first_law(raw)).max() < 4 * math.sqrt(0.25 / 3000)
 
 
-def test_laplace_tells_the_lead_and_orders_all() -> None:
+def test_laplace_tells_the_gap_and_orders_all() -> None:
     noise = noise_for(1, mechanism="laplace", k=4, epsilon=1000.0)
     raw = (np.array([3.0, -5.0, 1.0, 0.2]) / noise.step).astype(np.int64)
     picks = noise.release(raw, SimulatedNoise(0))[0]

@@ -250,7 +250,7 @@ def test_the_tree_finds_what_goes_together(relation: Relation) -> None:
     assert tree.tables[at] == pytest.approx(pd.crosstab(frame["b"], frame["d"]).to_numpy(), abs=15)
 
 
-def test_a_column_with_many_values_has_no_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_with_many_values_is_not_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(7)
     a = draw.integers(0, 2, 1_000)
     b = np.where(draw.random(1_000) < 0.3, a, draw.integers(0, 2, 1_000))

@@ -113,7 +113,7 @@ class SortedNoise(WrappedNoise):
         return self.noise.mean_greatest(self.certificate.size)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the first places, as ``RankingNoise`` does; there are no leads."""
+        """Return the first places, as ``RankingNoise`` does; there are no gaps."""
         noisy = self.noise.release(raw_steps, source)
         order = np.argsort(-noisy, kind="stable")[: self.k]
         return np.column_stack([order, np.full(self.k, np.nan)])[None, :, :]

@@ -74,7 +74,7 @@ class permutation_importance(DeclaredPlan):
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise; for a ranking
-        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` (or
+        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the gaps too), ``sorted`` (or
         ``sorted linf`` and so on, with that noise) or ``auto``, which sorts noisy sums where most of
         the order is wanted: each moves by no more than the others, so that the K-norm mechanism
         (``linf``) has less than half the width of Laplace noise.
@@ -187,7 +187,7 @@ class permutation_importance(DeclaredPlan):
     def _shares(self, setting: Setting) -> dict[str, tuple[float, float]]:
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
         own_values = self.sampling == "marginal" and self.background is None
-        # A ranking says nothing that has to be divided, unless it tells leads.
+        # A ranking says nothing that has to be divided, unless it tells gaps.
         divided = self.release == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
         weights |= {"size": SIZE_SHARE} if setting.rows is None and divided else {}

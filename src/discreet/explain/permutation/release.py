@@ -126,15 +126,15 @@ class RankingRelease:
         answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
         chosen = answers[0][0]
         rows = self._rows(answers)
-        leads = None
+        gaps = None
         if noise.tells_gap:
             assert rows is not None
-            leads = (tuple(None if np.isnan(lead) else float(lead / rows) for lead in chosen[:, 1]),)
+            gaps = (tuple(None if np.isnan(gap) else float(gap / rows) for gap in chosen[:, 1]),)
         features = self.permuted.model.columns
         return Ranking(
             features=features,
             order=(tuple(features[int(place)] for place in chosen[:, 0]),),
-            gaps=leads,
+            gaps=gaps,
             values=None,
             half_width=None,
             level=LEVEL,

@@ -227,8 +227,8 @@ def _nested(values: FloatArray, shape: tuple[int, ...]) -> tuple[tuple[float, ..
     return tuple(map(tuple, values.reshape(shape).tolist()))
 
 
-def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in leads)
+def _gaps(gaps: FloatArray) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in gaps)
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def diagnose_ranking(
 ) -> Diagnosis:
     """Return the facts that decide how good a private ranking is on this very table.
 
-    Facts per query: the exact attributions' lead (``gap``), ``ratio`` = Delta_inf / gap (well below
+    Facts per query: the exact attributions' ``gap``, ``ratio`` = Delta_inf / gap (well below
     one: easy; well above: hopeless without more records), and the probability that the first pick is
     the truly best feature, exact for picks and by 2,000 draws where noisy values are sorted. Over
     queries: the share of near ties (gap below 0.01). Over seeds: how much of the answer is owed to the

@@ -5,8 +5,8 @@ one coordinate only, however many there are, once for every place: far less than
 the first place, and no less for many places. Then all values are released, and sorted.
 
 Deviations from Alissaiei (2026): certified for every bounded model through the interventional value
-function; permute-and-flip; a lead that costs nothing; a thresholded mode without assumptions on how
-the support changes.
+function; permute-and-flip; a noisy gap that costs nothing; a thresholded mode without assumptions on
+how the support changes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class shap_ranking(DeclaredPlan):
       epsilon: the whole budget of the plan: all queries, all places, magnitudes included.
       delta: zero for a pure guarantee; with a delta many choices are cheaper together.
       mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
-        gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
+        gives the noisy gap of each choice, for free), ``sorted``: noise on all values, in L2 where
         there is a delta, whose order is then free, and so are the values (``sorted laplace`` and so on
         say which noise); or ``auto``: the one that
         puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
@@ -87,7 +87,7 @@ class shap_ranking(DeclaredPlan):
     Guarantees:
       - Choices are epsilon-differentially private for the bound on one coordinate: (2 - 1/d) r/n for
         a model with range r. [shap-contribution] [top-k]
-      - The noisy lead costs nothing beyond. [free-gap]
+      - The noisy gap costs nothing beyond. [free-gap]
       - Sorted: as ``shap_values`` with the same budget; an order follows from what was released.
         [shap-l1] [shap-l2]
       - With a threshold: (epsilon, delta) by propose-test-release. [ptr]
