@@ -14,6 +14,7 @@ CHOICES: dict[tuple[str, str], str] = {}
 FIELDS: dict[str, str] = {
     "offered": "candidate_splits",
     "strength": "l2_penalty",
+    "ways": "strategies",
     "records that a first split is below the best offered": (
         "records that a first split is below the best candidate"
     ),

@@ -46,7 +46,7 @@ WORDS = {
     "worth": Word(r"\bworths?\b", "utility of a coalition", 114),
     "exchanged": Word(r"\bexchang(e|es|ed|ing)\b", "permutation importance", 0),
     "foreign": Word(r"\bforeign\b", "third-party code", 117),
-    "ways": Word(r"\bways\b|\bclass way\b", "strategies", 88),
+    "ways": Word(r"\bways\b|\bclass way\b", "strategies", 0),
 }
 """``left`` may only fall: whoever takes a word out lowers it."""
 

@@ -116,7 +116,7 @@ def test_a_sealed_release_names_its_own_relation_and_offers_no_other_way() -> No
     plan = dc.shap_values(
         plane(), [4.0, 0.5, 0.0], protects="query", background=[[1.0, 0.5, 0.0]], epsilon=1.0
     )
-    assert session.price(plan, queries=5).plans[0].ways == ()
+    assert session.price(plan, queries=5).plans[0].strategies == ()
     guarantee = session.release(plan).guarantee
     assert guarantee.relation == "replace-one" and "value of the query" in guarantee.protects
 

@@ -37,7 +37,7 @@ from discreet.explain.shap.parts import (
     check_sides,
     without_background,
 )
-from discreet.explain.shap.planner import ways_to_rank
+from discreet.explain.shap.planner import ranking_strategies
 from discreet.explain.shap.queries import Query, Radius
 from discreet.explain.shap.values import Measured
 from discreet.mechanisms import Noise, NoiseName, RankingName, SupportTest, ranking_noise
@@ -45,7 +45,7 @@ from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_picks, sorting_is_better
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_whole
-from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Way, share_out
+from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Strategy, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
@@ -205,12 +205,12 @@ class shap_ranking(DeclaredPlan):
     def _measured(self, norm: ClipNorm) -> Measured:
         return Measured(self.question, self.clip, norm, self.epsilon, self.delta)
 
-    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
-        """Compare the ways to rank for many queries with this plan's budget."""
+    def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
+        """Compare the strategies to rank for many queries with this plan's budget."""
         explained = self._explain(setting)
         if explained.sealed:
             return ()
-        return ways_to_rank(
+        return ranking_strategies(
             explained.engine,
             setting,
             moved=explained.contribution.certificate.sensitivity("linf", setting.relation),

@@ -164,9 +164,9 @@ def composed_delta(each: float, delta: float, attempts: int, epsilon: float) -> 
     if attempts * each <= epsilon:
         return up(-math.expm1(attempts * math.log1p(-delta)))
     lies = np.arange(attempts + 1)
-    ways = gammaln(attempts + 1) - gammaln(lies + 1) - gammaln(attempts - lies + 1)
+    combinations = gammaln(attempts + 1) - gammaln(lies + 1) - gammaln(attempts - lies + 1)
     normal = attempts * math.log1p(math.exp(-each)) + attempts * each
-    first = ways + each * (attempts - lies) - normal
+    first = combinations + each * (attempts - lies) - normal
     loss = each * (attempts - 2 * lies)
     over = loss > epsilon
     gaps = np.exp(first[over]) * -np.expm1(epsilon - loss[over])
