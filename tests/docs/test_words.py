@@ -31,7 +31,7 @@ WORDS = {
     "gain": Word(r"\bgain\b", "Lipschitz constant", 86),
     "bends": Word(r"\bbends?\b|\bbent\b", "adaptive knots", 74),
     "bought": Word(r"\b(bought|buys?)\b", "private quantile grid", 56),
-    "coins": Word(r"\bcoins?\b", "exact Bernoulli(exp(−x)) sampling", 41),
+    "coins": Word(r"\bcoins?\b", "exact Bernoulli(exp(−x)) sampling", 0),
     "ballots": Word(r"\bballots?\b", "Borda aggregation", 0),
     "level and shape": Word(r"\blevels? and (the )?shapes?\b|\bshape clip\b", "ICE", 25),
     "reach": Word(r"\breach(es)?\b", "radius", 390),
@@ -53,7 +53,6 @@ WORDS = {
 EXCEPTIONS = {
     r"\[coins\]|### coins|\*coins\*": "ids of statements stay",
     r"stability-ladder|coreset-billing": "ids of statements stay",
-    r"\bcoin_α|\bcoin_α\(n\)": "a symbol",
     r"foreign (key|column)s?": "a database's word",
     r"capital gain|information gain|^\| bill ": "a column, a criterion",
 }

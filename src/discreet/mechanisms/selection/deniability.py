@@ -25,7 +25,7 @@ from discreet.privacy.certificate import Certificate
 from discreet.randomness import IntArray, NoiseSource
 
 _MOST_SEEDS = 10**6
-_COIN = 2**40
+_CHANCES = 2**40
 
 
 class Proposal(Protocol):
@@ -118,12 +118,12 @@ class PlausibleDeniability:
         raw_codes = np.asarray(raw_steps).reshape(self.test.rows, -1)
         noise = source.laplace(self.test.scale, self.attempts)
         found = np.full((self.attempts, raw_codes.shape[1]), np.nan)
-        forced = math.ceil(self.test.forced_failure * _COIN)
+        forced = math.ceil(self.test.forced_failure * _CHANCES)
         for place in range(self.attempts):
             seed = raw_codes[source.below(self.test.rows)]
             record = self.proposal.draw(seed, source)
             count = self.proposal.plausible(raw_codes, seed, record)
-            if source.below(_COIN) >= forced and count >= self.test.k + noise[place]:
+            if source.below(_CHANCES) >= forced and count >= self.test.k + noise[place]:
                 found[place] = record
         return found.ravel()
 
