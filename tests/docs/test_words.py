@@ -26,7 +26,7 @@ class Word(typing.NamedTuple):
 
 WORDS = {
     "box": Word(r"\bbox noise\b|\bshape of a box\b|\"box\"", "K-norm mechanism", 0),
-    "companions": Word(r"\bcompanions?\b|\bcompany\b", "batch rows", 114),
+    "companions": Word(r"\bcompanions?\b|\bcompany\b", "batch rows", 0),
     "grain": Word(r"\bgrain\b", "batch error", 27),
     "gain": Word(r"\bgain\b", "Lipschitz constant", 86),
     "bends": Word(r"\bbends?\b|\bbent\b", "adaptive knots", 74),
@@ -37,15 +37,15 @@ WORDS = {
     "reach": Word(r"\breach(es)?\b", "radius", 390),
     "ladder": Word(r"\bladders?\b|\brungs?\b", "step grid", 82),
     "lead": Word(r"\bleads?\b(?! (to|from|nowhere|somewhere|on)\b)", "noisy gap", 0),
-    "picked": Word(r"\bpicked\b", "select-then-measure", 21),
-    "billed": Word(r"\bbill(ed|s)?\b", "zCDP composition", 14),
-    "word": Word(r"author's word", "user-asserted sensitivity", 2),
-    "honest": Word(r"\bhonest\b", "hierarchical shrinkage", 4),
-    "offered": Word(r"\boffer(s|ed)?\b", "candidate splits", 69),
-    "strength": Word(r"\bstrengths?\b", "L2 penalty", 100),
-    "worth": Word(r"\bworths?\b", "utility of a coalition", 114),
+    "picked": Word(r"\bpicked\b", "select-then-measure", 0),
+    "billed": Word(r"\bbill(ed|s)?\b", "zCDP composition", 0),
+    "word": Word(r"author's word", "user-asserted sensitivity", 0),
+    "honest": Word(r"\bhonest\b", "hierarchical shrinkage", 0),
+    "offered": Word(r"\boffer(s|ed)?\b", "candidate splits", 0),
+    "strength": Word(r"\bstrengths?\b", "L2 penalty", 0),
+    "worth": Word(r"\bworths?\b", "utility of a coalition", 0),
     "exchanged": Word(r"\bexchang(e|es|ed|ing)\b", "permutation importance", 0),
-    "foreign": Word(r"\bforeign\b", "third-party code", 117),
+    "foreign": Word(r"\bforeign\b", "third-party code", 0),
     "ways": Word(r"\bways\b|\bclass way\b", "strategies", 0),
 }
 """``left`` may only fall: whoever takes a word out lowers it."""

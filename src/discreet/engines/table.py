@@ -10,7 +10,7 @@
 | shapley | formula | formula | layer | calls | Shapley values (``shapley.values``) |
 
 A dash, or an engine that does not suit a model after all, falls through to the model's calls: whatever
-has no form worth knowing is *opaque*. Who explains asks here, and never what form a model has; a new
+has no form that is known is *opaque*. Who explains asks here, and never what form a model has; a new
 engine is one more entry.
 """
 

@@ -108,7 +108,7 @@ def test_auto_finds_what_the_best_mechanism_finds(frame, model, epsilon: float, 
     assert recalls["sorted"][1].startswith("sorted")
 
 
-def test_the_first_is_picked_and_many_are_sorted_where_that_is_less_noise(frame, model) -> None:
+def test_the_first_is_selected_and_many_are_sorted_where_that_is_less_noise(frame, model) -> None:
     setting = Setting(SCHEMA, "replace-one", len(frame))
 
     def how(x: object, k: int, **promise: float) -> str:

@@ -77,7 +77,7 @@ def test_a_model_that_is_constant_on_public_rows_is_not_clipped_away() -> None:
     assert auto == pytest.approx(whole, abs=3e-3) and np.abs(whole).max() > 0.01
 
 
-def test_the_band_of_picked_values_counts_a_private_size() -> None:
+def test_the_band_of_selected_values_counts_a_private_size() -> None:
     rows = np.random.default_rng(0).normal(0, 1, (300, 3)).clip(-4, 4)
     schema = dc.Schema({name: dc.Number(-4, 4) for name in "abc"})
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)

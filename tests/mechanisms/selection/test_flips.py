@@ -1,4 +1,4 @@
-"""All Bernoulli variables at once: the law of walking through candidates, exact where floats are not."""
+"""All Bernoulli variables at once: the law of a walk through candidates, exact where floats are not."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_no_scores_lose_more_than_the_worst_case(kind: str, candidates: int) -> 
     assert worst <= ON_SCORES[kind].worst_loss(candidates) * (1 + 1e-3)
 
 
-def test_picked_values_carry_noise_for_their_number_alone() -> None:
+def test_selected_values_carry_noise_for_their_number_alone() -> None:
     certificate = Box(-1, 1).certify(50)
     few = SelectThenMeasure.of(certificate, (4, 9), relation="replace-one", epsilon=1.0, step=2.0**-30)
     all_of_them = SelectThenMeasure.of(

@@ -29,7 +29,7 @@ _SEED, _DRAWS = 20_260_501, 2_000
 
 
 @dataclass(frozen=True)
-class PickedRelease:
+class SelectedRelease:
     """Builds a ranking from the picks of one prepared plan."""
 
     explained: Explained
@@ -48,7 +48,7 @@ class PickedRelease:
         return self.ranking.noise.std
 
     def finish(self, releaser: Releaser) -> Ranking:
-        """Pick in one pass over the rows, then measure what was picked."""
+        """Select in one pass over the rows, then measure what was selected."""
         first = (self.ranking,) if self.size is None else (self.ranking, self.size)
         answers = releaser.answer(*first)
         rows = self._rows(answers)
@@ -78,7 +78,7 @@ class PickedRelease:
     def _values(
         self, releaser: Releaser, picks: Any, answers: list[FloatArray]
     ) -> tuple[NoisyMean | None, NoisyMean | None]:
-        """Return the values of what was picked, with bands of all at once and of each."""
+        """Return the values of what was selected, with bands of all at once and of each."""
         if self.values is None:
             return None, None
         places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
@@ -202,7 +202,7 @@ class SupportRelease:
         )
 
 
-def picked_stage(
+def selected_stage(
     explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
 ) -> Stage[SelectThenMeasure] | None:
     """Return the stage that measures ``count`` places, to be named when they are known."""
@@ -219,7 +219,7 @@ def picked_stage(
 
 
 def _band(noise: SelectThenMeasure, rows: float, level: float) -> float:
-    """Return what noise on a picked value stays within."""
+    """Return what noise on a selected value stays within."""
     return noise.noise.half_width(level) / rows
 
 

@@ -104,7 +104,7 @@ def ranking_strategies(
         )
     tasks = public_tasks(engine, setting)
     strategies = [
-        _worst(f"{kind}, {how}", [_picked(task, kind, scale, k) for task in tasks], measure)
+        _worst(f"{kind}, {how}", [_selected(task, kind, scale, k) for task in tasks], measure)
         for (kind, how), scale in scales.items()
     ]
     strategies += [
@@ -167,7 +167,7 @@ def public_kinds(schema: Schema, count: int) -> list[FloatArray]:
     return [even, np.where(shared, middles, even), moved]
 
 
-def _picked(task: PublicTask, kind: str, scale: float, k: int) -> FloatArray:
+def _selected(task: PublicTask, kind: str, scale: float, k: int) -> FloatArray:
     """Return the losses of many picks, by the laws' continuous twins."""
     draw, scores = public_generator(_PUBLIC_SEED), np.abs(task.exact)
     size = (_DRAWS, *scores.shape)

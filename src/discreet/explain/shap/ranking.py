@@ -18,12 +18,12 @@ from typing import Annotated, Any
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import ClipNorm
 from discreet.explain.shap.choices import (
-    PickedRelease,
     Ranked,
+    SelectedRelease,
     SortedRelease,
     SupportRelease,
     diagnose_ranking,
-    picked_stage,
+    selected_stage,
 )
 from discreet.explain.shap.parts import (
     Coalitions,
@@ -149,18 +149,18 @@ class shap_ranking(DeclaredPlan):
         }
         return Program(release.asked, release.finish, errors, explained.protects, explained.relation)
 
-    def choose(self, setting: Setting) -> PickedRelease | SortedRelease:
+    def choose(self, setting: Setting) -> SelectedRelease | SortedRelease:
         """Return picks, or sorted sums where a public rule says that they are right more often."""
         law = as_picks(self.mechanism)
         if law is None:
             return self._sorted(setting, SORTED[self.mechanism])
-        picks = self._picked(setting, law)
+        picks = self._selected(setting, law)
         if self.mechanism != "auto":
             return picks
         sums = self._sorted(setting, "auto")
         return sums if sorting_is_better(picks.ranking.noise, sums.stages.sums.noise.std) else picks
 
-    def _picked(self, setting: Setting, mechanism: RankingName) -> PickedRelease:
+    def _selected(self, setting: Setting, mechanism: RankingName) -> SelectedRelease:
         explained = self._explain(setting)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
@@ -178,10 +178,10 @@ class shap_ranking(DeclaredPlan):
             mechanism=mechanism,
             **terms,
         )
-        return PickedRelease(
+        return SelectedRelease(
             explained,
             Stage("ranking", explained.contribution, noise),
-            picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
+            selected_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
             _size(explained, setting, epsilons.get("size")),
         )
 
@@ -272,7 +272,7 @@ class shap_ranking(DeclaredPlan):
         rounded = certify_rounded(certificate, step, terms["batch_rows"])
         steps = round(threshold * explained.rows / step)
         test = SupportTest(rounded, terms["relation"], tested, self.delta, step, steps)
-        values = picked_stage(explained, test, len(explained.features), measured)
+        values = selected_stage(explained, test, len(explained.features), measured)
         assert values is not None
         release = SupportRelease(explained, Stage("support", explained.contribution, test), values)
         width = explained.engine.model.bounds.width

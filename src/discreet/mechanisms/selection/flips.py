@@ -1,9 +1,9 @@
 """Permute-and-flip for many candidates at once: one exact Bernoulli variable each, all in one go.
 
 Visiting candidates in random order and taking the first whose variable is one is the same as drawing
-all variables and taking one of the ones at random. A Bernoulli(exp(-x)) variable is drawn with 16 random
-bits; those decide for all but one in thousands, where more bits and digits are taken until they do. So
-every variable is exact although most of them are compared in floating point.
+all variables and taking one of the ones at random. A Bernoulli(exp(-x)) variable is drawn with 16
+random bits; those decide for all but one in thousands, where more bits and digits are taken until they
+do. So every variable is exact although most of them are compared in floating point.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _bernoulli(behind: IntArray, scale: float, source: NoiseSource) -> NDArray[n
 
 @cache
 def _thresholds() -> tuple[FloatArray, FloatArray]:
-    """Return, for every first word, exponents up to which a variable is surely one, and from which zero.
+    """Return, for every first word, exponents that surely give one up to, and zero from.
 
     A number that begins with word w lies in [w, w + 1] / 2^16: below exp(-x) if x is at most
     ln(2^16 / (w + 1)), above it if x is at least ln(2^16 / w).

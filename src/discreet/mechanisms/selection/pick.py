@@ -47,7 +47,7 @@ class Pick(Selection, ABC):
 
     ``spread`` is the standard deviation of the noise on a score, in noise scales; ``tail`` how much
     farther it goes than a Gumbel variable; ``tells_gap`` whether the winner's noisy gap is told as
-    well; ``by_weights`` whether a candidate is picked in proportion to a weight of its own.
+    well; ``by_weights`` whether a candidate is chosen in proportion to a weight of its own.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Rank candidates by the absolute value of noisy sums: picks, and what was picked.
+"""Rank candidates by the absolute value of noisy sums: picks, and what was selected.
 
 A stage adds up one vector of ``groups`` x ``candidates`` coordinates; every group (a query, say) is
 ranked by itself. Scores are absolute values of whole lattice steps, so a record that moves every
