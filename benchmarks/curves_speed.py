@@ -28,7 +28,7 @@ from typing import Any
 
 from benchmarks.curves_cases import Rows
 from benchmarks.curves_speed_effects import measure_effects
-from benchmarks.curves_speed_interaction import measure_ballots, measure_pairs
+from benchmarks.curves_speed_interaction import measure_pairs, measure_ranking
 from benchmarks.curves_speed_overhead import measure_overhead
 from benchmarks.curves_speed_sklearn import measure_dependence, measure_importance
 from benchmarks.harness import print_table, save_results
@@ -39,7 +39,7 @@ PARTS: dict[str, Callable[[bool], Rows]] = {
     "permutation importance beside scikit-learn": measure_importance,
     "accumulated effects beside PyALE and effector": measure_effects,
     "H-statistic of all pairs beside pyartemis": measure_pairs,
-    "ranking by 200 subsets beside a call per subset": measure_ballots,
+    "ranking by 200 subsets beside a call per subset": measure_ranking,
     "private beside our own exact computation (theirs: exact)": measure_overhead,
 }
 

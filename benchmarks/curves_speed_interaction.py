@@ -39,9 +39,9 @@ def measure_pairs(quick: bool) -> Rows:
     return found
 
 
-def measure_ballots(quick: bool) -> Rows:
+def measure_ranking(quick: bool) -> Rows:
     """Return interactions of 200 subsets together; others call the model for each subset, or more."""
-    from discreet.engines.interact import exchanged
+    from discreet.engines.interact import mixed_rows
     from discreet.explain.interaction.plan import SubsetInteractions
 
     sampled, repeats, found = 2, 1 if quick else 3, []
@@ -51,12 +51,12 @@ def measure_ballots(quick: bool) -> Rows:
 
         def per_subset(m: Any = model) -> None:
             for part in parts[:sampled]:
-                m.predict_proba(np.concatenate([exchanged(part, (f,)) for f in range(WIDTH)]))
+                m.predict_proba(np.concatenate([mixed_rows(part, (f,)) for f in range(WIDTH)]))
 
         def per_feature(m: Any = model) -> None:
             for part in parts[:sampled]:
                 for place in range(WIDTH):
-                    m.predict_proba(exchanged(part, (place,)))
+                    m.predict_proba(mixed_rows(part, (place,)))
 
         *theirs, ours = cpu_seconds(
             per_subset, per_feature, lambda t=together: list(t(parts)), repeats=repeats

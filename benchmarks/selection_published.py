@@ -1,6 +1,6 @@
 """Smooth noisy max as published, for comparison alone: none of these calibrations is private.
 
-Chaves et al. (2025): the first lead is alpha / 2 and the lead grows by exp(beta) per unit of stability.
+Chaves et al. (2025): the first gap is alpha / 2 and the gap grows by exp(beta) per unit of stability.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.mechanisms.smooth.tables import StabilityTable, table_of
 
 
 def published(noise: SmoothNoiseName, epsilon: float, delta: float = 1e-6) -> tuple[float, float]:
-    """Return the first lead and beta."""
+    """Return the first gap and beta."""
     if noise == "laplace":  # the paper's own lemma; its code halves this noise
         return epsilon / 4, epsilon / (2 * math.log(2 / delta))
     if noise == "student-t":
@@ -36,8 +36,8 @@ def published_law(
 ) -> tuple[float, float]:
     """Return the probability of the winner and of each other candidate."""
     first, beta = published(noise, epsilon)
-    lead = first * math.exp(min(beta * stability, 60.0))
-    top, other = leader_law(smooth_noise(noise), candidates, np.array([lead]))
+    gap = first * math.exp(min(beta * stability, 60.0))
+    top, other = leader_law(smooth_noise(noise), candidates, np.array([gap]))
     return float(top[0]), float(other[0])
 
 
@@ -46,5 +46,5 @@ def published_table(
 ) -> StabilityTable:
     """Return the law of every stability, as the tables of our own mechanisms are."""
     first, own = published(noise, epsilon)
-    leads = first * np.exp((own if beta is None else beta) * np.arange(states))
-    return table_of(candidates, leader_law(smooth_noise(noise), candidates, leads)[1])
+    gaps = first * np.exp((own if beta is None else beta) * np.arange(states))
+    return table_of(candidates, leader_law(smooth_noise(noise), candidates, gaps)[1])

@@ -46,7 +46,7 @@ def measure_reach(
 
 
 def gap(values: Any) -> float:
-    """Return the lead of the greatest magnitude over the second."""
+    """Return the gap between the greatest magnitude and the second."""
     second, first = np.sort(np.abs(values))[-2:]
     return float(first - second)
 
@@ -86,8 +86,8 @@ def top_k_overlap(values: Any, reach: float, epsilon: float, k: int = 5) -> floa
         ahead = np.zeros((k, _NODES))  # chance that so many others are ahead
         ahead[0] = 1.0
         for j in np.delete(np.arange(len(scores)), i):
-            lead = scores[i] + noise - scores[j]
-            beaten = np.where(lead < 0, 0.5 * np.exp(-np.abs(lead)), 1 - 0.5 * np.exp(-np.abs(lead)))
+            gap = scores[i] + noise - scores[j]
+            beaten = np.where(gap < 0, 0.5 * np.exp(-np.abs(gap)), 1 - 0.5 * np.exp(-np.abs(gap)))
             shifted = np.vstack([np.zeros(_NODES), ahead[:-1]])
             ahead = ahead * beaten + shifted * (1 - beaten)
         total += float(ahead.sum(axis=0).mean())
@@ -98,9 +98,9 @@ def kendall(values: Any, reach: float, epsilon: float) -> float:
     """Return the expected Kendall tau of the order of magnitudes before and after Laplace noise."""
     scores = np.abs(values) * epsilon / (2.0 * reach)
     first, second = np.triu_indices(len(scores), 1)
-    lead = np.abs(scores[first] - scores[second])
-    wrong = 0.5 * np.exp(-lead) * (1 + lead / 2)  # the difference of two Laplace variables
-    return float(np.mean(np.where(lead > 0, 1 - 2 * wrong, 0.0)))
+    gap = np.abs(scores[first] - scores[second])
+    wrong = 0.5 * np.exp(-gap) * (1 + gap / 2)  # the difference of two Laplace variables
+    return float(np.mean(np.where(gap > 0, 1 - 2 * wrong, 0.0)))
 
 
 def gaussian_top_1(values: Any, sigma: float) -> float:

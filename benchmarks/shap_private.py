@@ -3,7 +3,7 @@
 Every figure is for one query at the stated epsilon, on probability output, n background records:
 
 * ``top-1`` of a ranking: the exact probability that the first pick is the truly best feature, over
-  all queries and over those that are no near tie (the best leads by 0.01 or more).
+  all queries and over those that are no near tie (the best is ahead by 0.01 or more).
 * ``top-5``, ``tau``, ``SNR`` of all values: mean overlap of the five largest, Kendall's tau of the
   magnitudes, and |phi| over the root mean square length of the error; 200 draws of the noise.
 * ``interventional``: noise on the values of each query. ``mean``: a mean background is released once,

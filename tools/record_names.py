@@ -14,13 +14,14 @@ CHOICES: dict[tuple[str, str], str] = {}
 FIELDS: dict[str, str] = {
     "offered": "candidate_splits",
     "strength": "l2_penalty",
+    "ways": "strategies",
     "records that a first split is below the best offered": (
         "records that a first split is below the best candidate"
     ),
 }
 """Fields of what is released: of plans, results, prices, stages."""
 
-TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf"}
+TEXTS: dict[str, str] = {"box": "linf", "sorted box": "sorted linf", "ballots": "points"}
 """Whole texts: names of mechanisms, stages, kinds."""
 
 WORDS: dict[str, str] = {

@@ -40,8 +40,8 @@ _ROUNDED_NORMAL_FROM = 2.0**10
 _LEAST_SCALE = 2.0**-8
 """Below this Laplace noise is all but zero, and the denominator of its scale outgrows 64 bits."""
 
-_COIN_BITS = 32
-_COIN_LOST = 1e-12
+_BERNOULLI_BITS = 32
+_BERNOULLI_LOST = 1e-12
 """More than floating point loses of exp(-x) for x from 0 to 1, relatively."""
 
 _MOST_TURNS = 2**9
@@ -182,8 +182,9 @@ def below_any(count: int, source: NoiseSource) -> int:
 def _laplace(scale: float, size: int) -> IntArray:
     """Draw exact discrete Laplace noise, many at once (Canonne, Kamath, Steinke 2020, Algorithm 2).
 
-    With scale = t / s: U uniform below t is kept with probability exp(-U / t), V counts coins of
-    probability 1 / e until the first tails; (U + t V) // s is geometric. Minus zero is drawn anew.
+    With scale = t / s: U uniform below t is kept with probability exp(-U / t), V counts
+    Bernoulli(1 / e) variables that are one before the first zero; (U + t V) // s is geometric. Minus
+    zero is drawn anew.
 
     Guarantees:
       - The law is that of discrete Laplace noise, exactly. [coins]
@@ -193,7 +194,7 @@ def _laplace(scale: float, size: int) -> IntArray:
     missing = size
     while missing > 0:
         first = _uniform(numerator, 2 * missing + 8)
-        first = first[_coins(first, numerator)]
+        first = first[_bernoulli(first, numerator)]
         turns = _turns(len(first))
         # Whole numbers of any size in the one case in exp(512) that 64 bits would not hold.
         kind = np.int64 if turns.max(initial=0) < _MOST_TURNS else object
@@ -207,11 +208,11 @@ def _laplace(scale: float, size: int) -> IntArray:
 
 
 def _turns(size: int) -> IntArray:
-    """Return how many coins of probability 1 / e show heads before the first tails."""
+    """Return how many Bernoulli(1 / e) variables are one before the first zero."""
     turns = np.zeros(size, dtype=np.int64)
     going = np.arange(size)
     while len(going):
-        going = going[_coins(np.ones(len(going), dtype=np.int64), 1)]
+        going = going[_bernoulli(np.ones(len(going), dtype=np.int64), 1)]
         turns[going] += 1
     return turns
 
@@ -228,23 +229,23 @@ def _uniform(count: int, size: int) -> IntArray:
     return np.concatenate(found)
 
 
-def _coins(numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
-    """Toss a coin for every numerator: heads with probability exp(-numerator / denominator) >= 1/e.
+def _bernoulli(numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
+    """Draw Bernoulli(exp(-numerator / denominator)) variables, each one with probability >= 1/e.
 
     Guarantees:
-      - Exact: a coin that its first 32 bits leave open is tossed on. [coins]
+      - Exact: what the first 32 bits leave open is drawn on. [coins]
     """
     words = entropy_words(len(numerators), np.uint32)
-    wanted = np.exp(-(numerators / denominator)) * 2.0**_COIN_BITS
-    heads: NDArray[np.bool_] = words + 1.0 <= wanted * (1 - _COIN_LOST)
-    for i in np.flatnonzero(~heads & (words < wanted * (1 + _COIN_LOST))):
+    wanted = np.exp(-(numerators / denominator)) * 2.0**_BERNOULLI_BITS
+    ones: NDArray[np.bool_] = words + 1.0 <= wanted * (1 - _BERNOULLI_LOST)
+    for i in np.flatnonzero(~ones & (words < wanted * (1 + _BERNOULLI_LOST))):
         exponent = Fraction(int(numerators[i]), denominator)
-        heads[i] = toss_on(int(words[i]), _COIN_BITS, exponent, secrets.randbelow)
-    return heads
+        ones[i] = is_below_exp(int(words[i]), _BERNOULLI_BITS, exponent, secrets.randbelow)
+    return ones
 
 
-def toss_on(drawn: int, bits: int, exponent: Fraction, below: Callable[[int], int]) -> bool:
-    """Toss on: whether a uniform number that begins with these bits is below exp(-exponent).
+def is_below_exp(drawn: int, bits: int, exponent: Fraction, below: Callable[[int], int]) -> bool:
+    """Draw on, until it is known whether a number that begins with these bits is below exp(-exponent).
 
     Guarantees:
       - Right, however many bits it takes. [flip-all] [coins]

@@ -103,7 +103,7 @@ def test_shap_from_the_shell(folder: Path) -> None:
     ranking = answer("release", "shap-ranking", *query, *model, "--k", "2", cwd=folder)
     assert len(ranking["value"]["order"][0]) == 2
     price = answer("price", "shap-values", *query, *model, "--queries", "20", cwd=folder)
-    assert any(way["recommended"] for way in price["plans"][0]["ways"])
+    assert any(strategy["recommended"] for strategy in price["plans"][0]["strategies"])
     values = answer("release", "shap-values", *query, *model, "--plot", "values.png", cwd=folder)
     assert values["value"]["features"] == NUMBERS
     assert (folder / "values.png").read_bytes().startswith(b"\x89PNG")

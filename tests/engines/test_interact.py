@@ -1,4 +1,4 @@
-"""Means over exchanged rows: every engine against calls of the model, and subsets that stay apart."""
+"""Means over mixed rows: every engine against calls of the model, and subsets that stay apart."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_engines_find_what_calls_find(name: str, which: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_means_are_those_of_exchanged_rows(name: str) -> None:
+def test_means_are_those_of_mixed_rows(name: str) -> None:
     rows, starts, pairs = ROWS[:40], np.array([0, 25, 40]), all_pairs(WIDTH)
     ours, theirs = engine_for("interact", bind(name)), called_dependences(bind(name))
     for mine, other in zip(ours.singles(rows, starts), theirs.singles(rows, starts), strict=True):

@@ -1,4 +1,4 @@
-"""Engines of permutation importance against plain predictions of exchanged rows, and the losses."""
+"""Engines of permutation importance against plain predictions of permuted rows, and the losses."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def bound_case(name: str) -> tuple[Any, dc.Schema, np.ndarray]:
 
 
 def by_hand(bound: Any, scorer: Any, rows: Any, target: Any, donors: Any, index: Any) -> np.ndarray:
-    """Write out every exchanged row and ask the model itself."""
+    """Write out every permuted row and ask the model itself."""
     truth, columns = scorer.truth(target), []
     for place in range(rows.shape[1]):
         total = np.zeros(len(rows))

@@ -117,7 +117,7 @@ TARGETS = dc.Schema({"a": dc.Number(0, 1), "m": dc.Number(0, 1), "y": dc.Number(
 
 
 def split_model(rows: Any) -> Any:
-    """Answers that lean against each other for a row and for the same row with a value exchanged."""
+    """Answers that lean against each other for a row and for the same row with a value replaced."""
     a, m = np.asarray(rows).T
     lean = 1.0 if np.any(a == START[0]) else -1.0
     out = 0.5 + np.where(a == m, -7, 7) * 2.0**-24 * lean

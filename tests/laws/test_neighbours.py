@@ -365,8 +365,8 @@ TARGETS = dc.Schema({name: dc.Number(0, 1) for name in "aby"}, target="y")
 
 @pytest.mark.proves("grades")
 @pytest.mark.parametrize("isolated", [True, False])
-def test_exchanged_values_stay_within_the_certificate_if_isolated(isolated: bool) -> None:
-    """A record is exchanged with a partner: both may be seen in a call, and nobody else."""
+def test_permuted_values_stay_within_the_certificate_if_isolated(isolated: bool) -> None:
+    """A record swaps values with a partner: both may be seen in a call, and nobody else."""
 
     def meets(rows: FloatArray) -> FloatArray:
         """Say whether a number is in the call that is nobody's own but a partner's."""

@@ -133,7 +133,7 @@ def test_without_noise_owners_find_the_exact_values() -> None:
 
 @pytest.mark.proves("tknn-owner")
 def test_a_value_depends_on_others_through_the_counts_alone() -> None:
-    """Exchange all other records for ones with the same counts: an owner's value stays."""
+    """Replace all other records by ones with the same counts: an owner's value stays."""
     test, records = points(12), frame(20, 2)
     counted = board(test, encoded(records))
     alone = counted.appraise(records.iloc[[4]])
@@ -142,7 +142,7 @@ def test_a_value_depends_on_others_through_the_counts_alone() -> None:
 
 @pytest.mark.refutes("tknn-owner")
 def test_a_value_shown_to_others_tells_its_record() -> None:
-    """Two records exchange their places: no count moves, and yet the list of values does."""
+    """Two records swap their places: no count moves, and yet the list of values does."""
     test, records = points(12), frame(20, 2)
     swapped = records.iloc[[1, 0, *range(2, 20)]]
     first, second = (board(test, encoded(rows)) for rows in (records, swapped))

@@ -25,7 +25,7 @@ def price_plan(
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
     queries: Annotated[
-        int | None, typer.Option(help="Compare ways to answer so many questions like this one.")
+        int | None, typer.Option(help="Compare strategies to answer so many questions like this one.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

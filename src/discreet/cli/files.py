@@ -46,10 +46,10 @@ def _load(path: Path) -> Any:
     try:
         _check_size(path)
         named = get_untrusted_types(file=path)
-        foreign = [name for name in named if not _is_sklearn_class(name)]
-        if foreign:
+        third_party = [name for name in named if not _is_sklearn_class(name)]
+        if third_party:
             raise ModelError(
-                f"model must hold only classes of scikit-learn, got {foreign[0]}. "
+                f"model must hold only classes of scikit-learn, got {third_party[0]}. "
                 "Load it in Python and pass the object instead."
             )
         return load(path, trusted=named)

@@ -138,7 +138,7 @@ class RowCalls:
             return self.ask(shape.batch(rows, first, after), shape, first, after)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # foreign code may even exit; which row upset it must not be seen
+        except BaseException:  # third-party code may even exit; which row upset it must not be seen
             return None
 
     def ask(self, batch: FloatArray, shape: CallShape, first: int, after: int) -> FloatArray:

@@ -5,14 +5,14 @@ With centred partial dependences PD over the rows themselves,
     total:  H_j^2  = sum_i (f(x_i) - PD_j(x_ij) - PD_rest(x_i,rest))^2 / sum_i f(x_i)^2
     pair:   H_jk^2 = sum_i (PD_jk(x_ij, x_ik) - PD_j(x_ij) - PD_k(x_ik))^2 / sum_i PD_jk(x_ij, x_ik)^2
 
-For s rows all of it comes from exchanges F_j[i, k] = f(row i with feature j of row k): columns average
-to PD_j, rows to PD_rest, the diagonal is f itself. ``Dependences`` is whatever makes these means:
+For s rows all of it comes from mixed rows, F_j[i, k] = f(row i with feature j of row k): columns
+average to PD_j, rows to PD_rest, the diagonal is f itself. ``Dependences`` is what makes these means:
 
 * ``NetworkDependences``: linear and logistic models and networks with one hidden layer; the first
   layer moves along one row of its weights.
 * ``interact_trees.TreeDependences``: trees of up to 64 leaves; a tree answers alike for all donors
   between two of its thresholds.
-* ``CalledDependences`` asks any other model for every one of the s^2 exchanged rows.
+* ``CalledDependences`` asks any other model for every one of the s^2 mixed rows.
 
 Compiled code goes through the rows of many subsets, none of which sees another's; a model that is not
 ours is called for one subset at a time.
@@ -39,7 +39,7 @@ Predict = Callable[[FloatArray], FloatArray]
 Means = tuple[FloatArray, FloatArray, FloatArray]
 
 _CELLS = 2**14
-"""Exchanges of a batch of subsets: few enough for tables of all features to stay in a cache."""
+"""Mixed rows of a batch of subsets: few enough for tables of all features to stay in a cache."""
 
 _CALL_ROWS = 2**16
 _NOTHING = 1e-12
@@ -50,10 +50,10 @@ _LEAST = 1e-26
 
 
 class Dependences(ABC):
-    """Mean answers of rows that exchange features with each other, scaled to -1 .. 1, from any zero.
+    """Mean answers of rows that take features from each other, scaled to -1 .. 1, from any zero.
 
     Rows of several subsets stand one after the other; ``starts`` has where each begins, and the end.
-    They exchange nothing with other subsets.
+    They take nothing from other subsets.
     """
 
     pulse: Pulse | None = None
@@ -137,7 +137,7 @@ def _slices(starts: IntArray) -> list[slice]:
 
 @dataclass(frozen=True)
 class CalledDependences(Dependences):
-    """Dependences of a model that is called with every exchanged row, for one subset at a time."""
+    """Dependences of a model that is called with every mixed row, for one subset at a time."""
 
     predict: Predict
     pulse: Pulse | None = None
@@ -169,7 +169,7 @@ class CalledDependences(Dependences):
     def _tables(self, rows: FloatArray, sets: list[tuple[int, ...]]) -> Iterator[FloatArray]:
         if len(rows) < 2:
             return
-        designs = (exchanged(rows, places) for places in sets)
+        designs = (mixed_rows(rows, places) for places in sets)
         for answers in predict_all(self.predict, designs):
             yield answers.reshape(len(rows), len(rows))
 
@@ -184,7 +184,7 @@ def answer_terms(bounds: Box) -> FloatArray:
     return np.array([low, high, low / 2 + high / 2, 1.0 / max(half, 1e-300)])
 
 
-def exchanged(rows: FloatArray, features: tuple[int, ...]) -> FloatArray:
+def mixed_rows(rows: FloatArray, features: tuple[int, ...]) -> FloatArray:
     """Return row i with some features of row k, for every i and k (k changes fastest)."""
     mixed = np.repeat(rows, len(rows), axis=0)
     mixed[:, features] = np.tile(rows[:, features], (len(rows), 1))
@@ -232,21 +232,21 @@ class NetworkDependences(Dependences):
 
     def singles(self, rows: FloatArray, starts: IntArray) -> Means:
         """See ``Dependences``."""
-        return self._exchange(rows, starts, _alone(np.arange(rows.shape[1])))
+        return self._replace(rows, starts, _alone(np.arange(rows.shape[1])))
 
     def pairs(self, rows: FloatArray, starts: IntArray, pairs: IntArray) -> Means:
         """See ``Dependences``."""
         used, given = np.unique(pairs), np.zeros(rows.shape[::-1])
-        own, means, _ = self._exchange(rows, starts, np.concatenate([_alone(used), pairs]))
+        own, means, _ = self._replace(rows, starts, np.concatenate([_alone(used), pairs]))
         given[used] = means[: len(used)]
         return own, given, means[len(used) :]
 
-    def _exchange(self, rows: FloatArray, starts: IntArray, sets: IntArray) -> Means:
-        from discreet.engines.kernels.interact import exchange_network
+    def _replace(self, rows: FloatArray, starts: IntArray, sets: IntArray) -> Means:
+        from discreet.engines.kernels.interact import replace_in_network
 
         form, shape = self.form, (len(sets), len(rows))
         own, given, rest = np.empty(len(rows)), np.empty(shape), np.empty(shape)
-        exchange_network(
+        replace_in_network(
             *(np.array(rows.T, order="C"), starts, sets),
             *(form.weights, form.bias, form.outer, form.outer_bias),
             *(form.curve, form.rate, form.logistic),

@@ -1,4 +1,4 @@
-"""Means over exchanged rows for ensembles of small trees, see ``kernels.interact_trees``."""
+"""Means over mixed rows for ensembles of small trees, see ``kernels.interact_trees``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TreeDependences(Dependences):
         """See ``Dependences``."""
         given, rest = np.empty(rows.shape[::-1]), np.empty(rows.shape[::-1])
         for used in self._chunks(rows.shape[1], starts):
-            found = self._exchange(rows, starts, used, _NO_PAIRS)
+            found = self._replace(rows, starts, used, _NO_PAIRS)
             given[used], rest[used] = self._average(found, starts)
         return self._answers(found.own), given, rest
 
@@ -45,7 +45,7 @@ class TreeDependences(Dependences):
         given, both = np.zeros(rows.shape[::-1]), np.empty((len(pairs), len(rows)))
         for part in self._chunks(len(pairs), starts):
             used, places = np.unique(pairs[part], return_inverse=True)
-            found = self._exchange(rows, starts, used, pairs[part])
+            found = self._replace(rows, starts, used, pairs[part])
             given[used], _ = self._average(found, starts)
             if self._additive:
                 parts = given[pairs[part, 0]] + given[pairs[part, 1]]
@@ -78,10 +78,10 @@ class TreeDependences(Dependences):
         most = max(1, _CELLS // max(1, cells))
         return [np.arange(first, min(count, first + most)) for first in range(0, count, most)]
 
-    def _exchange(
+    def _replace(
         self, rows: FloatArray, starts: IntArray, used: IntArray, pairs: IntArray
-    ) -> _Exchanged:
-        from discreet.engines.kernels.interact_trees import exchange_trees
+    ) -> _Replaced:
+        from discreet.engines.kernels.interact_trees import replace_in_trees
 
         ranges, (size, width) = self._ranges, rows.shape
         columns = np.array(rows.T, dtype=np.float64, order="C")
@@ -89,13 +89,13 @@ class TreeDependences(Dependences):
         cross = np.full((width, width), -1)
         cross[pairs.min(axis=1), pairs.max(axis=1)] = np.arange(len(pairs))
         cells = size if self._additive else int(np.sum(np.diff(starts) ** 2))
-        found = _Exchanged(
+        found = _Replaced(
             own=np.full(size, self.trees.base),
             code=code,
             levels=np.zeros((first_level.max(), size)),
             crosses=np.zeros((len(pairs), cells)),
         )
-        exchange_trees(
+        replace_in_trees(
             *(columns, starts, ranges.threshold, ranges.rank, ranges.first_split, ranges.pick),
             *(ranges.first_range, ranges.feature, ranges.first_group, ranges.value),
             *(ranges.first_leaf, first_level, cross, self._additive),
@@ -103,16 +103,16 @@ class TreeDependences(Dependences):
         )
         return found
 
-    def _average(self, found: _Exchanged, starts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the means over rows and over donors of all features that were exchanged."""
+    def _average(self, found: _Replaced, starts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the means over rows and over donors of all features that were replaced."""
         from discreet.engines.kernels.interact_trees import average_singles
 
         given, rest = np.empty(found.code.shape), np.empty(found.code.shape)
         average_singles(found.levels, found.code, starts, found.own, *self._link, given, rest)
         return given, rest
 
-    def _average_pairs(self, found: _Exchanged, starts: IntArray, places: IntArray) -> FloatArray:
-        """Return the means over rows of the pairs that were exchanged."""
+    def _average_pairs(self, found: _Replaced, starts: IntArray, places: IntArray) -> FloatArray:
+        """Return the means over rows of the pairs that were replaced."""
         from discreet.engines.kernels.interact_trees import average_pairs
 
         both = np.empty((len(places), len(found.own)))
@@ -130,7 +130,7 @@ class TreeDependences(Dependences):
 
 
 @dataclass(frozen=True)
-class _Exchanged:
+class _Replaced:
     """Scores of rows, and what donors change: by features, and by pairs beyond these.
 
     Args:

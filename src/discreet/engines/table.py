@@ -6,11 +6,11 @@
 | curve | shifts | leaves | layer | calls | answers over a grid (``curves``) |
 | steps | predict | predict | layer | predict | answers around a row's own value (``curves``) |
 | permute | one unit | leaves | layer | calls | one value of another row (``permute``) |
-| interact | one unit | leaves | layer | calls | means over exchanged rows (``interact``) |
+| interact | one unit | leaves | layer | calls | means over mixed rows (``interact``) |
 | shapley | formula | formula | layer | calls | Shapley values (``shapley.values``) |
 
 A dash, or an engine that does not suit a model after all, falls through to the model's calls: whatever
-has no form worth knowing is *opaque*. Who explains asks here, and never what form a model has; a new
+has no form that is known is *opaque*. Who explains asks here, and never what form a model has; a new
 engine is one more entry.
 """
 

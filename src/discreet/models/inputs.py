@@ -1,6 +1,6 @@
 """How encoded rows are handed to a model: as a matrix, or as a data frame with original values.
 
-Several ways are tried on public rows; the first that works is used for the private ones. What a
+Several forms are tried on public rows; the first that works is used for the private ones. What a
 model gets is read-only where that costs no copy; a model that writes into its input gets a copy.
 ``ModelCall`` is one call, with one number per row for an answer.
 """
@@ -28,7 +28,7 @@ def sees_encoding(schema: Schema, columns: tuple[str, ...], named: bool) -> bool
 
 
 def input_makers(schema: Schema, columns: tuple[str, ...], named: bool) -> list[MakeInput]:
-    """Return the ways to hand rows to a model, the likeliest first; ``named`` models get frames."""
+    """Return how to hand rows to a model, the likeliest first; ``named`` models get frames."""
     if not named:
         return [_read_only, _copied]
     if sees_encoding(schema, columns, named):

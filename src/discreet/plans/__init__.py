@@ -11,7 +11,7 @@ from discreet.plans.plan import (
     Releaser,
     Setting,
     Stage,
-    Way,
+    Strategy,
     share_out,
 )
 from discreet.plans.release import Release, copy_of
@@ -35,8 +35,8 @@ __all__ = [
     "Result",
     "Setting",
     "Stage",
+    "Strategy",
     "Surface",
-    "Way",
     "copy_of",
     "share_out",
 ]

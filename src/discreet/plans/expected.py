@@ -177,9 +177,9 @@ class Usable:
 
     def __str__(self) -> str:
         over = " / n" if self.over_rows else ""
-        ways = [] if self.epsilon is None else [f"epsilon = {_said(self.epsilon)}{over}"]
-        ways += [] if self.rows is None else [f"n = {self.rows:,.0f}"]
-        return f"{USABLE:.0%} from {' or '.join(ways)} on" if ways else f"{USABLE:.0%} out of reach"
+        starts = [] if self.epsilon is None else [f"epsilon = {_said(self.epsilon)}{over}"]
+        starts += [] if self.rows is None else [f"n = {self.rows:,.0f}"]
+        return f"{USABLE:.0%} from {' or '.join(starts)} on" if starts else f"{USABLE:.0%} out of reach"
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as plain data."""

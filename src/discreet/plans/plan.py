@@ -160,8 +160,8 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to answer many questions within the same budget, and how good its answers are.
+class Strategy:
+    """One strategy to answer many questions within the same budget, and how good its answers are.
 
     ``error`` is a mean in the unit ``measure`` names, ``spread`` the standard deviation between the
     public queries it was tried on (zero if it is the same for all); both follow from public facts.
@@ -238,8 +238,8 @@ class Plan(ABC):
         ]
         return [kept for parts in known for kept in parts]
 
-    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
-        """Return the ways to answer so many queries like this one with this plan's budget."""
+    def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
+        """Return the strategies to answer so many queries like this one with this plan's budget."""
         return ()
 
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:

@@ -107,7 +107,7 @@ def category_text(value: Any) -> str | None:
             exact = isinstance(value, int | np.integer | Decimal)
             return str(int(value if exact else number))
         return repr(number) if math.isfinite(number) else str(value)
-    except Exception:  # a foreign object's own __str__ may do anything
+    except Exception:  # a third-party object's own __str__ may do anything
         return None
 
 
@@ -151,5 +151,5 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:  # a whole number beyond all floats
         return math.nan if not isinstance(value, int) else math.inf if value > 0 else -math.inf
-    except Exception:  # a foreign object's own __float__ may do anything
+    except Exception:  # a third-party object's own __float__ may do anything
         return _WORDS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan

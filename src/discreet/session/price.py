@@ -18,7 +18,7 @@ from discreet.data.blocks import Block
 from discreet.data.state import quietly
 from discreet.errors import DiscreetError
 from discreet.numerics import format_units
-from discreet.plans import Expected, Plan, Program, Setting, Way
+from discreet.plans import Expected, Plan, Program, Setting, Strategy
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount
 from discreet.schema import Schema
@@ -108,7 +108,7 @@ class PlanPrice:
     expected_error: Mapping[str, Expected]
     usable: Usable
     stages: tuple[dict[str, Any], ...]
-    ways: tuple[Way, ...] = ()
+    strategies: tuple[Strategy, ...] = ()
     waiting: Waiting | None = None
 
 
@@ -138,7 +138,7 @@ class Price:
             lines += [f"  {error.tell(name)}" for name, error in line.expected_error.items()]
             lines.append(f"  {line.usable}")
             lines += [f"  {line.waiting}"] if line.waiting is not None else []
-            lines += [f"  {way}" for way in line.ways]
+            lines += [f"  {strategy}" for strategy in line.strategies]
         lines.append(f"together {self.cost}; left {self.remaining}")
         if self.composed_epsilon is not None:
             lines.append(f"as one fixed batch: epsilon={self.composed_epsilon:.4g}")
@@ -156,7 +156,7 @@ class Price:
                     "expected_error": {n: e.to_json() for n, e in line.expected_error.items()},
                     "usable": line.usable.to_json(),
                     "stages": list(line.stages),
-                    "ways": [asdict(way) for way in line.ways],
+                    "strategies": [asdict(strategy) for strategy in line.strategies],
                     "waiting": None if line.waiting is None else asdict(line.waiting),
                 }
                 for line in self.plans

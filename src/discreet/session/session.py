@@ -170,7 +170,7 @@ class Session:
         Args:
           plans: one plan or several.
           queries: how many questions like a plan's own are wanted for its epsilon. The price then
-            compares the ways to answer them all, and recommends one.
+            compares the strategies to answer them all, and recommends one.
 
         Guarantees:
           - Touches no row, and not even their number under add-remove. [price-free]
@@ -193,7 +193,7 @@ class Session:
                     program.expected_error,
                     find_usable(plan, program, self._setting),
                     tuple(stage.describe() for stage in program.stages),
-                    () if queries is None else plan.ways(self._setting, queries),
+                    () if queries is None else plan.strategies(self._setting, queries),
                     waiting(program, self._setting),
                 )
                 for plan, program in zip(asked, programs, strict=True)

@@ -323,10 +323,10 @@ class data_shapley(DeclaredPlan):
         stage: Stage[RankingNoise] = Stage("ranking", contribution, noise)
 
         def finish(releaser: Releaser) -> RecordRanking:
-            (picked,) = releaser.answer(stage)
+            (selected,) = releaser.answer(stage)
             records = asked.design.records
-            chosen = tuple(str(records[int(place)]) for place in picked[0, :, 0])
-            gaps = [None if np.isnan(gap) else float(gap) for gap in picked[0, :, 1]]
+            chosen = tuple(str(records[int(place)]) for place in selected[0, :, 0])
+            gaps = [None if np.isnan(gap) else float(gap) for gap in selected[0, :, 1]]
             return RecordRanking(
                 features=tuple(map(str, records)),
                 order=(chosen,),

@@ -293,7 +293,7 @@ def test_rounding_is_within_its_bound(seed: int, most: int, monkeypatch: Patch) 
     means = [sum(column, Fraction()) / len(records) for column in zip(*exact, strict=True)]
     bound = tree_rounding_error(trees, len(records))
     assert worst_error(tree_values(trees, rows[:1], records)[0], means) <= bound
-    sums = [-sum(column, Fraction()) for column in zip(*exact, strict=True)]  # roles exchanged
+    sums = [-sum(column, Fraction()) for column in zip(*exact, strict=True)]  # roles swapped
     assert worst_error(tree_record_sums(trees, records, rows[:1])[0], sums) <= len(records) * bound
 
 

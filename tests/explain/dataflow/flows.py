@@ -22,9 +22,9 @@ def random_flow(seed: int, most: int = 8) -> Dataflow:
     density = chance.uniform(0.1, 0.9)
     inputs: dict[str, list[str]] = {names[0]: []}
     for at, name in enumerate(names[1:], 1):
-        picked = [other for other in names[:at] if chance.random() < density]
-        inputs[name] = picked or [chance.choice(names[:at])]
-    read = {other for picked in inputs.values() for other in picked}
+        selected = [other for other in names[:at] if chance.random() < density]
+        inputs[name] = selected or [chance.choice(names[:at])]
+    read = {other for selected in inputs.values() for other in selected}
     inputs[names[-1]] = sorted({*inputs[names[-1]], *(n for n in names[:-1] if n not in read)})
     steps = [Step(name, inputs[name]) for name in names]
     chance.shuffle(steps)

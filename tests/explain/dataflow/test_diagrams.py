@@ -18,8 +18,8 @@ from discreet.explain.dataflow.diagram_bounds import (
     permuted_losses,
     public_value,
     record_numbers,
-    subset_ballots,
     subset_curves,
+    subset_points,
 )
 from discreet.plans import Setting
 from discreet.privacy.certificate import (
@@ -46,7 +46,7 @@ def permutation_moves() -> tuple[FloatArray, FloatArray]:
     """Return all moves of (sums of permuted losses, the same less the base) for tables of two rows.
 
     A row is a feature of three values, one of two and a label; the model is any function of them into
-    0 and 1, the loss is 0 or 1; permuting exchanges the feature between the rows.
+    0 and 1, the loss is 0 or 1; permuting swaps the feature between the rows.
     """
     rows = np.array(list(itertools.product(range(3), (0, 1), (0, 1))))
     which = np.array(list(itertools.product(range(len(rows)), repeat=2)))
@@ -80,13 +80,13 @@ def test_the_partner_row_counts() -> None:
 
 @pytest.mark.proves("diagram-bounds")
 @pytest.mark.parametrize("items", range(2, 7))
-def test_ballots_by_trying_all(items: int) -> None:
+def test_points_by_trying_all(items: int) -> None:
     points = np.arange(items)
     moves = np.array(
         [points - np.array(order) for order in itertools.permutations(points)], dtype=float
     )
     for relation in ("replace-one", "add-remove"):
-        certificate = subset_ballots(items, subsets=4)
+        certificate = subset_points(items, subsets=4)
         assert holds(certificate, relation, moves / 4)
         for norm, order in ORDERS.items():
             greatest = np.linalg.norm(moves / 4, order, axis=1).max()

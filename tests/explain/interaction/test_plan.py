@@ -1,4 +1,4 @@
-"""Feature interaction: the statistic against its definition, and one ballot per record."""
+"""Feature interaction: the statistic against its definition, and one ranking per record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from discreet.engines.interact import (
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.interaction.plan import SubsetInteractions, feature_interaction
-from discreet.mechanisms.selection.borda import cast_ballot
+from discreet.mechanisms.selection.borda import borda_points
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import NORMS
 from tests.explain.shap.cases import ORDERS
@@ -138,7 +138,7 @@ def worst_moves(stage: Stage, relation: str) -> list[float]:
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("feature", [None, "b"])
 @pytest.mark.parametrize("name", ["opaque", "forest", "logistic"])
-def test_no_neighbour_moves_the_ballots_further(name: str, feature: str | None, relation: str) -> None:
+def test_no_neighbour_moves_the_points_further(name: str, feature: str | None, relation: str) -> None:
     subsets = 1 if relation == "replace-one" else 2  # all features tie on two rows
     plan = feature_interaction(tiny_models()[name], feature, subsets=subsets, epsilon=1.0)
     setting = Setting(BITS, relation, 4 if relation == "replace-one" else None)
@@ -172,7 +172,7 @@ def test_a_foreign_model_never_sees_two_subsets_at_once(place: int | None) -> No
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_without_noise_it_is_the_sum_of_ballots(relation: str) -> None:
+def test_without_noise_it_is_the_sum_of_points(relation: str) -> None:
     session = dc.protect(
         FRAME, SCHEMA, dataset="t", ledger=":memory:", epsilon=1e6, relation=relation, seed=0
     )
@@ -184,11 +184,11 @@ def test_without_noise_it_is_the_sum_of_ballots(relation: str) -> None:
     assert best.names == ("f0",) and best.values is None
     if relation == "replace-one":
         rows = FRAME.to_numpy()
-        ballots = [
-            cast_ballot(np.array([slow_total(rows[start::20], j) for j in range(4)]))
+        points = [
+            borda_points(np.array([slow_total(rows[start::20], j) for j in range(4)]))
             for start in range(20)
         ]
-        assert sorted(total.values[0]) == pytest.approx(sorted(np.mean(ballots, axis=0)), abs=1e-3)
+        assert sorted(total.values[0]) == pytest.approx(sorted(np.mean(points, axis=0)), abs=1e-3)
 
 
 def test_a_linear_model_ties_everything() -> None:

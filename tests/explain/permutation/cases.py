@@ -13,7 +13,7 @@ from discreet.data import Summand
 from discreet.data.blocks import Block
 from discreet.data.engine import sum_block
 from discreet.engines.table import engine_for
-from discreet.explain.permutation.contribution import Exchange
+from discreet.explain.permutation.contribution import PermutedLosses
 from discreet.explain.permutation.losses import Draws, choose_scorer
 from discreet.privacy.certificate import NORMS, Bounds, Certificate
 from tests.explain.shap.cases import ORDERS, tiny_models
@@ -39,7 +39,7 @@ def models() -> dict[str, Any]:
     }
 
 
-def exchange(
+def permuted(
     model: Any,
     schema: dc.Schema = TINY,
     *,
@@ -48,11 +48,13 @@ def exchange(
     draws: np.ndarray | None = None,
     seed: int = 0,
     clip: float | None = None,
-) -> Exchange:
+) -> PermutedLosses:
     bound = (model if isinstance(model, dc.Model) else dc.Model(model)).bind(schema)
     scorer = choose_scorer(bound, schema, scoring, clip)
     values = None if draws is None else Draws.of(draws, seed)
-    return Exchange(bound, engine_for("permute", bound), scorer, schema.target, repeats, seed, values)
+    return PermutedLosses(
+        bound, engine_for("permute", bound), scorer, schema.target, repeats, seed, values
+    )
 
 
 def total(contribution: Any, records: Any, step: float, block_rows: int = 100) -> np.ndarray:

@@ -27,8 +27,8 @@ from tests.explain.permutation.cases import (
     DRAWS,
     RECORDS,
     TINY,
-    exchange,
     models,
+    permuted,
     replacements,
     total,
     within,
@@ -58,7 +58,7 @@ def widened(contribution: object, case: object, step: float) -> object:
 @pytest.mark.proves("pfi", "pfi-loss-once")
 @pytest.mark.parametrize("name", list(MODELS))
 def test_no_replacement_moves_partners_further(name: str) -> None:
-    case = exchange(MODELS[name], repeats=2)
+    case = permuted(MODELS[name], repeats=2)
     for contribution in layouts(case).values():
         found = worst(contribution, replacements(3, SMALL))
         assert within(found, widened(contribution, case, FINE), "replace-one")
@@ -67,7 +67,7 @@ def test_no_replacement_moves_partners_further(name: str) -> None:
 @pytest.mark.proves("pfi")
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_any_public_permutation_keeps_the_bound(repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = exchange(MODELS["opaque"], repeats=repeats)
+    case = permuted(MODELS["opaque"], repeats=repeats)
     pairs = list(replacements(3, SMALL[:4]))
     for chosen in itertools.product(itertools.permutations(range(3)), repeat=repeats):
         index = np.array(chosen, dtype=np.uint32)
@@ -79,7 +79,7 @@ def test_any_public_permutation_keeps_the_bound(repeats: int, monkeypatch: pytes
 @pytest.mark.proves("pfi")
 @pytest.mark.parametrize("rows", [2, 3, 4])
 def test_small_blocks_keep_the_bound(rows: int) -> None:
-    case, draw = exchange(MODELS["forest"], repeats=3), np.random.default_rng(rows)
+    case, draw = permuted(MODELS["forest"], repeats=3), np.random.default_rng(rows)
     pairs = []
     for _ in range(300):  # the last block may have one row
         table = [RECORDS[i] for i in draw.integers(0, len(RECORDS), 7)]
@@ -105,7 +105,7 @@ def test_the_bounds_are_attained(features: int, repeats: int) -> None:
     columns = {name: dc.Number(0, 2, step=1) for name in names} | {"y": dc.Category(0, 1)}
     schema = dc.Schema(columns, target="y")
     model = dc.Model(extreme, output="probability", name="extreme")
-    case = exchange(model, schema, repeats=repeats)
+    case = permuted(model, schema, repeats=repeats)
     other = (0.0,) * (features + 1)
     pair = (((1.0,) * features + (0.0,), other), ((2.0,) * features + (0.0,), other))
     for weight in (None, 1.0, 2.5):
@@ -140,7 +140,7 @@ def test_a_climb_finds_no_worse_neighbour() -> None:
         model.fit(rows, rows[:, 0] * rows[:, 1] > 0)
     for layer in model.coefs_:
         layer *= 40
-    case = exchange(model, schema, repeats=2)
+    case = permuted(model, schema, repeats=2)
     contribution = value_contribution(case, 1.3)
     best = 0.0
     for _ in range(6):
@@ -164,7 +164,7 @@ def test_a_climb_finds_no_worse_neighbour() -> None:
 def test_half_the_bound_sorted_donors_and_add_remove_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    case = exchange(MODELS["opaque"])
+    case = permuted(MODELS["opaque"])
     contribution = ranking_contribution(case)
     as_if_alone = certify(1, 2, case.scorer.most, None, repeats=1, own=False)
     assert not within(worst(contribution, replacements(3, SMALL)), as_if_alone, "replace-one")
@@ -197,7 +197,7 @@ def test_half_the_bound_sorted_donors_and_add_remove_are_caught(
 @pytest.mark.proves("pfi-marginal")
 @pytest.mark.parametrize("name", list(MODELS))
 def test_draws_keep_both_relations(name: str) -> None:
-    case = exchange(MODELS[name], repeats=2, draws=DRAWS)
+    case = permuted(MODELS[name], repeats=2, draws=DRAWS)
     alone = [(record,) for record in RECORDS]
     for contribution in layouts(case).values():
         certificate = widened(contribution, case, FINE)
@@ -206,7 +206,7 @@ def test_draws_keep_both_relations(name: str) -> None:
         added = worst(contribution, (((), record) for record in alone))
         assert within(added, certificate, "add-remove")
     # A record adds the same whoever stands beside it.
-    contribution = value_contribution(exchange(MODELS["forest"], repeats=2, draws=DRAWS), 1.5)
+    contribution = value_contribution(permuted(MODELS["forest"], repeats=2, draws=DRAWS), 1.5)
     together = total(contribution, RECORDS, FINE)
     assert together == pytest.approx(
         np.sum([total(contribution, [record], FINE) for record in RECORDS], axis=0), abs=1e-12
@@ -215,7 +215,7 @@ def test_draws_keep_both_relations(name: str) -> None:
 
 @pytest.mark.refutes("pfi-marginal")
 def test_draws_by_place_are_caught() -> None:
-    case = exchange(MODELS["opaque"], repeats=1, draws=DRAWS)
+    case = permuted(MODELS["opaque"], repeats=1, draws=DRAWS)
 
     def by_place(records: np.ndarray) -> np.ndarray:
         index = (np.arange(len(records)) % len(DRAWS)).astype(np.uint32)[None, :]
@@ -233,24 +233,24 @@ def test_draws_by_place_are_caught() -> None:
 
 
 @pytest.mark.proves("pfi-loss-once")
-@pytest.mark.parametrize("exchanged", [1, 2])
+@pytest.mark.parametrize("moved", [1, 2])
 @pytest.mark.parametrize("features", [1, 3, 20, 100])
-def test_the_weight_is_the_best(exchanged: int, features: int) -> None:
+def test_the_weight_is_the_best(moved: int, features: int) -> None:
     def noise(weight: float, norm: str) -> float:
-        made = certify(exchanged, features, 1.0, weight, repeats=1, own=True)
+        made = certify(moved, features, 1.0, weight, repeats=1, own=True)
         return made.bounds["replace-one"].__getattribute__(norm) * math.hypot(1, 1 / weight)
 
     for norm in NORMS:
-        chosen = loss_weight(exchanged, features, norm)
+        chosen = loss_weight(moved, features, norm)
         grid = [noise(weight, norm) for weight in np.geomspace(0.1, 50, 4_000)]
         assert noise(chosen, norm) <= min(grid) * (1 + 1e-9)
-    least = noise(loss_weight(exchanged, features, "l2"), "l2")
-    assert least == pytest.approx(exchanged * math.sqrt(features) + 1)
+    least = noise(loss_weight(moved, features, "l2"), "l2")
+    assert least == pytest.approx(moved * math.sqrt(features) + 1)
 
 
 @pytest.mark.refutes("pfi-loss-once")
 def test_a_forgotten_weight_is_caught() -> None:
-    case = exchange(MODELS["opaque"])
+    case = permuted(MODELS["opaque"])
     contribution = value_contribution(case, 4.0)
     forgotten = certify(2, 2, case.scorer.most, 1.0, repeats=1, own=True)
     assert not within(worst(contribution, replacements(2, RECORDS)), forgotten, "replace-one")
@@ -260,12 +260,12 @@ def test_a_forgotten_weight_is_caught() -> None:
 def test_the_least_noise_is_taken() -> None:
     """Differences for few features, one loss for many; Gaussian noise where a delta helps."""
     setting = Setting(TINY, "replace-one", 100)
-    few = value_noise(exchange(MODELS["logistic"]), setting, epsilon=1.0, delta=0.0, mechanism="auto")
+    few = value_noise(permuted(MODELS["logistic"]), setting, epsilon=1.0, delta=0.0, mechanism="auto")
     assert few.weight is None and few.stage.noise.name == "laplace"
     names = [f"f{i}" for i in range(30)]
     columns = {name: dc.Number(0, 2, step=1) for name in names} | {"y": dc.Category(0, 1)}
     schema = dc.Schema(columns, target="y")
-    case = exchange(dc.Model(extreme, output="probability", name="extreme"), schema)
+    case = permuted(dc.Model(extreme, output="probability", name="extreme"), schema)
     many = value_noise(
         case, Setting(schema, "replace-one", 100), epsilon=1.0, delta=1e-6, mechanism="auto"
     )
@@ -280,7 +280,7 @@ def test_the_least_noise_is_taken() -> None:
     [("replace-one", None, 2.0), ("replace-one", DRAWS, 1.0), ("add-remove", DRAWS, 0.5)],
 )
 def test_a_ranking_needs_one_coordinate(relation: str, draws: object, bound: float) -> None:
-    case = exchange(MODELS["logistic"], draws=draws)
+    case = permuted(MODELS["logistic"], draws=draws)
     setting = Setting(TINY, relation, 9 if relation == "replace-one" else None)
     stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="permute-and-flip")
     used = stage.noise.certificate.sensitivity("linf", relation)
@@ -294,7 +294,7 @@ def test_a_ranking_needs_one_coordinate(relation: str, draws: object, bound: flo
 def test_absolute_values_and_one_loss_are_caught() -> None:
     from discreet.mechanisms import RankingNoise
 
-    case = exchange(MODELS["logistic"])
+    case = permuted(MODELS["logistic"])
     setting = Setting(TINY, "replace-one", 9)
     stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="permute-and-flip")
     raw = np.array([-90, 3]) * round(9 / stage.noise.step)
@@ -302,14 +302,14 @@ def test_absolute_values_and_one_loss_are_caught() -> None:
     assert np.argmax(super(type(stage.noise), stage.noise).scores(raw)) == 0
     assert RankingNoise.scores(stage.noise, raw).min() > 0
     one_loss = certify(1, 2, 1.0, None, repeats=1, own=False).sensitivity("linf", "replace-one")
-    found = worst(ranking_contribution(exchange(MODELS["forest"])), replacements(3, RECORDS[:6]))
+    found = worst(ranking_contribution(permuted(MODELS["forest"])), replacements(3, RECORDS[:6]))
     assert found.linf > one_loss
 
 
 @pytest.mark.proves("pfi-rounding")
 @pytest.mark.parametrize("step", [1.0, 0.25, 2.0**-10])
 def test_every_rounded_row_is_paid(step: float) -> None:
-    case = exchange(MODELS["logistic"], repeats=2)
+    case = permuted(MODELS["logistic"], repeats=2)
     for contribution in layouts(case).values():
         found = worst(contribution, replacements(3, SMALL), step)
         paid = contribution.certificate.widen(step * (1 + contribution.partners))
@@ -324,7 +324,7 @@ def test_every_rounded_row_is_paid(step: float) -> None:
 
 @pytest.mark.refutes("pfi-rounding")
 def test_one_rounding_and_a_jumping_loss_are_caught() -> None:
-    case, step = exchange(MODELS["logistic"], repeats=2), 0.125
+    case, step = permuted(MODELS["logistic"], repeats=2), 0.125
     contribution, beyond = ranking_contribution(case), 0.0
     for one, other in replacements(3, SMALL):
         exact = total(contribution, one, FINE) - total(contribution, other, FINE)
@@ -332,7 +332,7 @@ def test_one_rounding_and_a_jumping_loss_are_caught() -> None:
         beyond = max(beyond, np.max(np.abs(rounded) - np.abs(exact)))
     assert step * 1.1 < beyond <= step * 3
     # A last bit at the threshold: the loss may move by what its steepness says, not by one.
-    scorer = exchange(MODELS["logistic"], scoring="zero_one").scorer
+    scorer = permuted(MODELS["logistic"], scoring="zero_one").scorer
     moved = np.zeros(2)
     for i, answer in enumerate((0.5, 0.5 + 2.0**-50)):
         scorer.add(np.array([[answer]]), np.ones(1), False, moved[i : i + 1])
@@ -343,7 +343,7 @@ def test_steep_losses_of_foreign_models_pay_for_each_step() -> None:
     setting, paid = Setting(TINY, "replace-one", 50), {}
     for scoring in ("brier", "zero_one"):
         model = dc.Model(lambda rows: rows[:, 0] / 2, output="probability", name="opaque")
-        case = exchange(model, scoring=scoring)
+        case = permuted(model, scoring=scoring)
         stage = ranking_stage(case, setting, k=1, epsilon=1.0, delta=0.0, mechanism="auto")
         extra = stage.noise.certificate.sensitivity("linf", "replace-one") - 2
         paid[scoring] = extra - (8192 + 2) * stage.noise.step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import discreet as dc
 from discreet.explain.permutation.contribution import ranking_clip
-from tests.explain.permutation.cases import TINY, exchange
+from tests.explain.permutation.cases import TINY, permuted
 
 
 def test_a_clip_ranks_public_rows_best() -> None:
@@ -15,9 +15,9 @@ def test_a_clip_ranks_public_rows_best() -> None:
     model = dc.Model(
         lambda rows: 100 * rows[:, 0] + 40 * rows[:, 1], bounds=(0, 1000), name="far from its bounds"
     )
-    case = exchange(model, schema)
+    case = permuted(model, schema)
     clip = ranking_clip(case, schema, k=2, spread=5e4)
-    assert clip == 250.0**2  # exchanges move answers by 100 at most, but targets may be farther
+    assert clip == 250.0**2  # permutations move answers by 100 at most, but targets may be farther
     assert ranking_clip(case, schema, k=2, spread=1e-9) is None
     settings = {"release": "ranking", "epsilon": 1.0}
     setting = dc.plans.Setting(schema, "replace-one", 1_000)
@@ -33,4 +33,4 @@ def test_a_clip_ranks_public_rows_best() -> None:
 
 def test_classes_are_not_clipped() -> None:
     model = dc.Model(lambda rows: rows[:, 0] / 2, output="probability", bounds=(0, 1), name="half")
-    assert ranking_clip(exchange(model), TINY, k=2, spread=1.0) is None
+    assert ranking_clip(permuted(model), TINY, k=2, spread=1.0) is None

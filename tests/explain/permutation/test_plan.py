@@ -18,7 +18,7 @@ from discreet.explain.permutation.losses import choose_scorer, permutation_losse
 from discreet.explain.permutation.plan import permutation_importance
 from discreet.mechanisms.additive.laplace import tail_of_two
 from discreet.plans import Setting
-from tests.explain.permutation.cases import TINY, exchange, models
+from tests.explain.permutation.cases import TINY, models, permuted
 from tests.laws.examples import Example
 from tests.laws.world import FORMS
 from tests.oracles.releaser import SimulatedReleaser
@@ -202,7 +202,7 @@ def test_repeats_cost_no_privacy() -> None:
 
 
 def test_a_tiny_delta_falls_back_to_laplace_noise() -> None:
-    case, setting = exchange(models()["logistic"]), Setting(TINY, "replace-one", 9)
+    case, setting = permuted(models()["logistic"]), Setting(TINY, "replace-one", 9)
     made = value_noise(case, setting, epsilon=1.0, delta=1e-30, mechanism="auto")
     assert made.stage.noise.name == "laplace"
     with pytest.raises(ArgumentError, match="delta must be positive"):

@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.data import PrivateTable
 from discreet.errors import AccessDenied, ArgumentError
 from discreet.explain.shap.planner import PublicTask, _recommended, explained_with
-from discreet.plans import Release, Setting, Way
+from discreet.plans import Release, Setting, Strategy
 from tests.explain.shap.cases import TINY, keeps, tiny_models
 from tests.laws.examples import Example
 from tests.laws.world import FORMS, query
@@ -66,8 +66,8 @@ def test_without_noise_the_order_is_right(frame, model, mechanism: str, relation
     by_name = dict(zip(exact.features, exact.values[0], strict=True))
     assert ranking.values[0] == pytest.approx([by_name[n] for n in ranking.names], abs=5e-3)
     if mechanism == "laplace":
-        lead = abs(by_name["f0"]) - abs(by_name["f1"])
-        assert ranking.gaps[0][0] == pytest.approx(lead, abs=5e-3)
+        gap = abs(by_name["f0"]) - abs(by_name["f1"])
+        assert ranking.gaps[0][0] == pytest.approx(gap, abs=5e-3)
     else:
         assert ranking.gaps is None
 
@@ -108,7 +108,7 @@ def test_auto_finds_what_the_best_mechanism_finds(frame, model, epsilon: float, 
     assert recalls["sorted"][1].startswith("sorted")
 
 
-def test_the_first_is_picked_and_many_are_sorted_where_that_is_less_noise(frame, model) -> None:
+def test_the_first_is_selected_and_many_are_sorted_where_that_is_less_noise(frame, model) -> None:
     setting = Setting(SCHEMA, "replace-one", len(frame))
 
     def how(x: object, k: int, **promise: float) -> str:
@@ -168,27 +168,27 @@ def test_rankings_are_saved_tabled_and_drawn(frame, model) -> None:
     plt.close("all")
 
 
-def test_the_price_compares_ways_for_many_queries(frame, model) -> None:
+def test_the_price_compares_strategies_for_many_queries(frame, model) -> None:
     session = open_session(frame)
     plans = [
         dc.shap_ranking(model, QUERY, epsilon=1.0, delta=1e-6),
         dc.shap_values(model, QUERY, epsilon=1.0, delta=1e-6),
     ]
     price = session.price(plans, queries=500)
-    ranked, valued = (line.ways for line in price.plans)
-    errors = {way.name: way.error for way in ranked}
+    ranked, valued = (line.strategies for line in price.plans)
+    errors = {one.name: one.error for one in ranked}
     assert (
         errors["exponential, accountant zcdp or one batch"]
         < (errors["permute-and-flip, accountant zcdp or one batch"])
     )
     assert errors["permute-and-flip, accountant basic"] < errors["exponential, accountant basic"]
-    assert sum(way.recommended for way in ranked) == sum(way.recommended for way in valued) == 1
-    assert "background" in next(way.name for way in valued if way.recommended)
-    assert "<- recommended" in str(price) and price.to_json()["plans"][0]["ways"]
-    assert "spread" in str(price) and {way.measure for way in ranked} == {"attribution lost per place"}
-    few = session.price(plans[0], queries=1).plans[0].ways
-    assert "permute-and-flip" in next(way.name for way in few if way.recommended)
-    assert session.price(plans[0]).plans[0].ways == ()
+    assert sum(one.recommended for one in ranked) == sum(one.recommended for one in valued) == 1
+    assert "background" in next(one.name for one in valued if one.recommended)
+    assert "<- recommended" in str(price) and price.to_json()["plans"][0]["strategies"]
+    assert "spread" in str(price) and {one.measure for one in ranked} == {"attribution lost per place"}
+    few = session.price(plans[0], queries=1).plans[0].strategies
+    assert "permute-and-flip" in next(one.name for one in few if one.recommended)
+    assert session.price(plans[0]).plans[0].strategies == ()
     with pytest.raises(ArgumentError, match="queries must be"):
         session.price(plans[0], queries=0)
 
@@ -202,27 +202,27 @@ def diabetes() -> tuple[dc.Schema, pd.DataFrame, RandomForestRegressor]:
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_ways_are_tried_on_the_same_rows_and_keep_what_they_promise(diabetes, k: int) -> None:
+def test_strategies_are_tried_on_the_same_rows_and_keep_what_they_promise(diabetes, k: int) -> None:
     """On real records a background loses at most three times what public rows foretold."""
     schema, rows, model = diabetes
     setting = Setting(schema, "replace-one", len(rows))
     queries = rows.iloc[[5, 17, 60, 90, 111, 200, 300, 400]]
     plan = dc.shap_ranking(model, queries.iloc[[0]], k=k, epsilon=0.3)
-    ways = {way.name: way for way in plan.ways(setting, 1)}
-    assert not next(way.name for way in ways.values() if way.recommended).startswith("background")
+    strategies = {one.name: one for one in plan.strategies(setting, 1)}
+    assert not next(one.name for one in strategies.values() if one.recommended).startswith("background")
     engine = plan.question.engine(setting)
     exact = engine.against(np.ascontiguousarray(rows))(np.ascontiguousarray(queries))
     real = PublicTask(setting, rows.to_numpy(), queries.to_numpy(), exact)
     for kind in ("mean", "sample"):
-        promised = next(way for name, way in ways.items() if repr(kind) in name)
+        promised = next(one for name, one in strategies.items() if repr(kind) in name)
         lost = real.lost(np.abs(explained_with(kind, engine, real, 0.3, 0.0)), k).mean()
         assert lost < 3 * promised.error and promised.spread > 0
 
 
 def test_a_background_has_to_win_by_far() -> None:
-    other = Way("one batch", 1.0, "error")
+    other = Strategy("one batch", 1.0, "error")
     for error, spread, wins in ((0.9, 0.0, False), (0.6, 0.0, True), (0.6, 0.3, False)):
-        rival = Way("background(kind='mean') once, then free", error, "error", spread=spread)
+        rival = Strategy("background(kind='mean') once, then free", error, "error", spread=spread)
         assert _recommended([other, rival])[1].recommended is wins
 
 

@@ -77,7 +77,7 @@ def test_a_model_that_is_constant_on_public_rows_is_not_clipped_away() -> None:
     assert auto == pytest.approx(whole, abs=3e-3) and np.abs(whole).max() > 0.01
 
 
-def test_the_band_of_picked_values_counts_a_private_size() -> None:
+def test_the_band_of_selected_values_counts_a_private_size() -> None:
     rows = np.random.default_rng(0).normal(0, 1, (300, 3)).clip(-4, 4)
     schema = dc.Schema({name: dc.Number(-4, 4) for name in "abc"})
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)
@@ -118,7 +118,7 @@ def test_a_sealed_release_names_its_own_relation_and_offers_no_other_way() -> No
     plan = dc.shap_values(
         plane(), [4.0, 0.5, 0.0], protects="query", background=[[1.0, 0.5, 0.0]], epsilon=1.0
     )
-    assert session.price(plan, queries=5).plans[0].ways == ()
+    assert session.price(plan, queries=5).plans[0].strategies == ()
     guarantee = session.release(plan).guarantee
     assert guarantee.relation == "replace-one" and "value of the query" in guarantee.protects
 

@@ -10,7 +10,7 @@ import pytest
 from discreet.mechanisms import NOISES, Noise, NoiseName, count_noise, sum_noise
 from discreet.mechanisms.additive.noise import LawName
 from discreet.mechanisms.additive.registry import asks_for_pure, laws_for, noise_names
-from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism
+from discreet.mechanisms.selection.borda import BORDA_MECHANISMS, BordaMechanism
 from discreet.mechanisms.selection.ranking import ORDERS, RANKINGS, OrderName, RankingName
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY, tells_gap
 from discreet.privacy.certificate import Box, certify_cells
@@ -34,7 +34,7 @@ def words(annotation: object) -> set[str]:
         (NoiseName, noise_names()),
         (RankingName, RANKINGS),
         (OrderName, ORDERS),
-        (BallotMechanism, BALLOT_MECHANISMS),
+        (BordaMechanism, BORDA_MECHANISMS),
         (ChoiceName, CHOICES),
         (SplitName, MECHANISMS),
     ],

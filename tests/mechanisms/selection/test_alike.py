@@ -37,7 +37,7 @@ def test_the_law_is_that_of_all_candidates() -> None:
 
 @pytest.mark.refutes("runs")
 def test_shells_alone_do_not_have_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Proposals weigh (3/8)^k and not exp(-x): without the coins the law is another."""
+    """Proposals weigh (3/8)^k and not exp(-x): without the Bernoulli variables the law is another."""
     monkeypatch.setattr(alike, "_accepted", lambda behind, k, source: True)
     source = SimulatedNoise(7)
     assert not fits([draw_run(SCORES, SIZES, 1.5, source) for _ in range(1_500)], law())

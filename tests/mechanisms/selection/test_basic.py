@@ -146,7 +146,7 @@ def test_laws_of_many_candidates_are_finite_and_sum_to_one(spread: int) -> None:
         assert np.allclose(law[scores == scores[best]], law[best], rtol=1e-9)  # ties are equal
 
 
-# The winner and its lead
+# The winner and its gap
 
 
 @pytest.mark.proves("free-gap")

@@ -1,4 +1,4 @@
-"""Ballots: what one of them can move, and private choices by their sum."""
+"""Borda points: what one ranking can move, and private choices by their sum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms import GaussianNoise, LaplaceNoise, RankingNoise
-from discreet.mechanisms.selection.borda import ballot_noise, cast_ballot, certify_ballots
+from discreet.mechanisms.selection.borda import borda_noise, borda_points, certify_points
 from discreet.privacy.accounting import event_cost
 from discreet.privacy.certificate import (
     NORMS,
@@ -23,24 +23,24 @@ from discreet.randomness import SimulatedNoise
 ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
-def worst_exchange(items: int) -> Bounds:
-    """Return how far two ballots can differ: items may be renamed, so one of them is 0, 1, 2, ..."""
-    ballots = np.array(list(itertools.permutations(range(items))), dtype=float)
-    moves = ballots - np.arange(items)
+def worst_replacement(items: int) -> Bounds:
+    """Return how far points can differ: items may be renamed, so one ranking gives 0, 1, 2, ..."""
+    points = np.array(list(itertools.permutations(range(items))), dtype=float)
+    moves = points - np.arange(items)
     return Bounds(*(np.linalg.norm(moves, ORDERS[norm], axis=1).max() for norm in NORMS))
 
 
 def covers(claim: Bounds, items: int) -> bool:
-    found = worst_exchange(items)
+    found = worst_replacement(items)
     return all(getattr(found, norm) <= getattr(claim, norm) for norm in NORMS)
 
 
 @pytest.mark.proves("borda")
 @pytest.mark.parametrize("items", range(2, 9))
 def test_bounds_hold_over_all_permutations_and_are_attained(items: int) -> None:
-    found = worst_exchange(items)
+    found = worst_replacement(items)
     for relation in RELATIONS:
-        claim = certify_ballots(items).bounds[relation]
+        claim = certify_points(items).bounds[relation]
         assert covers(claim, items)
         assert (claim.l1, claim.linf) == (found.l1, found.linf) == (items**2 // 2, items - 1)
         assert claim.l2 == pytest.approx(found.l2, rel=1e-14)
@@ -49,38 +49,38 @@ def test_bounds_hold_over_all_permutations_and_are_attained(items: int) -> None:
 @pytest.mark.refutes("borda")
 @pytest.mark.parametrize("items", range(2, 9))
 def test_lesser_bounds_are_caught(items: int) -> None:
-    true = certify_ballots(items).bounds["replace-one"]
+    true = certify_points(items).bounds["replace-one"]
     assert not covers(Bounds(true.l1 - 1, true.l2, true.linf), items)
     assert not covers(Bounds(true.l1, true.l2 * (1 - 1e-9), true.linf), items)
     assert not covers(Bounds(true.l1, true.l2, true.linf - 1), items)
-    if items > 2:  # "one record exchanges two neighbours"
+    if items > 2:  # "one record swaps two neighbours"
         assert not covers(Bounds(2.0, math.sqrt(2), 1.0), items)
 
 
 def test_published_bounds_are_loose() -> None:
     for items in range(2, 9):
-        assert certify_ballots(items).sensitivity("l1", "replace-one") < math.ceil(items**2 / 2) + items
+        assert certify_points(items).sensitivity("l1", "replace-one") < math.ceil(items**2 / 2) + items
 
 
 @pytest.mark.proves("borda")
 @pytest.mark.parametrize("items", [2, 3, 4])
 def test_ties_move_no_further(items: int) -> None:
     scores = itertools.product([*map(float, range(items)), math.nan], repeat=items)
-    ballots = np.unique([cast_ballot(np.array(s)) for s in scores], axis=0)
-    assert np.allclose(ballots.sum(axis=1), items * (items - 1) / 2)
-    claim = certify_ballots(items).bounds["add-remove"]
-    moves = (ballots[:, None, :] - ballots[None, :, :]).reshape(-1, items)
+    points = np.unique([borda_points(np.array(s)) for s in scores], axis=0)
+    assert np.allclose(points.sum(axis=1), items * (items - 1) / 2)
+    claim = certify_points(items).bounds["add-remove"]
+    moves = (points[:, None, :] - points[None, :, :]).reshape(-1, items)
     for norm in NORMS:
         assert np.linalg.norm(moves, ORDERS[norm], axis=1).max() <= getattr(claim, norm)
 
 
-def test_ballots_are_ranks() -> None:
+def test_points_are_ranks() -> None:
     draw = np.random.default_rng(0)
     for _ in range(50):
         scores = draw.integers(-3, 3, 7).astype(float)
-        assert np.array_equal(cast_ballot(scores), rankdata(scores) - 1)
-    assert cast_ballot(np.full(4, np.nan)).tolist() == [1.5] * 4
-    assert cast_ballot(np.array([np.inf, -np.inf, 0.0])).tolist() == [2.0, 0.0, 1.0]
+        assert np.array_equal(borda_points(scores), rankdata(scores) - 1)
+    assert borda_points(np.full(4, np.nan)).tolist() == [1.5] * 4
+    assert borda_points(np.array([np.inf, -np.inf, 0.0])).tolist() == [2.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -91,16 +91,16 @@ def test_ballots_are_ranks() -> None:
 def test_every_mechanism_keeps_its_promise_and_finds_the_best(
     mechanism: str, k: int, delta: float
 ) -> None:
-    terms = {"ballots": 200, "k": k, "relation": "add-remove", "delta": delta}
+    terms = {"rankings": 200, "k": k, "relation": "add-remove", "delta": delta}
     if mechanism == "gaussian" and delta == 0:
         with pytest.raises(ArgumentError, match="delta must be positive"):
-            ballot_noise(certify_ballots(8), epsilon=1.0, mechanism=mechanism, **terms)
+            borda_noise(certify_points(8), epsilon=1.0, mechanism=mechanism, **terms)
         return
-    noise = ballot_noise(certify_ballots(8), epsilon=1.0, mechanism=mechanism, **terms)
+    noise = borda_noise(certify_points(8), epsilon=1.0, mechanism=mechanism, **terms)
     assert noise.certificate.sensitivity("linf", "add-remove") >= 7
     cost = event_cost("basic", noise.events, noise.epsilon, noise.delta)
     assert cost.loss <= 10**12 and noise.delta <= delta
-    strong = ballot_noise(certify_ballots(8), epsilon=30.0, mechanism=mechanism, **terms)
+    strong = borda_noise(certify_points(8), epsilon=30.0, mechanism=mechanism, **terms)
     counts = 200.0 * np.arange(8)[::-1]
     steps = np.rint(counts / strong.step).astype(np.int64)
     answer = strong.release(steps, SimulatedNoise(0))
@@ -112,8 +112,8 @@ def test_every_mechanism_keeps_its_promise_and_finds_the_best(
 
 def test_auto_picks_for_few_and_measures_for_many() -> None:
     def chosen(k: int, delta: float = 0.0) -> object:
-        terms = {"ballots": 200, "relation": "replace-one", "epsilon": 1.0, "delta": delta}
-        return ballot_noise(certify_ballots(12), k=k, **terms)
+        terms = {"rankings": 200, "relation": "replace-one", "epsilon": 1.0, "delta": delta}
+        return borda_noise(certify_points(12), k=k, **terms)
 
     assert isinstance(chosen(1), RankingNoise) and chosen(1).name == "permute-and-flip"
     assert isinstance(chosen(12), LaplaceNoise)
@@ -123,12 +123,12 @@ def test_auto_picks_for_few_and_measures_for_many() -> None:
 @pytest.mark.parametrize("kind", ["exponential", "permute-and-flip"])
 def test_laws_of_neighbours_differ_by_at_most_the_promise(kind: str) -> None:
     epsilon = 0.7
-    noise = ballot_noise(
-        certify_ballots(3), ballots=2, k=1, relation="replace-one", epsilon=epsilon, mechanism=kind
+    noise = borda_noise(
+        certify_points(3), rankings=2, k=1, relation="replace-one", epsilon=epsilon, mechanism=kind
     )
-    ballots = np.array(list(itertools.permutations([0.0, 1.0, 2.0])))
+    points = np.array(list(itertools.permutations([0.0, 1.0, 2.0])))
     laws = {
-        (i, j): noise.first_law(np.rint((ballots[i] + ballots[j]) / noise.step).astype(np.int64))[0]
+        (i, j): noise.first_law(np.rint((points[i] + points[j]) / noise.step).astype(np.int64))[0]
         for i, j in itertools.product(range(6), repeat=2)
     }
     losses = [
@@ -142,4 +142,4 @@ def test_laws_of_neighbours_differ_by_at_most_the_promise(kind: str) -> None:
 @pytest.mark.parametrize("items", [0, 1, 10_001, 2.0])
 def test_a_ranking_needs_items(items: object) -> None:
     with pytest.raises(ArgumentError, match="items must be a whole number"):
-        certify_ballots(items)
+        certify_points(items)

@@ -106,7 +106,7 @@ def test_scores_are_the_generalised_inverse(sensitivities: list[int]) -> None:
 
 
 def test_zero_one_utilities_gain_nothing_unless_shifted() -> None:
-    """One sensitivity for all: the winner leads by one edit however stable it is."""
+    """One sensitivity for all: the winner is ahead by one edit however stable it is."""
     utilities, flat = np.array([1, 0, 0]), np.array([[0] * 9 + [1]])
     plain = LocalDampening(1.0, 1).scores(utilities, flat) / PARTS
     assert plain.tolist() == [10, 9, 9]

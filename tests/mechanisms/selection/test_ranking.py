@@ -83,7 +83,7 @@ def test_sampling_follows_the_law_of_the_first_pick(kind: str) -> None:
     assert np.abs(counts / 3000 - noise.first_law(raw)).max() < 4 * math.sqrt(0.25 / 3000)
 
 
-def test_laplace_tells_the_lead_and_orders_all() -> None:
+def test_laplace_tells_the_gap_and_orders_all() -> None:
     noise = noise_for(1, mechanism="laplace", k=4, epsilon=1000.0)
     raw = (np.array([3.0, -5.0, 1.0, 0.2]) / noise.step).astype(np.int64)
     picks = noise.release(raw, SimulatedNoise(0))[0]
@@ -105,7 +105,7 @@ def test_no_scores_lose_more_than_the_worst_case(kind: str, candidates: int) -> 
     assert worst <= ON_SCORES[kind].worst_loss(candidates) * (1 + 1e-3)
 
 
-def test_picked_values_carry_noise_for_their_number_alone() -> None:
+def test_selected_values_carry_noise_for_their_number_alone() -> None:
     certificate = Box(-1, 1).certify(50)
     few = SelectThenMeasure.of(certificate, (4, 9), relation="replace-one", epsilon=1.0, step=2.0**-30)
     all_of_them = SelectThenMeasure.of(

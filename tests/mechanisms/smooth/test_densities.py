@@ -60,22 +60,21 @@ def worst_over_counts(mechanism: SmoothNoisyMax, stability=score_stability) -> f
 @pytest.mark.parametrize("noise", SMOOTH_NOISES)
 @pytest.mark.parametrize("candidates", [2, 3, 100, 10**6])
 def test_leader_and_others_share_one(noise: str, candidates: int) -> None:
-    leads = np.array([1e-4, 0.1, 1.0, 7.0, 300.0, 1e5])
-    top, other = leader_law(smooth_noise(noise), candidates, leads)  # type: ignore[arg-type]
+    gaps = np.array([1e-4, 0.1, 1.0, 7.0, 300.0, 1e5])
+    top, other = leader_law(smooth_noise(noise), candidates, gaps)  # type: ignore[arg-type]
     accuracy = 1e-9 if noise == "laplace-log-normal" else 1e-11
     assert np.abs(top + (candidates - 1) * other - 1).max() < accuracy
     assert np.all(np.diff(top) >= 0) and np.all(np.diff(other) < 0)
 
 
-@pytest.mark.parametrize(("candidates", "lead"), [(2, 0.3), (5, 2.0), (50, 10.0)])
-def test_law_agrees_with_adaptive_quadrature(candidates: int, lead: float) -> None:
-    top, other = leader_law(smooth_noise("student-t"), candidates, np.array([lead]))
+@pytest.mark.parametrize(("candidates", "gap"), [(2, 0.3), (5, 2.0), (50, 10.0)])
+def test_law_agrees_with_adaptive_quadrature(candidates: int, gap: float) -> None:
+    top, other = leader_law(smooth_noise("student-t"), candidates, np.array([gap]))
     f, F = (lambda z: student.pdf(z, 3)), (lambda z: student.cdf(z, 3))
-    leads = quad(lambda z: f(z) * F(z + lead) ** (candidates - 1), -np.inf, np.inf, epsabs=1e-12)[0]
-    lifts = quad(
-        lambda z: f(z) * F(z) ** (candidates - 2) * F(z - lead), -np.inf, np.inf, epsabs=1e-12
-    )[0]
-    assert (top[0], other[0]) == pytest.approx((leads, lifts), rel=1e-7)
+    line = (-np.inf, np.inf)
+    keeps = quad(lambda z: f(z) * F(z + gap) ** (candidates - 1), *line, epsabs=1e-12)[0]
+    lifts = quad(lambda z: f(z) * F(z) ** (candidates - 2) * F(z - gap), *line, epsabs=1e-12)[0]
+    assert (top[0], other[0]) == pytest.approx((keeps, lifts), rel=1e-7)
 
 
 @pytest.mark.parametrize("noise", SMOOTH_NOISES)
@@ -211,9 +210,9 @@ def test_least_noise_relative_to_the_published(
 ) -> None:
     table = stability_table("student-t", candidates, 1.0)
     first, beta = published("student-t", 1.0)
-    leads = np.exp(np.linspace(-4, 12, 300))
-    other = leader_law(smooth_noise("student-t"), candidates, leads)[1]
-    found = np.interp(-np.log([o / WHOLE for o in table.other]), -np.log(other), np.log(leads))
+    gaps = np.exp(np.linspace(-4, 12, 300))
+    other = leader_law(smooth_noise("student-t"), candidates, gaps)[1]
+    found = np.interp(-np.log([o / WHOLE for o in table.other]), -np.log(other), np.log(gaps))
     assert first / math.exp(found[0]) == pytest.approx(multiplier, rel=0.01)
     assert np.diff(found)[:-1].mean() / beta == pytest.approx(ratio, rel=0.01)
 
@@ -301,7 +300,7 @@ def test_names_events_and_wrong_arguments() -> None:
             wrong()
     with pytest.raises(ArgumentError, match="table must be one of"):
         stability_table("cauchy", 3, 1.0)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="leads must be"):
+    with pytest.raises(ArgumentError, match="gaps must be"):
         leader_law(smooth_noise("laplace"), 3, np.array([0.0]))
     with pytest.raises(ArgumentError, match="other must be chances"):
         table_of(3, np.array([0.7]))

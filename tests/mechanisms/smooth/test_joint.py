@@ -61,13 +61,13 @@ def test_local_sensitivity_itself_is_not_smooth() -> None:
 
 
 def shifted_and_dilated(
-    candidates: int, epsilon: float, alpha: float, beta: float, lead: float
+    candidates: int, epsilon: float, alpha: float, beta: float, gap: float
 ) -> float:
-    """Return the leader's loss: it loses two units of its lead while all scales grow by exp(beta)."""
+    """Return the leader's loss: it loses two units of its gap while all scales grow by exp(beta)."""
     scale = 2 / alpha
     noise = smooth_noise("student-t")
-    leads = np.array([lead / scale, (lead - 2) / (scale * math.exp(beta))])
-    top, _ = leader_law(noise, candidates, leads)
+    gaps = np.array([gap / scale, (gap - 2) / (scale * math.exp(beta))])
+    top, _ = leader_law(noise, candidates, gaps)
     return float(np.log(top[0] / top[1])) / epsilon
 
 
@@ -76,7 +76,7 @@ def shifted_and_dilated(
 def test_the_published_theorem_fails_for_general_utilities(epsilon: float, loss: float) -> None:
     first, beta = published("student-t", epsilon)
     worst = max(
-        shifted_and_dilated(4096, epsilon, 2 * first, beta, lead) for lead in np.linspace(5, 160, 60)
+        shifted_and_dilated(4096, epsilon, 2 * first, beta, gap) for gap in np.linspace(5, 160, 60)
     )
     assert worst > loss
 
@@ -86,8 +86,8 @@ def test_the_published_theorem_fails_for_general_utilities(epsilon: float, loss:
 @pytest.mark.parametrize("candidates", [3, 4096])
 def test_ours_keeps_half_of_epsilon_for_either(candidates: int, epsilon: float) -> None:
     joint = JointSmoothMax(candidates, epsilon)
-    for lead in np.linspace(5, 160, 30):
-        loss = shifted_and_dilated(candidates, epsilon, joint.alpha, joint.beta, lead)
+    for gap in np.linspace(5, 160, 30):
+        loss = shifted_and_dilated(candidates, epsilon, joint.alpha, joint.beta, gap)
         assert loss <= 1.0
 
 

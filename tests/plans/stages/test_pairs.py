@@ -130,14 +130,16 @@ def test_the_counts_are_those_of_cross_tables() -> None:
 
 @pytest.mark.parametrize(("delta", "kind"), [(0.0, LaplaceNoise), (1e-3, GaussianNoise)])
 @pytest.mark.parametrize("rows", [500, None])
-def test_noise_is_added_to_the_picked_counts_alone(delta: float, kind: type, rows: int | None) -> None:
+def test_noise_is_added_to_the_selected_counts_alone(
+    delta: float, kind: type, rows: int | None
+) -> None:
     relation: Relation = "replace-one" if rows else "add-remove"
     setting = Setting(TINY, relation, rows)
     noise = table_noise(8, 40, setting, epsilon=0.5, delta=delta)
     assert isinstance(noise.noise, kind) and noise.step == 1.0
-    picked = type(noise)(noise.noise, (3, 1))
+    selected = type(noise)(noise.noise, (3, 1))
     source = ScriptedNoise((0, round(2 / noise.noise.step)))
-    assert picked.release(np.array([7, 8, 9, 10]), source).tolist() == [10.0, 10.0]
+    assert selected.release(np.array([7, 8, 9, 10]), source).tolist() == [10.0, 10.0]
     moved = (16 if delta == 0 else 4) / (1 if rows else 2 if delta == 0 else np.sqrt(2))
     assert source.scales[0] * noise.noise.step >= moved * (2 if delta == 0 else 1)
     assert ("rows" in str(noise.certificate.assumptions)) == (rows is None)
@@ -250,7 +252,7 @@ def test_the_tree_finds_what_goes_together(relation: Relation) -> None:
     assert tree.tables[at] == pytest.approx(pd.crosstab(frame["b"], frame["d"]).to_numpy(), abs=15)
 
 
-def test_a_column_with_many_values_has_no_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_with_many_values_is_not_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(7)
     a = draw.integers(0, 2, 1_000)
     b = np.where(draw.random(1_000) < 0.3, a, draw.integers(0, 2, 1_000))

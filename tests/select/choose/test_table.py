@@ -154,8 +154,8 @@ def test_the_claim_is_an_assumption_of_the_guarantee() -> None:
 def test_an_obvious_winner_is_found_by_every_mechanism(mechanism: str, relation: str) -> None:
     stage = stage_of(relation, mechanism, epsilon=40.0, delta=1e-3)
     steps = steps_of(stage, relation, (2, 3, 90, 2))
-    index, lead = stage.noise.release(steps, SimulatedNoise(0))
-    assert index == 2 and (np.isfinite(lead) == (mechanism == "laplace"))
+    index, gap = stage.noise.release(steps, SimulatedNoise(0))
+    assert index == 2 and (np.isfinite(gap) == (mechanism == "laplace"))
     assert stage.noise.delta <= 1e-3 and stage.noise.std >= 0
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from discreet.tables.entropy.bounds import (
     TOLERANCE,
+    bernoulli_entropy,
     bound_entropy,
     bound_entropy_above,
     bound_information,
     bound_information_above,
-    coin_entropy,
     largest_move,
 )
 from discreet.tables.entropy.noise import Narrowed
@@ -118,11 +118,11 @@ def test_without_filling_up_small_tables_move_further() -> None:
     assert bound_entropy_above(8, 3, 1.0) < BITS
 
 
-def test_the_coin_answers_for_low_orders() -> None:
+def test_the_bernoulli_entropy_answers_for_low_orders() -> None:
     for order in (0.3, 1.0):
         for rows in (2, 5, 11):
             expected = renyi_entropy(np.array([rows - 1.0, 1.0]), order)
-            assert coin_entropy(rows, order) == pytest.approx(float(expected))
+            assert bernoulli_entropy(rows, order) == pytest.approx(float(expected))
 
 
 JOINT = [((2, 2), 9), ((2, 3), 7), ((3, 3), 6)]

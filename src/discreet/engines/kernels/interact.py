@@ -277,7 +277,7 @@ def _average(table: FloatArray, terms: FloatArray, given: FloatArray, others: Fl
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exchange_network(
+def replace_in_network(
     columns: FloatArray,
     starts: NDArray[np.int64],
     sets: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Compiled exchanges between rows in ensembles of small trees, by leaf masks.
+"""Compiled replacements between rows in ensembles of small trees, by leaf masks.
 
 The splits of a tree on one feature leave a row few choices: donors between the same two thresholds
 give it the same leaf. So a tree's changes are found for every row and *range* of donors, not for every
@@ -132,7 +132,7 @@ def _spread_means(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exchange_trees(
+def replace_in_trees(
     columns: FloatArray,
     starts: IntArray,
     threshold: FloatArray,

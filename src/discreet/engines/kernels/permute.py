@@ -1,4 +1,4 @@
-"""Compiled losses, and what models answer when one value of a row is exchanged.
+"""Compiled losses, and what models answer when one value of a row is replaced.
 
 ``index`` says, for every repeat and row, which donor is meant.
 

@@ -5,7 +5,7 @@ row and the records satisfy. The records are folded into one table per cell of l
 row's code: explaining a row costs the same however many records there are. The idea is that of
 WOODELF (Nadel and Wettenstein 2025, arXiv 2511.09376); joining leaves in cells is ours.
 
-Roles can be exchanged, because phi(x; z) = -phi(z; x): tables of queries explain records.
+Roles can be swapped, because phi(x; z) = -phi(z; x): tables of queries explain records.
 
 Memory: at most ``_MOST_BYTES`` of tables and ``_MOST_TESTS`` tests to a cell. Leaves that do not fit
 have no table and are evaluated pair by pair: slower, in no more memory.

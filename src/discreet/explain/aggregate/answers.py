@@ -1,4 +1,4 @@
-"""What is asked of a foreign explainer, and how its answer becomes a vector on public points or items.
+"""What a third-party explainer is asked, and how its answer becomes a vector on public points or items.
 
 Reading an answer gives a vector or None, or raises; it looks at nothing but the answer.
 """

@@ -5,7 +5,7 @@ is that noise is divided by the number of subsets, not by the number of records:
 has a plan of its own (``partial_dependence``, ``shap_values``), that one is far more precise.
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): grid and bounds are public
-and never read from rows; Gaussian noise in L2 where a delta is given; rankings through ballots with
+and never read from rows; Gaussian noise in L2 where a delta is given; rankings by Borda points with
 the exact sensitivity, or by selection (``mechanisms.selection.borda``); both neighbouring relations.
 """
 
@@ -27,9 +27,9 @@ from discreet.explain.aggregate.answers import (
     read_items,
     read_scores,
 )
-from discreet.explain.aggregate.release import CurveRelease, ballot_program, check_places
+from discreet.explain.aggregate.release import CurveRelease, borda_program, check_places
 from discreet.mechanisms import sum_noise
-from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism, certify_ballots
+from discreet.mechanisms.selection.borda import BORDA_MECHANISMS, BordaMechanism, certify_points
 from discreet.models.fingerprint import Kept
 from discreet.plans import Program, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
@@ -170,7 +170,7 @@ class any_curve(DeclaredPlan):
 
 
 class any_ranking(DeclaredPlan):
-    """Plan the ranking of any explainer: every disjoint subset of the records casts a ballot.
+    """Plan the ranking of any explainer: every disjoint subset of the records ranks the items.
 
     Args:
       explainer: takes a frame as in ``any_curve``; returns scores of the items, greatest best (in
@@ -178,7 +178,7 @@ class any_ranking(DeclaredPlan):
         share the last places; where it fails all items tie.
       items: the names of all candidates, public.
       k: how many of the best are wanted; all of them if left out.
-      subsets: how many ballots.
+      subsets: how many rankings are added up.
       name: see ``any_curve``.
       repeatable: see ``any_curve``.
       epsilon: the whole budget of the plan.
@@ -187,7 +187,7 @@ class any_ranking(DeclaredPlan):
         or ``permute-and-flip`` to pick k by their points (better for few); ``auto``: what loses least.
 
     Guarantees:
-      - One record moves one ballot, so M items' sums of points by L1 floor(M^2 / 2), L2
+      - One record moves one ranking, so M items' sums of points by L1 floor(M^2 / 2), L2
         sqrt(M (M^2 - 1) / 3), Linf M - 1. [borda]
 
     Assumes: as ``any_curve``.
@@ -202,7 +202,7 @@ class any_ranking(DeclaredPlan):
     repeatable: Switch = True
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[BallotMechanism, OneOf(BALLOT_MECHANISMS)] = "auto"
+    mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
 
     def settle(self) -> dict[str, Any]:
         """Check how many places there are."""
@@ -220,14 +220,14 @@ class any_ranking(DeclaredPlan):
         make_frame = find_frame(
             explainer, read, setting.schema, wanted=wanted, repeatable=self.repeatable
         )
-        return ballot_program(
+        return borda_program(
             one_by_one(explainer, read, make_frame, len(items)),
             setting,
             columns=tuple(setting.schema),
             items=items,
             k=self.k,
             subsets=self.subsets,
-            proven=_drawing(certify_ballots(len(items)), self.repeatable),
+            proven=_drawing(certify_points(len(items)), self.repeatable),
             pulse=Pulse(),
             epsilon=self.epsilon,
             delta=self.delta,

@@ -1,6 +1,6 @@
 """From noisy sums over subsets to a mean curve, or to a ranking.
 
-Rankings are by ballots: every subset of the rows ranks the items, and the sum of points decides.
+Rankings are by Borda points: every subset of the rows ranks the items, and the sum of points decides.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from discreet.explain.smoothing import smooth_curve
 from discreet.mechanisms import Noise, RankingNoise
 from discreet.mechanisms.selection.borda import (
     MOST_ITEMS,
-    BallotMechanism,
-    ballot_noise,
-    ballot_region,
-    cast_ballot,
-    certify_ballots,
+    BordaMechanism,
+    borda_noise,
+    borda_points,
+    certify_points,
     expected_loss,
+    points_region,
 )
 from discreet.numerics import check_whole
 from discreet.plans import Curve, Program, Ranking, Releaser, Setting, Stage
@@ -86,7 +86,7 @@ def check_places(items: int, k: int | None) -> None:
         check_whole("k", k, 1, items, "There are no more items.")
 
 
-def ballot_program(
+def borda_program(
     score_many: ExplainMany,
     setting: Setting,
     *,
@@ -97,10 +97,10 @@ def ballot_program(
     proven: Certificate | None = None,
     epsilon: float,
     delta: float,
-    mechanism: BallotMechanism,
+    mechanism: BordaMechanism,
     pulse: Pulse | None,
 ) -> Program:
-    """Return the program that ranks items by the ballots of all subsets.
+    """Return the program that ranks items by the Borda points of all subsets.
 
     Args:
       score_many: the scores of the items in every subset; NaN where there are none.
@@ -108,48 +108,48 @@ def ballot_program(
       columns: what ``score_many`` reads.
       items: what is ranked.
       k: how many are wanted; all if None.
-      subsets: how many ballots are cast.
-      proven: a certificate of the ballots that records more than ``certify_ballots`` does.
+      subsets: how many rankings are added up.
+      proven: a certificate of the points that records more than ``certify_points`` does.
       epsilon: the whole budget.
       delta: zero for a pure guarantee.
-      mechanism: see ``ballot_noise``.
+      mechanism: see ``borda_noise``.
       pulse: of third-party code that is called; None if there is none.
 
     Guarantees:
-      - One record moves one ballot. [borda]
+      - One record moves one ranking. [borda]
       - A subset without scores ties all items. [borda]
     """
     check_places(len(items), k)
 
-    def cast_many(parts: list[FloatArray]) -> Iterator[FloatArray]:
-        return (cast_ballot(scores) for scores in score_many(parts))
+    def points_of_many(parts: list[FloatArray]) -> Iterator[FloatArray]:
+        return (borda_points(scores) for scores in score_many(parts))
 
     contribution = subsets_contribution(
-        cast_many,
+        points_of_many,
         setting,
         columns=columns,
         subsets=subsets,
-        region=ballot_region(len(items)),
+        region=points_region(len(items)),
         fill=(len(items) - 1) / 2,
-        proven=certify_ballots(len(items)) if proven is None else proven,
+        proven=certify_points(len(items)) if proven is None else proven,
         pulse=pulse,
     )
-    noise = ballot_noise(
+    noise = borda_noise(
         contribution.proven,
-        ballots=subsets,
+        rankings=subsets,
         k=k or len(items),
         relation=setting.relation,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,
     )
-    release = _BallotRelease(items, k or len(items), subsets, Stage("ballots", contribution, noise))
+    release = _BordaRelease(items, k or len(items), subsets, Stage("points", contribution, noise))
     lost = of_choice(release.loss, len(items) - 1.0, "the points of a first place")
     return Program((release.stage,), release.finish, {"mean points lost by a wrong choice": lost})
 
 
 @dataclass(frozen=True)
-class _BallotRelease:
+class _BordaRelease:
     """Builds a ranking from noisy points or from picks."""
 
     items: tuple[str, ...]
@@ -163,7 +163,7 @@ class _BallotRelease:
         return expected_loss(self.stage.noise, len(self.items)) / self.subsets
 
     def finish(self, releaser: Releaser) -> Ranking:
-        """Ask for the ballots; with noise on all points the order is read from them, for free."""
+        """Ask for the points; with noise on all points the order is read from them, for free."""
         (answer,) = releaser.answer(self.stage)
         noise = self.stage.noise
         if isinstance(noise, RankingNoise):

@@ -68,17 +68,17 @@ def subset_curves(size: int, width: float, subsets: int) -> Certificate:
     return anywhere(size, width).scale(1 / subsets).assume(_ONE_SUBSET)
 
 
-def subset_ballots(items: int, subsets: int) -> Certificate:
+def subset_points(items: int, subsets: int) -> Certificate:
     """Certify the mean over subsets of the points 0, ..., M - 1 each gives to M items.
 
     Guarantees:
-      - One ballot moves: L1 floor(M^2 / 2), L2 sqrt(M (M^2 - 1) / 3), Linf M - 1, over the number of
+      - One ranking moves: L1 floor(M^2 / 2), L2 sqrt(M (M^2 - 1) / 3), Linf M - 1, over the number of
         subsets; attained. [diagram-bounds]
     """
     check_whole("items", items, 2)
     found = Bounds(float(items**2 // 2), up(math.sqrt(items * (items**2 - 1) / 3)), float(items - 1))
-    ballot = Certificate(("diagram-bounds",), items, dict.fromkeys(RELATIONS, found))
-    return ballot.scale(1 / subsets).assume(_ONE_SUBSET)
+    points = Certificate(("diagram-bounds",), items, dict.fromkeys(RELATIONS, found))
+    return points.scale(1 / subsets).assume(_ONE_SUBSET)
 
 
 def any_attributions(features: int, box: Box) -> Certificate:

@@ -2,7 +2,7 @@
 
 Features are scaled to [0, 1] by the schema's bounds; predictions are clipped to an interval of width
 r. A step that is shown last can be released by a generic design: explain disjoint subsets of the
-records one by one and average curves, or count ballots; one record touches one subset.
+records one by one and average curves, or add up Borda points; one record touches one subset.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from discreet.explain.dataflow.diagram_bounds import (
     permuted_losses,
     public_value,
     record_numbers,
-    subset_ballots,
     subset_curves,
+    subset_points,
 )
 from discreet.explain.dataflow.graph import Dataflow
 from discreet.explain.dataflow.steps import Step
@@ -30,7 +30,7 @@ _MOST_COALITIONS = 2048
 _LOCAL = "noise on every record"
 _SCHEMA = "a public value from the schema takes its place"
 _SUBSETS = "explain subsets one by one, average"
-_BALLOTS = "explain subsets one by one, count ballots"
+_BORDA = "explain subsets one by one, add up Borda points"
 
 
 def builtin(
@@ -166,9 +166,7 @@ def _pfi(sizes: _Sizes) -> Dataflow:
                 kind="mean",
                 width=2 * loss,
             ),
-            Step(
-                "ranking", ["importances"], subset_ballots(d, sizes.subsets), width=d - 1, how=_BALLOTS
-            ),
+            Step("ranking", ["importances"], subset_points(d, sizes.subsets), width=d - 1, how=_BORDA),
         ],
         plans={"permutation_importance": ["importances"]},
     )
@@ -269,9 +267,7 @@ def _h_statistic(sizes: _Sizes) -> Dataflow:
             Step("single dependence", ["input"], size=d, kind="records", width=r),
             Step("other dependence", ["input"], size=d, kind="records", width=r),
             Step("statistics", ["predictions", "single dependence", "other dependence"], size=d),
-            Step(
-                "ranking", ["statistics"], subset_ballots(d, sizes.subsets), width=d - 1, how=_BALLOTS
-            ),
+            Step("ranking", ["statistics"], subset_points(d, sizes.subsets), width=d - 1, how=_BORDA),
         ],
         plans={"feature_interaction": ["ranking"]},
     )

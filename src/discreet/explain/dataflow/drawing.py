@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.explain.dataflow.graph import Dataflow
 
 _ACROSS, _DOWN = 1.9, 1.1
-_Way = list[Any]
+_Path = list[Any]
 
 
 def draw_mermaid(flow: Dataflow, highlight: tuple[str, ...]) -> str:
@@ -50,14 +50,14 @@ class DataflowDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DataflowDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
-        ways, layers = _routes(self.flow.graph)
-        self.places_ = _places(layers, ways)
+        paths, layers = _routes(self.flow.graph)
+        self.places_ = _places(layers, paths)
         tallest = max(len(layer) for layer in layers)
         self.ax_ = axes_or_new(ax, width=1.7 * len(layers), height=0.9 + 0.7 * tallest)
         self.figure_ = self.ax_.figure
         boxes = {name: self._draw_box(name) for name in self.flow.steps}
-        for way in ways:
-            self._draw_arrow(way, boxes)
+        for path in paths:
+            self._draw_arrow(path, boxes)
         self.ax_.set_xlim(-0.6 * _ACROSS, (len(layers) - 0.4) * _ACROSS)
         self.ax_.set_ylim(-_DOWN * tallest / 2, _DOWN * tallest / 2)
         self.ax_.set_axis_off()
@@ -83,8 +83,8 @@ class DataflowDisplay:
         )
         return label.get_bbox_patch()
 
-    def _draw_arrow(self, way: _Way, boxes: dict[str, Any]) -> None:
-        corners = [self.places_[stop] for stop in way]
+    def _draw_arrow(self, path: _Path, boxes: dict[str, Any]) -> None:
+        corners = [self.places_[stop] for stop in path]
         self.ax_.plot(*zip(*corners[:-1], strict=True), color=INK, lw=1, zorder=1)
         self.ax_.annotate(
             "",
@@ -93,35 +93,35 @@ class DataflowDisplay:
             arrowprops={
                 "arrowstyle": "-|>",
                 "color": INK,
-                "patchA": boxes.get(way[-2]),
-                "patchB": boxes[way[-1]],
+                "patchA": boxes.get(path[-2]),
+                "patchB": boxes[path[-1]],
                 "shrinkA": 0,
             },
             zorder=4,  # after the boxes, which know their size only once they are drawn
         )
 
 
-def _routes(graph: Any) -> tuple[list[_Way], list[list[Any]]]:
+def _routes(graph: Any) -> tuple[list[_Path], list[list[Any]]]:
     """Return the stops of every arrow, and the layers of steps and of stops between them.
 
     An arrow that goes past a layer has a stop of its own there, so that it meets no box.
     """
     layers: list[list[Any]] = [list(layer) for layer in nx.topological_generations(graph)]
     level = {name: at for at, layer in enumerate(layers) for name in layer}
-    ways = []
+    paths = []
     for source, target in graph.edges:
         between = [(source, target, at) for at in range(level[source] + 1, level[target])]
         for stop in between:
             layers[stop[2]].append(stop)
-        ways.append([source, *between, target])
-    return ways, layers
+        paths.append([source, *between, target])
+    return paths, layers
 
 
-def _places(layers: list[list[Any]], ways: list[_Way]) -> dict[Any, tuple[float, float]]:
+def _places(layers: list[list[Any]], paths: list[_Path]) -> dict[Any, tuple[float, float]]:
     """Return where each stop goes: layer by layer, each near the middle of what leads to it."""
     before: dict[Any, list[Any]] = {}
-    for way in ways:
-        for start, stop in pairwise(way):
+    for path in paths:
+        for start, stop in pairwise(path):
             before.setdefault(stop, []).append(start)
     places: dict[Any, tuple[float, float]] = {}
     for across, layer in enumerate(layers):

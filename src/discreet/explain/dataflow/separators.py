@@ -1,6 +1,6 @@
-"""All minimal sets of vertices that every way from a source to a sink must pass.
+"""All minimal sets of vertices that every path from a source to a sink must pass.
 
-Put a start before the source and an end behind the sink. A set is a separator if it meets every way
+Put a start before the source and an end behind the sink. A set is a separator if it meets every path
 from start to end; it is minimal if no proper subset is one. For a region R of vertices that hold the
 start and are reached inside R, let B be the border (what R points to, outside R) and C all from which
 the end is reached without entering B. Then ``cut(R)``, the vertices of B that point into C, is a
@@ -21,11 +21,11 @@ _Edges = Mapping[Any, Set[Any]]
 
 
 def minimal_separators(graph: Any, source: Any, sink: Any, *, most: int) -> set[frozenset[Any]]:
-    """Return every minimal set of vertices that meets all ways from ``source`` to ``sink``.
+    """Return every minimal set of vertices that meets all paths from ``source`` to ``sink``.
 
     Args:
       graph: a ``networkx.DiGraph``, circles allowed.
-      source: where ways begin; it may itself be in a set.
+      source: where paths begin; it may itself be in a set.
       sink: where they end; it may itself be in a set.
       most: raise if there are more sets than this, because their number can double with every two
         vertices.

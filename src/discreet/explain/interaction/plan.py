@@ -1,10 +1,10 @@
 """Private feature interaction: a ranking of features by Friedman's H-statistic.
 
 A statistic that is a ratio of sums of squares of partial dependences has no useful sensitivity of its
-own; so every subset of the records casts a ballot (``aggregate.release``), and one record moves one.
+own; so every subset of the records ranks the features (``aggregate.release``): a record moves one.
 
 Models of a known form (linear, trees, networks with one hidden layer) are not called at all, see
-``engines.interact``; others are called once per subset, so that no subset's ballot can hang on
+``engines.interact``; others are called once per subset, so that no subset's ranking can hang on
 another's rows through the last bits of a prediction.
 """
 
@@ -17,8 +17,8 @@ from typing import Annotated
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
-from discreet.explain.aggregate.release import ballot_program
-from discreet.mechanisms.selection.borda import BALLOT_MECHANISMS, BallotMechanism
+from discreet.explain.aggregate.release import borda_program
+from discreet.mechanisms.selection.borda import BORDA_MECHANISMS, BordaMechanism
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
@@ -55,14 +55,14 @@ class feature_interaction(DeclaredPlan):
       feature: rank the others by how much they interact with this one; left out, every feature is
         ranked by how much it interacts with the rest.
       k: how many of the first are wanted; all of them if left out.
-      subsets: how many ballots are cast; more mean less noise, and fewer records for each.
+      subsets: how many rankings are added up; more mean less noise, and fewer records for each.
       points: rows of a subset that are used at most; work grows with its square.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: see ``any_ranking``.
 
     Guarantees:
-      - One record moves one ballot. [borda] [generic-plots]
+      - One record moves one ranking. [borda] [generic-plots]
     """
 
     model: FittedModel
@@ -73,7 +73,7 @@ class feature_interaction(DeclaredPlan):
     points: Annotated[int, Whole(2, 1_000)] = 50
     epsilon: Epsilon
     delta: Delta = 0.0
-    mechanism: Annotated[BallotMechanism, OneOf(BALLOT_MECHANISMS)] = "auto"
+    mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
 
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows and calibrate the choice."""
@@ -81,7 +81,7 @@ class feature_interaction(DeclaredPlan):
         items = self._items(model.columns)
         place = None if self.feature is None else model.columns.index(self.feature)
         dependences = engine_for("interact", model)
-        return ballot_program(
+        return borda_program(
             SubsetInteractions(dependences, place, self.points),
             setting,
             columns=model.columns,

@@ -1,13 +1,13 @@
 """What one record adds to permutation importances, and how far it can move them.
 
-Every feature's exchanged loss and the loss itself are summed; importances are differences. The loss is
+Every feature's permuted loss and the loss itself are summed; importances are differences. The loss is
 the same in all of them, so it is summed once, beside the others, with a weight of its own: its noise is
 then shared, and smaller. For one or two features it is cheaper to sum the differences.
 
 Where to clip losses before features are ranked is tried out on rows drawn from the schema. The greatest
 loss of a number is that of the farthest pair of bounds, which hardly a record has, and the noise is
 proportional to it. Clipping lowers the noise and moves all features' losses; a ranking is harmed only
-where their order changes. How often it would be right is known for public rows: exchange their values,
+where their order changes. How often it would be right is known for public rows: permute their values,
 let the model's own answers stand for their targets, and compare the order of clipped losses, under the
 noise that belongs to the clip, with that of the unclipped. No private row has a say. Records' targets
 may be farther from the answers than public rows can tell, so that no error up to a quarter of the
@@ -58,8 +58,8 @@ _REPEATS = 5
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """A model, a loss, and whose values are exchanged: ``draws`` is None for partners in the table."""
+class PermutedLosses:
+    """A model, a loss, and whose values are permuted: ``draws`` is None for partners in the table."""
 
     model: BoundModel
     engine: PermuteEngine
@@ -71,7 +71,7 @@ class Exchange:
 
     @property
     def moved(self) -> int:
-        """How many exchanged losses of a feature one record enters: its own and its partner's."""
+        """How many permuted losses of a feature one record enters: its own and its partner's."""
         return 2 if self.draws is None else 1
 
     @property
@@ -112,36 +112,36 @@ class Exchange:
 
 
 def certify(
-    exchanged: int, losses: int, most: float, weight: float | None, *, repeats: int, own: bool
+    moved: int, losses: int, most: float, weight: float | None, *, repeats: int, own: bool
 ) -> Certificate:
-    """Certify sums of exchanged losses, and of the loss itself beside or inside them.
+    """Certify sums of permuted losses, and of the loss itself beside or inside them.
 
     Args:
-      exchanged: how many losses per feature one record enters: 2 for partners, 1 for draws.
+      moved: how many losses per feature one record enters: 2 for partners, 1 for draws.
       losses: the number of features.
       most: the greatest loss.
       weight: of the loss as one more coordinate; None if it is subtracted from all.
-      repeats: over which exchanged losses are averaged.
+      repeats: over which permuted losses are averaged.
       own: whether the loss itself is there at all.
 
     Guarantees:
-      - Replacing a record moves an exchanged loss by at most ``exchanged`` times the greatest, and the
+      - Replacing a record moves a permuted loss by at most ``moved`` times the greatest, and the
         loss by the greatest; all of them at once. [pfi] [pfi-loss-once]
       - Draws alone are certified under add-remove, by half of it: losses are measured from the middle.
         [pfi-marginal]
       - Means over repeats are sums of floats. [pfi-rounding]
     """
     if weight is None:
-        each = exchanged + own
+        each = moved + own
         replaced = _scaled(Bounds(losses * each, math.sqrt(losses) * each, each), most)
         added = _scaled(Bounds(losses * each, math.sqrt(losses) * each, each), most / 2)
         size = losses
     else:
-        l1, l2 = losses * exchanged + weight, math.sqrt(losses * exchanged**2 + weight**2)
-        replaced = _scaled(Bounds(l1, l2, max(exchanged, weight)), most)
-        added = _scaled(Bounds(l1, l2, max(exchanged, weight)), most / 2)
+        l1, l2 = losses * moved + weight, math.sqrt(losses * moved**2 + weight**2)
+        replaced = _scaled(Bounds(l1, l2, max(moved, weight)), most)
+        added = _scaled(Bounds(l1, l2, max(moved, weight)), most / 2)
         size = losses + 1
-    if exchanged == 1:
+    if moved == 1:
         bounds: dict[Relation, Bounds] = {REPLACE_ONE: replaced, ADD_REMOVE: added}
         return Certificate(("pfi-marginal", "pfi-loss-once"), size, bounds)
     exact = Certificate(("pfi", "pfi-loss-once"), size, {REPLACE_ONE: replaced})
@@ -153,18 +153,18 @@ def _scaled(bounds: Bounds, factor: float) -> Bounds:
 
 
 def value_noise(
-    exchange: Exchange, setting: Setting, *, epsilon: float, delta: float, mechanism: NoiseName
+    permuted: PermutedLosses, setting: Setting, *, epsilon: float, delta: float, mechanism: NoiseName
 ) -> Difference:
     """Return the least noise on the importances of the features in use.
 
     Guarantees:
       - Joint over all features: calibrated in the norm of its law. [pfi-loss-once]
     """
-    used = len(exchange.measured)
+    used = len(permuted.measured)
     found: list[Difference] = []
     for name in laws_for(mechanism, delta):
-        for weight in (None, loss_weight(exchange.moved, used, NOISES[name].norm)):
-            contribution = value_contribution(exchange, weight)
+        for weight in (None, loss_weight(permuted.moved, used, NOISES[name].norm)):
+            contribution = value_contribution(permuted, weight)
             certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
             try:
                 noise = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=name, **terms)
@@ -176,13 +176,13 @@ def value_noise(
     return min(found, key=lambda difference: difference.std)
 
 
-def value_contribution(exchange: Exchange, weight: float | None) -> VectorContribution:
+def value_contribution(permuted: PermutedLosses, weight: float | None) -> VectorContribution:
     """Return what one record adds to the importances of the features in use."""
-    used, most = list(exchange.measured), exchange.scorer.most
-    proven = certify(exchange.moved, len(used), most, weight, repeats=exchange.repeats, own=True)
+    used, most = list(permuted.measured), permuted.scorer.most
+    proven = certify(permuted.moved, len(used), most, weight, repeats=permuted.repeats, own=True)
 
     def compute(block: Block) -> FloatArray:
-        losses = exchange.losses(block)
+        losses = permuted.losses(block)
         if weight is None:
             return losses[:, used] - losses[:, -1:]
         vectors = losses[:, [*used, -1]] - most / 2
@@ -190,27 +190,27 @@ def value_contribution(exchange: Exchange, weight: float | None) -> VectorContri
         return vectors
 
     bound = most if weight is None else max(1.0, weight) * most / 2
-    return exchange.contribution(compute, proven, bound, weight or _DIFFERENCE)
+    return permuted.contribution(compute, proven, bound, weight or _DIFFERENCE)
 
 
-def ranking_contribution(exchange: Exchange) -> VectorContribution:
-    """Return what one record adds to the exchanged losses of all features.
+def ranking_contribution(permuted: PermutedLosses) -> VectorContribution:
+    """Return what one record adds to the permuted losses of all features.
 
     Guarantees:
       - Each moves by two losses (partners), one (draws) or half of one (draws, add-remove): the loss
         itself is common to all features and left out. [pfi-ranking]
     """
-    features, most = len(exchange.model.columns), exchange.scorer.most
-    proven = certify(exchange.moved, features, most, None, repeats=exchange.repeats, own=False)
+    features, most = len(permuted.model.columns), permuted.scorer.most
+    proven = certify(permuted.moved, features, most, None, repeats=permuted.repeats, own=False)
 
     def compute(block: Block) -> FloatArray:
-        return exchange.losses(block)[:, :-1] - most / 2
+        return permuted.losses(block)[:, :-1] - most / 2
 
-    return exchange.contribution(compute, proven, most / 2, 1.0)
+    return permuted.contribution(compute, proven, most / 2, 1.0)
 
 
 def ranking_stage(
-    exchange: Exchange,
+    permuted: PermutedLosses,
     setting: Setting,
     *,
     k: int,
@@ -218,12 +218,12 @@ def ranking_stage(
     delta: float,
     mechanism: OrderName,
 ) -> Stage[Order]:
-    """Return the stage that picks features by their exchanged losses, or sorts them if that is better.
+    """Return the stage that picks features by their permuted losses, or sorts them if that is better.
 
     Guarantees:
       - (epsilon, delta) for all places together. [top-k] [pfi-ranking] [box]
     """
-    contribution = ranking_contribution(exchange)
+    contribution = ranking_contribution(permuted)
     certificate, terms = sum_terms(contribution, setting, statement="pfi-rounding")
     law = SORTED.get(mechanism, "auto")
     sorting = sum_noise(certificate, epsilon=epsilon, delta=delta, mechanism=law, joint=True, **terms)
@@ -237,45 +237,45 @@ def ranking_stage(
     return Stage("ranking", contribution, best)
 
 
-def ranking_clip(exchange: Exchange, schema: Schema, *, k: int, spread: float) -> float | None:
+def ranking_clip(permuted: PermutedLosses, schema: Schema, *, k: int, spread: float) -> float | None:
     """Return the clip that ranks public rows best, or None if that is the greatest loss.
 
     Args:
-      exchange: with a loss that is not clipped.
+      permuted: with a loss that is not clipped.
       schema: that public rows are drawn from.
       k: how many places are wanted.
       spread: the standard deviation of the noise on a feature's mean loss, not clipped.
     """
-    if exchange.scorer.name not in _POWERS:
+    if permuted.scorer.name not in _POWERS:
         return None  # answers are no labels: the loss of a class is not seen on public rows
-    clips = _ERRORS ** _POWERS[exchange.scorer.name]
-    losses, most = _public_losses(exchange, schema), exchange.scorer.most
+    clips = _ERRORS ** _POWERS[permuted.scorer.name]
+    losses, most = _public_losses(permuted, schema), permuted.scorer.most
     order = np.argsort(-losses.mean(axis=0), kind="stable")
     shares = [_in_order(np.minimum(losses, c * most)[:, order], k, c * spread) for c in clips]
     best = float(clips[int(np.argmax(shares))])
     return None if best == 1 else best * most
 
 
-def clip_bias(exchange: Exchange, whole: Exchange, schema: Schema) -> float:
+def clip_bias(permuted: PermutedLosses, whole: PermutedLosses, schema: Schema) -> float:
     """Return how far clipping moves a loss of public rows; zero where these tell nothing of it."""
     if whole.scorer.name not in _POWERS:
         return 0.0
-    lost = _public_losses(whole, schema).mean(axis=0) - _public_losses(exchange, schema).mean(axis=0)
+    lost = _public_losses(whole, schema).mean(axis=0) - _public_losses(permuted, schema).mean(axis=0)
     return float(np.abs(lost).max())
 
 
-def _public_losses(exchange: Exchange, schema: Schema) -> FloatArray:
-    """Return exchanged losses of public rows, one column per feature, against their own answers."""
-    model = exchange.model
+def _public_losses(permuted: PermutedLosses, schema: Schema) -> FloatArray:
+    """Return permuted losses of public rows, one column per feature, against their own answers."""
+    model = permuted.model
     rows = public_rows(schema, model.columns)
     with quietly(model.pulse is not None):
         own = model.predict(np.asfortranarray(rows))
-        index = partners(exchange.seed, 0, len(rows), _REPEATS)
+        index = partners(permuted.seed, 0, len(rows), _REPEATS)
         parts = [
-            mean_losses(exchange.engine, exchange.scorer, rows, own, rows, one[None, :])[:, :-1]
+            mean_losses(permuted.engine, permuted.scorer, rows, own, rows, one[None, :])[:, :-1]
             for one in index
         ]
-    return np.nan_to_num(np.concatenate(parts), nan=exchange.scorer.most)
+    return np.nan_to_num(np.concatenate(parts), nan=permuted.scorer.most)
 
 
 def _in_order(losses: FloatArray, k: int, spread: float) -> float:

@@ -195,7 +195,7 @@ def mean_losses(
     donors: FloatArray,
     index: Index,
 ) -> FloatArray:
-    """Return every row's losses: one column per feature, exchanged, and the loss as it is.
+    """Return every row's losses: one column per feature, permuted, and the loss as it is.
 
     A feature's loss is the mean over the repeats, between zero and the scorer's greatest.
     """
@@ -278,7 +278,7 @@ def permutation_losses(
     repeats: int = 5,
     seed: int = 0,
 ) -> FloatArray:
-    """Return the exact losses of rows, not private: one per feature, exchanged, and the loss itself.
+    """Return the exact losses of rows, not private: one per feature, permuted, and the loss itself.
 
     The importance of feature j is the mean of column j less the mean of the last. Rows are permuted
     inside canonical blocks, as in a release.

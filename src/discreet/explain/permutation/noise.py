@@ -47,7 +47,7 @@ class Difference:
         return np.asarray(noisy_sums[:-1] - noisy_sums[-1] / self.weight)
 
 
-def loss_weight(exchanged: int, features: int, norm: Norm) -> float:
+def loss_weight(moved: int, features: int, norm: Norm) -> float:
     """Return the weight of the loss with which importances have the least noise.
 
     With weight w noise that is calibrated in L1 is (a m + w) sqrt(1 + 1/w^2), least at w^3 = a m; in L2
@@ -55,9 +55,9 @@ def loss_weight(exchanged: int, features: int, norm: Norm) -> float:
     sqrt(1 + 1/w^2), least at w = a. [pfi-loss-once]
     """
     least = {
-        "l1": float((exchanged * features) ** (1 / 3)),
-        "l2": math.sqrt(exchanged * math.sqrt(features)),
-        "linf": float(exchanged),
+        "l1": float((moved * features) ** (1 / 3)),
+        "l2": math.sqrt(moved * math.sqrt(features)),
+        "linf": float(moved),
     }
     return least[norm]
 
@@ -113,7 +113,7 @@ class SortedNoise(WrappedNoise):
         return self.noise.mean_greatest(self.certificate.size)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the first places, as ``RankingNoise`` does; there are no leads."""
+        """Return the first places, as ``RankingNoise`` does; there are no gaps."""
         noisy = self.noise.release(raw_steps, source)
         order = np.argsort(-noisy, kind="stable")[: self.k]
         return np.column_stack([order, np.full(self.k, np.nan)])[None, :, :]

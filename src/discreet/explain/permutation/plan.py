@@ -1,14 +1,14 @@
 """Private permutation importance: how much worse a model gets when a feature tells it nothing.
 
-The importance of a feature is the mean loss with its values exchanged among records, less the mean
-loss. Exchanged by a public order, a record enters its own loss and that of the record which got its
+The importance of a feature is the mean loss with its values permuted among records, less the mean
+loss. Permuted by a public order, a record enters its own loss and that of the record which got its
 value; drawn from values that are public or released already, it enters its own alone.
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the loss is subtracted,
-released once beside all features; noise for all features is calibrated jointly; several exchanges are
-averaged at no price; targets are clipped as well as answers; a ranking is chosen, or read off sums that
-the K-norm mechanism releases; and under add-remove, where an order of rows protects nobody, values are
-drawn.
+released once beside all features; noise for all features is calibrated jointly; several permutations
+are averaged at no price; targets are clipped as well as answers; a ranking is chosen, or read off sums
+that the K-norm mechanism releases; and under add-remove, where an order of rows protects nobody, values
+are drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import Clip
 from discreet.explain.permutation.contribution import (
-    Exchange,
+    PermutedLosses,
     clip_bias,
     ranking_clip,
     ranking_stage,
@@ -53,15 +53,15 @@ _MECHANISMS = tuple(dict.fromkeys((*noise_names(), *ORDERS)))
 
 
 class permutation_importance(DeclaredPlan):
-    """Plan how much a model's mean loss grows when the values of a feature are exchanged.
+    """Plan how much a model's mean loss grows when the values of a feature are permuted.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds. The schema names the target.
       scoring: ``squared_error`` or ``absolute_error`` of values, ``brier``, ``log_loss`` (at most
         log 100 for a record) or ``zero_one`` of probabilities; ``auto`` is ``squared_error`` or
         ``brier``.
-      repeats: exchanges that are averaged; more of them cost time, not privacy.
-      sampling: ``permutation`` exchanges values among the records (replace-one alone); ``marginal``
+      repeats: permutations that are averaged; more of them cost time, not privacy.
+      sampling: ``permutation`` permutes values among the records (replace-one alone); ``marginal``
         draws them from ``background``, which halves the bound and holds under both relations.
       release: ``values`` with noise bands, or the ``ranking`` alone, which is cheaper.
       k: how many features a ranking has, best first; all of them if left out.
@@ -74,16 +74,16 @@ class permutation_importance(DeclaredPlan):
       epsilon: the whole budget of the plan, the number of records under add-remove included.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise; for a ranking
-        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the leads too), ``sorted`` (or
+        ``exponential``, ``permute-and-flip``, ``laplace`` (tells the gaps too), ``sorted`` (or
         ``sorted linf`` and so on, with that noise) or ``auto``, which sorts noisy sums where most of
         the order is wanted: each moves by no more than the others, so that the K-norm mechanism
         (``linf``) has less than half the width of Laplace noise.
 
     Guarantees:
-      - Replacing one of n records moves a mean exchanged loss by at most 2 L/n and the mean loss by
+      - Replacing one of n records moves a mean permuted loss by at most 2 L/n and the mean loss by
         L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
       - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
-      - A ranking needs the bound of one exchanged loss. [pfi-ranking] [box]
+      - A ranking needs the bound of one permuted loss. [pfi-ranking] [box]
     """
 
     model: FittedModel
@@ -122,21 +122,21 @@ class permutation_importance(DeclaredPlan):
                 "all later rows have other partners, and no bound holds."
             )
         shares = self._shares(setting)
-        exchange, marginals = self._exchange(setting, shares)
+        permuted, marginals = self._permuted_losses(setting, shares)
         if self.release == "ranking":
-            return self._ranked(exchange, marginals, setting, shares)
+            return self._ranked(permuted, marginals, setting, shares)
         epsilon, delta = shares["answer"]
         law: NoiseName = self.mechanism  # type: ignore[assignment]  # checked for this release
-        difference = value_noise(exchange, setting, epsilon=epsilon, delta=delta, mechanism=law)
-        size = _size(setting, exchange, shares)
-        release = ValueRelease(exchange, marginals, setting.rows, difference, size)
+        difference = value_noise(permuted, setting, epsilon=epsilon, delta=delta, mechanism=law)
+        size = _size(setting, permuted, shares)
+        release = ValueRelease(permuted, marginals, setting.rows, difference, size)
         error = of_mean(
             difference.half_width,
             setting.rows,
-            self._greatest_loss(exchange, setting),
+            self._greatest_loss(permuted, setting),
             _LOSS,
-            bias=self._bias(exchange, setting),
-            together=len(exchange.measured),
+            bias=self._bias(permuted, setting),
+            together=len(permuted.measured),
         )
         stages = _stages(marginals, difference.stage, size)
         expected = {"importance": error}
@@ -144,27 +144,27 @@ class permutation_importance(DeclaredPlan):
 
     def _ranked(
         self,
-        exchange: Exchange,
+        permuted: PermutedLosses,
         marginals: Marginals | None,
         setting: Setting,
         shares: dict[str, tuple[float, float]],
     ) -> Program:
-        features = len(exchange.model.columns)
+        features = len(permuted.model.columns)
         k = features if self.k is None else self.k
         check_whole("k", k, 1, features, "There are no more features.")
         epsilon, delta = shares["answer"]
         law: OrderName = self.mechanism  # type: ignore[assignment]  # checked for this release
-        stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
+        stage = ranking_stage(permuted, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         if self.clip == "auto" and setting.rows is not None:
             spread = stage.noise.spread / setting.rows
-            clip = ranking_clip(exchange, setting.schema, k=k, spread=spread)
-            scorer = choose_scorer(exchange.model, setting.schema, self.scoring, clip)
-            exchange = replace(exchange, scorer=scorer)
-            stage = ranking_stage(exchange, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
-        size = _size(setting, exchange, shares)
-        release = RankingRelease(exchange, marginals, setting.rows, stage, size)
+            clip = ranking_clip(permuted, setting.schema, k=k, spread=spread)
+            scorer = choose_scorer(permuted.model, setting.schema, self.scoring, clip)
+            permuted = replace(permuted, scorer=scorer)
+            stage = ranking_stage(permuted, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
+        size = _size(setting, permuted, shares)
+        release = RankingRelease(permuted, marginals, setting.rows, stage, size)
         lost = of_mean_choice(
-            stage.noise.std, setting.rows, self._greatest_loss(exchange, setting), _LOSS
+            stage.noise.std, setting.rows, self._greatest_loss(permuted, setting), _LOSS
         )
         errors = {"importance lost by a wrong choice": lost}
         stages = _stages(marginals, stage, size)
@@ -174,20 +174,20 @@ class permutation_importance(DeclaredPlan):
     def _assumed(self) -> tuple[str, ...]:
         return () if self.background is None else (PUBLIC_BACKGROUND,)
 
-    def _greatest_loss(self, exchange: Exchange, setting: Setting) -> float:
-        return choose_scorer(exchange.model, setting.schema, self.scoring, None).most
+    def _greatest_loss(self, permuted: PermutedLosses, setting: Setting) -> float:
+        return choose_scorer(permuted.model, setting.schema, self.scoring, None).most
 
-    def _bias(self, exchange: Exchange, setting: Setting) -> float:
+    def _bias(self, permuted: PermutedLosses, setting: Setting) -> float:
         """Return what a clip that was given changes on public rows."""
         if self.clip is None or self.clip == "auto":
             return 0.0
-        whole = choose_scorer(exchange.model, setting.schema, self.scoring, None)
-        return clip_bias(exchange, replace(exchange, scorer=whole), setting.schema)
+        whole = choose_scorer(permuted.model, setting.schema, self.scoring, None)
+        return clip_bias(permuted, replace(permuted, scorer=whole), setting.schema)
 
     def _shares(self, setting: Setting) -> dict[str, tuple[float, float]]:
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
         own_values = self.sampling == "marginal" and self.background is None
-        # A ranking says nothing that has to be divided, unless it tells leads.
+        # A ranking says nothing that has to be divided, unless it tells gaps.
         divided = self.release == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
         weights |= {"size": SIZE_SHARE} if setting.rows is None and divided else {}
@@ -196,9 +196,9 @@ class permutation_importance(DeclaredPlan):
         deltas = share_out(self.delta, tuple(w * (n != "size") for n, w in weights.items()))
         return dict(zip(weights, zip(epsilons, deltas, strict=True), strict=True))
 
-    def _exchange(
+    def _permuted_losses(
         self, setting: Setting, shares: dict[str, tuple[float, float]]
-    ) -> tuple[Exchange, Marginals | None]:
+    ) -> tuple[PermutedLosses, Marginals | None]:
         schema, model = setting.schema, self.model.bind(setting.schema)
         clip = None if self.clip == "auto" else self.clip
         scorer = choose_scorer(model, schema, self.scoring, clip)
@@ -211,16 +211,16 @@ class permutation_importance(DeclaredPlan):
             draws = marginals.unknown()
         assert schema.target is not None
         engine = engine_for("permute", model)
-        exchange = Exchange(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
-        return exchange, marginals
+        permuted = PermutedLosses(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
+        return permuted, marginals
 
 
 def _size(
-    setting: Setting, exchange: Exchange, shares: dict[str, tuple[float, float]]
+    setting: Setting, permuted: PermutedLosses, shares: dict[str, tuple[float, float]]
 ) -> Stage[Noise] | None:
     if "size" not in shares:
         return None
-    return size_stage(exchange.model.columns[0], setting, epsilon=shares["size"][0])
+    return size_stage(permuted.model.columns[0], setting, epsilon=shares["size"][0])
 
 
 def _stages(

@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.explain.permutation.contribution import Exchange, ranking_contribution, value_contribution
+from discreet.explain.permutation.contribution import (
+    PermutedLosses,
+    ranking_contribution,
+    value_contribution,
+)
 from discreet.explain.permutation.losses import Draws
 from discreet.explain.permutation.noise import Difference, Order
 from discreet.mechanisms import Noise
@@ -60,7 +64,7 @@ class Marginals:
 class ValueRelease:
     """Builds importances from the noisy sums of one prepared plan."""
 
-    exchange: Exchange
+    permuted: PermutedLosses
     marginals: Marginals | None
     rows: int | None
     difference: Difference
@@ -70,11 +74,11 @@ class ValueRelease:
         """Release values to draw, if there are none, then sums in one pass over the rows; divide."""
         stage = self.difference.stage
         if self.marginals is not None:
-            known = replace(self.exchange, draws=self.marginals.ask(releaser))
+            known = replace(self.permuted, draws=self.marginals.ask(releaser))
             contribution = value_contribution(known, self.difference.weight)
             stage = replace(stage, contribution=contribution)
         answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
-        used, most = list(self.exchange.measured), self.exchange.scorer.most
+        used, most = list(self.permuted.measured), self.permuted.scorer.most
         mean, each = (
             noisy_mean(
                 self.difference.importances(answers[0]),
@@ -87,10 +91,10 @@ class ValueRelease:
             )
             for level in (at_once(LEVEL, len(used)), LEVEL)
         )
-        values = np.zeros(len(self.exchange.model.columns))  # what the model does not read is exact
+        values = np.zeros(len(self.permuted.model.columns))  # what the model does not read is exact
         values[used] = mean.values
         return Attribution(
-            features=self.exchange.model.columns,
+            features=self.permuted.model.columns,
             values=(tuple(values.tolist()),),
             base_values=None,
             predictions=None,
@@ -98,7 +102,7 @@ class ValueRelease:
             half_width=mean.half_width,
             level=LEVEL,
             noise_std=mean.std,
-            quantity=f"permutation importance ({self.exchange.scorer.name})",
+            quantity=f"permutation importance ({self.permuted.scorer.name})",
             half_width_each=each.half_width,
         )
 
@@ -107,7 +111,7 @@ class ValueRelease:
 class RankingRelease:
     """Builds a ranking from the picks of one prepared plan."""
 
-    exchange: Exchange
+    permuted: PermutedLosses
     marginals: Marginals | None
     rows: int | None
     stage: Stage[Order]
@@ -117,20 +121,20 @@ class RankingRelease:
         """Release values to draw, if there are none, then pick."""
         stage, noise = self.stage, self.stage.noise
         if self.marginals is not None:
-            known = replace(self.exchange, draws=self.marginals.ask(releaser))
+            known = replace(self.permuted, draws=self.marginals.ask(releaser))
             stage = replace(stage, contribution=ranking_contribution(known))
         answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
         chosen = answers[0][0]
         rows = self._rows(answers)
-        leads = None
+        gaps = None
         if noise.tells_gap:
             assert rows is not None
-            leads = (tuple(None if np.isnan(lead) else float(lead / rows) for lead in chosen[:, 1]),)
-        features = self.exchange.model.columns
+            gaps = (tuple(None if np.isnan(gap) else float(gap / rows) for gap in chosen[:, 1]),)
+        features = self.permuted.model.columns
         return Ranking(
             features=features,
             order=(tuple(features[int(place)] for place in chosen[:, 0]),),
-            gaps=leads,
+            gaps=gaps,
             values=None,
             half_width=None,
             level=LEVEL,

@@ -29,7 +29,7 @@ _SEED, _DRAWS = 20_260_501, 2_000
 
 
 @dataclass(frozen=True)
-class PickedRelease:
+class SelectedRelease:
     """Builds a ranking from the picks of one prepared plan."""
 
     explained: Explained
@@ -48,7 +48,7 @@ class PickedRelease:
         return self.ranking.noise.std
 
     def finish(self, releaser: Releaser) -> Ranking:
-        """Pick in one pass over the rows, then measure what was picked."""
+        """Select in one pass over the rows, then measure what was selected."""
         first = (self.ranking,) if self.size is None else (self.ranking, self.size)
         answers = releaser.answer(*first)
         rows = self._rows(answers)
@@ -78,7 +78,7 @@ class PickedRelease:
     def _values(
         self, releaser: Releaser, picks: Any, answers: list[FloatArray]
     ) -> tuple[NoisyMean | None, NoisyMean | None]:
-        """Return the values of what was picked, with bands of all at once and of each."""
+        """Return the values of what was selected, with bands of all at once and of each."""
         if self.values is None:
             return None, None
         places = picks + len(self.explained.features) * np.arange(len(picks))[:, None]
@@ -202,7 +202,7 @@ class SupportRelease:
         )
 
 
-def picked_stage(
+def selected_stage(
     explained: Explained, chosen_by: RankingNoise | SupportTest, count: int, epsilon: float | None
 ) -> Stage[SelectThenMeasure] | None:
     """Return the stage that measures ``count`` places, to be named when they are known."""
@@ -219,7 +219,7 @@ def picked_stage(
 
 
 def _band(noise: SelectThenMeasure, rows: float, level: float) -> float:
-    """Return what noise on a picked value stays within."""
+    """Return what noise on a selected value stays within."""
     return noise.noise.half_width(level) / rows
 
 
@@ -227,8 +227,8 @@ def _nested(values: FloatArray, shape: tuple[int, ...]) -> tuple[tuple[float, ..
     return tuple(map(tuple, values.reshape(shape).tolist()))
 
 
-def _gaps(leads: FloatArray) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in leads)
+def _gaps(gaps: FloatArray) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(None if np.isnan(g) else float(g) for g in row) for row in gaps)
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def diagnose_ranking(
 ) -> Diagnosis:
     """Return the facts that decide how good a private ranking is on this very table.
 
-    Facts per query: the exact attributions' lead (``gap``), ``ratio`` = Delta_inf / gap (well below
+    Facts per query: the exact attributions' ``gap``, ``ratio`` = Delta_inf / gap (well below
     one: easy; well above: hopeless without more records), and the probability that the first pick is
     the truly best feature, exact for picks and by 2,000 draws where noisy values are sorted. Over
     queries: the share of near ties (gap below 0.01). Over seeds: how much of the answer is owed to the

@@ -1,10 +1,10 @@
-"""Which way is best for many queries: one by one, in one batch, or from a background paid once.
+"""Which strategy is best for many queries: one by one, in one batch, or from a background paid once.
 
-All ways are tried on the same public tables, with the same public queries, the same k and the noise
-they would have: what is compared are means of the same measure. Records may lie anywhere, so there are
-three kinds of tables, and the worst counts: uniform rows, rows that gather around a few, and rows whose
-columns move together. A background answers another question in between (it stands for the records), so
-it is recommended only if it wins by far.
+All strategies are tried on the same public tables, with the same public queries, the same k and the
+noise they would have: what is compared are means of the same measure. Records may lie anywhere, so
+there are three kinds of tables, and the worst counts: uniform rows, rows that gather around a few, and
+rows whose columns move together. A background answers another question in between (it stands for the
+records), so it is recommended only if it wins by far.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.data.engine import sum_block
 from discreet.explain.shap.background import Background, background
 from discreet.explain.shap.engines import ShapEngine
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
-from discreet.plans import Perturbation, Setting, Stage, Way
+from discreet.plans import Perturbation, Setting, Stage, Strategy
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import IntArray, SimulatedNoise, public_generator
 from discreet.schema import FloatArray, Schema
@@ -37,14 +37,14 @@ _GATHERED = 3
 _PUBLIC_SEED = 20_260_415
 _MARGIN = 0.7
 """A background is recommended if it errs, two standard errors included, at most this much as far as the
-best other way: on six real tables none was then recommended that did more than 3 % worse."""
+best other strategy: on six real tables none was then recommended that did more than 3 % worse."""
 
 _BACKGROUND = "background"
 
 
 @dataclass(frozen=True)
 class PublicTask:
-    """A public table, public queries and their exact attributions: what every way is tried on."""
+    """A public table, public queries and their exact attributions: what every strategy is tried on."""
 
     setting: Setting
     table: FloatArray
@@ -58,7 +58,7 @@ class PublicTask:
         return np.asarray(best - np.take_along_axis(size[None], first, axis=-1).mean(axis=-1))
 
 
-def ways_to_rank(
+def ranking_strategies(
     engine: ShapEngine,
     setting: Setting,
     *,
@@ -68,7 +68,7 @@ def ways_to_rank(
     k: int,
     epsilon: float,
     delta: float,
-) -> tuple[Way, ...]:
+) -> tuple[Strategy, ...]:
     """Compare rankings: picks and sorted values, one by one or together, and backgrounds.
 
     Args:
@@ -99,20 +99,24 @@ def ways_to_rank(
             f"{kind}, {how}": s * ON_SCORES[kind].worst_loss(engine.features)
             for (kind, how), s in scales.items()
         }
-        return _recommended([Way(name, lost, f"{measure}, at most") for name, lost in worst.items()])
+        return _recommended(
+            [Strategy(name, lost, f"{measure}, at most") for name, lost in worst.items()]
+        )
     tasks = public_tasks(engine, setting)
-    ways = [
-        _worst(f"{kind}, {how}", [_picked(task, kind, scale, k) for task in tasks], measure)
+    strategies = [
+        _worst(f"{kind}, {how}", [_selected(task, kind, scale, k) for task in tasks], measure)
         for (kind, how), scale in scales.items()
     ]
-    ways += [
+    strategies += [
         _worst(f"sorted values, {how}", [_sorted(task, std, k) for task in tasks], measure)
         for how, std in values.items()
     ]
-    return _recommended([*ways, *_background_ways(engine, tasks, epsilon, delta, measure, k)])
+    return _recommended(
+        [*strategies, *_background_strategies(engine, tasks, epsilon, delta, measure, k)]
+    )
 
 
-def ways_to_measure(
+def value_strategies(
     engine: ShapEngine,
     setting: Setting,
     *,
@@ -120,20 +124,24 @@ def ways_to_measure(
     noise_std: NoiseStd,
     epsilon: float,
     delta: float,
-) -> tuple[Way, ...]:
+) -> tuple[Strategy, ...]:
     """Compare values: one by one, in one batch, and from a background.
 
     ``noise_std(epsilon, delta, queries)`` returns the noise on a value of that many queries at once.
     """
     measure = "error of an attribution" + _unit(setting)
-    ways = [
-        Way("one by one, accountant basic", noise_std(epsilon / queries, delta / queries, 1), measure),
-        Way("one batch", noise_std(epsilon, delta, queries), measure),
+    strategies = [
+        Strategy(
+            "one by one, accountant basic", noise_std(epsilon / queries, delta / queries, 1), measure
+        ),
+        Strategy("one batch", noise_std(epsilon, delta, queries), measure),
     ]
     if setting.rows is None:
-        return _recommended(ways)
+        return _recommended(strategies)
     tasks = public_tasks(engine, setting)
-    return _recommended([*ways, *_background_ways(engine, tasks, epsilon, delta, measure, None)])
+    return _recommended(
+        [*strategies, *_background_strategies(engine, tasks, epsilon, delta, measure, None)]
+    )
 
 
 def public_tasks(engine: ShapEngine, setting: Setting) -> list[PublicTask]:
@@ -159,7 +167,7 @@ def public_kinds(schema: Schema, count: int) -> list[FloatArray]:
     return [even, np.where(shared, middles, even), moved]
 
 
-def _picked(task: PublicTask, kind: str, scale: float, k: int) -> FloatArray:
+def _selected(task: PublicTask, kind: str, scale: float, k: int) -> FloatArray:
     """Return the losses of many picks, by the laws' continuous twins."""
     draw, scores = public_generator(_PUBLIC_SEED), np.abs(task.exact)
     size = (_DRAWS, *scores.shape)
@@ -179,16 +187,16 @@ def _sorted(task: PublicTask, std: float, k: int) -> FloatArray:
     return task.lost(np.abs(noisy), k)
 
 
-def _background_ways(
+def _background_strategies(
     engine: ShapEngine,
     tasks: Sequence[PublicTask],
     epsilon: float,
     delta: float,
     measure: str,
     k: int | None,
-) -> list[Way]:
-    """Return both kinds of background, released once, as ways."""
-    ways = []
+) -> list[Strategy]:
+    """Return both kinds of background, released once, as strategies."""
+    strategies = []
     for kind in ("sample", "mean"):
         errors = []
         for task in tasks:
@@ -197,8 +205,8 @@ def _background_ways(
                 errors.append(np.sqrt(np.mean((noisy - task.exact) ** 2, axis=-1)))
             else:
                 errors.append(task.lost(np.abs(noisy), k))
-        ways.append(_worst(f"{_BACKGROUND}(kind={kind!r}) once, then free", errors, measure))
-    return ways
+        strategies.append(_worst(f"{_BACKGROUND}(kind={kind!r}) once, then free", errors, measure))
+    return strategies
 
 
 def explained_with(
@@ -242,23 +250,23 @@ class _PublicReleaser:
         ]
 
 
-def _worst(name: str, errors: Sequence[FloatArray], measure: str) -> Way:
-    """Return a way as it fares on the worst public table; the spread is that between queries."""
+def _worst(name: str, errors: Sequence[FloatArray], measure: str) -> Strategy:
+    """Return a strategy as it fares on the worst public table; the spread is that between queries."""
     worst = max(errors, key=np.mean)
-    return Way(name, float(worst.mean()), measure, spread=float(worst.mean(axis=0).std()))
+    return Strategy(name, float(worst.mean()), measure, spread=float(worst.mean(axis=0).std()))
 
 
 def _unit(setting: Setting) -> str:
     return "" if setting.rows is not None else " times the number of records"
 
 
-def _recommended(ways: Sequence[Way]) -> tuple[Way, ...]:
-    """Mark the best way; a background has to win by a clear margin."""
+def _recommended(strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:
+    """Mark the best strategy; a background has to win by a clear margin."""
 
-    def handicapped(way: Way) -> float:
-        if not way.name.startswith(_BACKGROUND):
-            return way.error
-        return (way.error + 2 * way.spread / math.sqrt(_QUERIES)) / _MARGIN
+    def handicapped(strategy: Strategy) -> float:
+        if not strategy.name.startswith(_BACKGROUND):
+            return strategy.error
+        return (strategy.error + 2 * strategy.spread / math.sqrt(_QUERIES)) / _MARGIN
 
-    best = min(ways, key=handicapped)
-    return tuple(replace(way, recommended=way is best) for way in ways)
+    best = min(strategies, key=handicapped)
+    return tuple(replace(strategy, recommended=strategy is best) for strategy in strategies)

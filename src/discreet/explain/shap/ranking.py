@@ -5,8 +5,8 @@ one coordinate only, however many there are, once for every place: far less than
 the first place, and no less for many places. Then all values are released, and sorted.
 
 Deviations from Alissaiei (2026): certified for every bounded model through the interventional value
-function; permute-and-flip; a lead that costs nothing; a thresholded mode without assumptions on how
-the support changes.
+function; permute-and-flip; a noisy gap that costs nothing; a thresholded mode without assumptions on
+how the support changes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Annotated, Any
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import ClipNorm
 from discreet.explain.shap.choices import (
-    PickedRelease,
     Ranked,
+    SelectedRelease,
     SortedRelease,
     SupportRelease,
     diagnose_ranking,
-    picked_stage,
+    selected_stage,
 )
 from discreet.explain.shap.parts import (
     Coalitions,
@@ -37,7 +37,7 @@ from discreet.explain.shap.parts import (
     check_sides,
     without_background,
 )
-from discreet.explain.shap.planner import ways_to_rank
+from discreet.explain.shap.planner import ranking_strategies
 from discreet.explain.shap.queries import Query, Radius
 from discreet.explain.shap.values import Measured
 from discreet.mechanisms import Noise, NoiseName, RankingName, SupportTest, ranking_noise
@@ -45,7 +45,7 @@ from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_picks, sorting_is_better
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_whole
-from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Way, share_out
+from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Strategy, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
@@ -79,7 +79,7 @@ class shap_ranking(DeclaredPlan):
       epsilon: the whole budget of the plan: all queries, all places, magnitudes included.
       delta: zero for a pure guarantee; with a delta many choices are cheaper together.
       mechanism: ``exponential`` (one shot of Gumbel noise), ``permute-and-flip``, ``laplace`` (also
-        gives the noisy lead of each choice, for free), ``sorted``: noise on all values, in L2 where
+        gives the noisy gap of each choice, for free), ``sorted``: noise on all values, in L2 where
         there is a delta, whose order is then free, and so are the values (``sorted laplace`` and so on
         say which noise); or ``auto``: the one that
         puts the least noise on a score, picks for the first one or two and ``sorted`` for many.
@@ -87,7 +87,7 @@ class shap_ranking(DeclaredPlan):
     Guarantees:
       - Choices are epsilon-differentially private for the bound on one coordinate: (2 - 1/d) r/n for
         a model with range r. [shap-contribution] [top-k]
-      - The noisy lead costs nothing beyond. [free-gap]
+      - The noisy gap costs nothing beyond. [free-gap]
       - Sorted: as ``shap_values`` with the same budget; an order follows from what was released.
         [shap-l1] [shap-l2]
       - With a threshold: (epsilon, delta) by propose-test-release. [ptr]
@@ -149,18 +149,18 @@ class shap_ranking(DeclaredPlan):
         }
         return Program(release.asked, release.finish, errors, explained.protects, explained.relation)
 
-    def choose(self, setting: Setting) -> PickedRelease | SortedRelease:
+    def choose(self, setting: Setting) -> SelectedRelease | SortedRelease:
         """Return picks, or sorted sums where a public rule says that they are right more often."""
         law = as_picks(self.mechanism)
         if law is None:
             return self._sorted(setting, SORTED[self.mechanism])
-        picks = self._picked(setting, law)
+        picks = self._selected(setting, law)
         if self.mechanism != "auto":
             return picks
         sums = self._sorted(setting, "auto")
         return sums if sorting_is_better(picks.ranking.noise, sums.stages.sums.noise.std) else picks
 
-    def _picked(self, setting: Setting, mechanism: RankingName) -> PickedRelease:
+    def _selected(self, setting: Setting, mechanism: RankingName) -> SelectedRelease:
         explained = self._explain(setting)
         check_whole("k", self.k, 1, len(explained.features), "There are no more features.")
         shares = {"ranking": 1.0} | ({"values": 1.0} if self.magnitudes else {})
@@ -178,10 +178,10 @@ class shap_ranking(DeclaredPlan):
             mechanism=mechanism,
             **terms,
         )
-        return PickedRelease(
+        return SelectedRelease(
             explained,
             Stage("ranking", explained.contribution, noise),
-            picked_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
+            selected_stage(explained, noise, explained.groups * self.k, epsilons.get("values")),
             _size(explained, setting, epsilons.get("size")),
         )
 
@@ -205,12 +205,12 @@ class shap_ranking(DeclaredPlan):
     def _measured(self, norm: ClipNorm) -> Measured:
         return Measured(self.question, self.clip, norm, self.epsilon, self.delta)
 
-    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
-        """Compare the ways to rank for many queries with this plan's budget."""
+    def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
+        """Compare the strategies to rank for many queries with this plan's budget."""
         explained = self._explain(setting)
         if explained.sealed:
             return ()
-        return ways_to_rank(
+        return ranking_strategies(
             explained.engine,
             setting,
             moved=explained.contribution.certificate.sensitivity("linf", setting.relation),
@@ -272,7 +272,7 @@ class shap_ranking(DeclaredPlan):
         rounded = certify_rounded(certificate, step, terms["batch_rows"])
         steps = round(threshold * explained.rows / step)
         test = SupportTest(rounded, terms["relation"], tested, self.delta, step, steps)
-        values = picked_stage(explained, test, len(explained.features), measured)
+        values = selected_stage(explained, test, len(explained.features), measured)
         assert values is not None
         release = SupportRelease(explained, Stage("support", explained.contribution, test), values)
         width = explained.engine.model.bounds.width

@@ -31,10 +31,10 @@ from discreet.explain.shap.parts import (
     check_sides,
     without_background,
 )
-from discreet.explain.shap.planner import NoiseStd, ways_to_measure
+from discreet.explain.shap.planner import NoiseStd, value_strategies
 from discreet.explain.shap.queries import Query, Radius
 from discreet.mechanisms import NoiseName, sum_noise
-from discreet.plans import Attribution, Program, Releaser, Setting, Way
+from discreet.plans import Attribution, Program, Releaser, Setting, Strategy
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, RealNumber
@@ -183,12 +183,12 @@ class shap_values(DeclaredPlan):
         errors = {"attribution": explained.expect(stages.sums.noise.half_width)}
         return Program(stages.all, release.finish, errors, explained.protects, explained.relation)
 
-    def ways(self, setting: Setting, queries: int) -> tuple[Way, ...]:
-        """Compare the ways to explain many queries with this plan's budget."""
+    def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
+        """Compare the strategies to explain many queries with this plan's budget."""
         explained = self.measured.explain(setting)
         if explained.sealed:
             return ()
-        return ways_to_measure(
+        return value_strategies(
             explained.engine,
             setting,
             queries=queries,

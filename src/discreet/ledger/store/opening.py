@@ -108,9 +108,9 @@ def _look(connections: Connections, create: bool) -> int:
     place = connections.place
     with connections.reading() as connection:
         version = read_version(connection)
-        foreign = version == 0 and not place.is_server and inspect(connection).get_table_names()
+        others = version == 0 and not place.is_server and inspect(connection).get_table_names()
     check_version(version, place.name)
-    if foreign:
+    if others:
         raise LedgerUnavailable(
             f"The ledger {place.name} is the database of another program. Choose another file."
         )

@@ -1,7 +1,7 @@
 """The K-norm (L-infinity) mechanism, for sums whose coordinates may all move at once, each by as much.
 
 P(z) is proportional to exp(-max|z_i| / scale): the K-norm mechanism of Hardt and Talwar (2010) for the
-largest coordinate, on a lattice. A record enters all m points of a curve, or the exchanged losses of
+largest coordinate, on a lattice. A record enters all m points of a curve, or the permuted losses of
 all m features, so that Laplace noise grows as sqrt(2) m; this noise grows as m / sqrt(3), less than
 half of it for many coordinates, and is as pure.
 """

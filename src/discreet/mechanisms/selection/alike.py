@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.mechanisms.additive.noise import FloatArray
-from discreet.randomness import IntArray, NoiseSource, below_any, toss_on
+from discreet.randomness import IntArray, NoiseSource, below_any, is_below_exp
 
 _SHELLS = 64
 """Runs that are at least so many scales behind are proposed together."""
@@ -57,10 +57,10 @@ def _proposed(weights: list[int], source: NoiseSource) -> int:
 
 
 def _accepted(behind: Fraction, k: int, source: NoiseSource) -> bool:
-    """Return heads with probability exp(-behind) / (3/8)^k.
+    """Return true with probability exp(-behind) / (3/8)^k.
 
     A uniform number below 3/8 begins with the bits 000, 001 or 010; it is below 1/e with probability
-    (8/3)/e. So many of them as shells were passed, and a coin for what is left of the exponent.
+    (8/3)/e. So many of them as shells were passed, and one more for what is left of the exponent.
     """
-    passed = all(toss_on(source.below(3), 3, Fraction(1), source.below) for _ in range(k))
-    return passed and toss_on(0, 0, behind - k, source.below)
+    passed = all(is_below_exp(source.below(3), 3, Fraction(1), source.below) for _ in range(k))
+    return passed and is_below_exp(0, 0, behind - k, source.below)

@@ -33,12 +33,12 @@ class _Drawn(Pick):
     law: ClassVar[SelectionLaw]
 
     def peel(self, raw_scores: IntArray, k: int, source: NoiseSource) -> FloatArray:
-        """See ``Pick``; there are no leads."""
+        """See ``Pick``; there are no gaps."""
         chosen = source.select(raw_scores, self.scale, k, self.law)
         return np.column_stack([chosen, np.full(k, np.nan)]).astype(np.float64)
 
     def choose(self, raw_scores: IntArray, source: NoiseSource) -> tuple[int, float]:
-        """See ``Pick``; there is no lead."""
+        """See ``Pick``; there is no gap."""
         return self.release(raw_scores, source), math.nan
 
     @abstractmethod
@@ -119,18 +119,18 @@ class PermuteAndFlip(_Drawn):
 
 @dataclass(frozen=True)
 class GapChoice:
-    """The winner of a noisy maximum and its noisy lead over the runner-up, in whole steps."""
+    """The winner of a noisy maximum and its noisy gap to the runner-up, in whole steps."""
 
     index: int
     gap: int
 
 
 class NoisyMax(Pick):
-    """Add discrete Laplace noise to every score; report the winner and, for free, its lead.
+    """Add discrete Laplace noise to every score; report the winner and, for free, its gap.
 
     The noise is understood as spread evenly inside its step. It then has a density that changes by
     at most exp(1 / scale) per step, so the continuous proof (Ding et al. 2019) holds as it stands,
-    without a term for ties; the lead is rounded down to whole steps afterwards. Only the order of
+    without a term for ties; the gap is rounded down to whole steps afterwards. Only the order of
     equal noisy scores depends on the spread, and that order is uniform.
 
     Guarantees:
@@ -158,8 +158,8 @@ class NoisyMax(Pick):
         steps = _scores(scores)
         law = np.empty(len(steps))
         for i, score in enumerate(steps):
-            lead = (score + noise)[:, None] - np.delete(steps, i)[None, :]
-            below, equal = _laplace_below(lead, self.scale), _laplace_at(lead, self.scale)
+            gap = (score + noise)[:, None] - np.delete(steps, i)[None, :]
+            below, equal = _laplace_below(gap, self.scale), _laplace_at(gap, self.scale)
             inside = [np.prod(below + t * equal, axis=1) for t in time]
             law[i] = float(weight @ (np.asarray(inside).T @ time_weight))
         return law
@@ -184,7 +184,7 @@ class NoisyMax(Pick):
         """See ``Pick``."""
         left, picks = list(range(len(raw_scores))), []
         for _ in range(k):
-            if len(left) == 1:  # nothing to choose from, and nobody to lead
+            if len(left) == 1:  # nothing to choose from, and no gap to anybody
                 picks.append((float(left.pop()), math.nan))
                 continue
             place, gap = self.choose(raw_scores[left], source)
@@ -192,17 +192,17 @@ class NoisyMax(Pick):
         return np.array(picks)
 
     def release(self, raw_scores: IntArray, source: NoiseSource) -> GapChoice:
-        """Return the winner and its lead."""
+        """Return the winner and its gap."""
         scores = _scores(raw_scores)
         check_whole("the number of candidates", len(scores), 2)
         noisy = scores + source.laplace(self.scale, len(scores))
         tied = np.flatnonzero(noisy == noisy.max())
         winner = int(tied[source.below(len(tied))])
         rivals = np.delete(noisy, winner)
-        lead = int(noisy[winner] - rivals.max())
+        gap = int(noisy[winner] - rivals.max())
         # The winner's place inside its step is above all tied rivals' with probability 1/(1 + ties).
-        spread_below = lead > 0 and source.below(1 + int(np.sum(rivals == rivals.max()))) > 0
-        return GapChoice(winner, lead - int(spread_below))
+        spread_below = gap > 0 and source.below(1 + int(np.sum(rivals == rivals.max()))) > 0
+        return GapChoice(winner, gap - int(spread_below))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Borda counts: rankings of subsets as ballots, and private choices by their sum.
+"""Borda counts: points by the rankings of subsets, and private choices by their sum.
 
-A ballot gives M items the points 0, ..., M - 1, the best item most; tied items share what they would
-get together. Ballots with ties are means of ballots without, so they move no further.
+A ranking gives M items the points 0, ..., M - 1, the best item most; tied items share what they would
+get together. Points with ties are means of points without, so they move no further.
 
 Deviations from "Tailoring Differential Privacy to Any Explainer" (2024): the exact sensitivity,
 floor(M^2 / 2) in L1, where the paper has ceil(M^2 / 2) + M and its code M^2 + M; for the top few a
@@ -23,15 +23,15 @@ from discreet.numerics import check_choice, check_whole, up
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import RELATIONS, Relation
 
-BallotMechanism = NoiseName | Literal["exponential", "permute-and-flip"]
-BALLOT_MECHANISMS = ("auto", *NOISES, *(name for name in RANKINGS[1:] if name not in NOISES))
+BordaMechanism = NoiseName | Literal["exponential", "permute-and-flip"]
+BORDA_MECHANISMS = ("auto", *NOISES, *(name for name in RANKINGS[1:] if name not in NOISES))
 MOST_ITEMS = 10_000
 
 
-def cast_ballot(scores: FloatArray) -> FloatArray:
+def borda_points(scores: FloatArray) -> FloatArray:
     """Return the points of every item; NaN means unranked: below all others, and tied.
 
-    >>> cast_ballot(np.array([0.1, 7.0, np.nan, 0.1])).tolist()
+    >>> borda_points(np.array([0.1, 7.0, np.nan, 0.1])).tolist()
     [1.5, 3.0, 0.0, 1.5]
     """
     known = np.where(np.isnan(scores), -np.inf, scores)
@@ -41,16 +41,16 @@ def cast_ballot(scores: FloatArray) -> FloatArray:
     return np.asarray((below + at_most - 1) / 2.0)
 
 
-def ballot_region(items: int) -> Box:
-    """Return where the points of a ballot lie."""
+def points_region(items: int) -> Box:
+    """Return where the points of a ranking lie."""
     return Box(0.0, items - 1.0)
 
 
-def certify_ballots(items: int) -> Certificate:
-    """Certify the sum of ballots of which one is exchanged for another.
+def certify_points(items: int) -> Certificate:
+    """Certify the sum of the points of rankings of which one is replaced by another.
 
     Guarantees:
-      - L1 floor(M^2 / 2), L2 sqrt(M (M^2 - 1) / 3), Linf M - 1, attained by the reversed ballot; under
+      - L1 floor(M^2 / 2), L2 sqrt(M (M^2 - 1) / 3), Linf M - 1, attained by the reversed ranking; under
         both relations, and with ties. [borda]
     """
     check_whole("items", items, 2, MOST_ITEMS)
@@ -59,21 +59,21 @@ def certify_ballots(items: int) -> Certificate:
     return Certificate(("borda",), items, dict.fromkeys(RELATIONS, moved))
 
 
-def ballot_noise(
+def borda_noise(
     certificate: Certificate,
     *,
-    ballots: int,
+    rankings: int,
     k: int,
     relation: Relation,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: BallotMechanism = "auto",
+    mechanism: BordaMechanism = "auto",
 ) -> Noise | RankingNoise:
-    """Return what makes the sum of ballots private: noise on every item's points, or picks by them.
+    """Return what makes sums of points private: noise on every item's, or picks by them.
 
     Args:
-      certificate: of the sum of ballots.
-      ballots: how many there are.
+      certificate: of the sum of points.
+      rankings: how many there are.
       k: how many items are wanted.
       relation: the neighbouring relation.
       epsilon: the promise.
@@ -82,10 +82,10 @@ def ballot_noise(
         ``permute-and-flip`` for k picks; ``auto`` takes what loses least.
 
     Guarantees:
-      - The sum of ballots has the certificate, whatever is done with it. [borda]
+      - The sum of points has the certificate, whatever is done with it. [borda]
     """
-    check_choice("mechanism", mechanism, BALLOT_MECHANISMS)
-    largest = ballots * (certificate.size - 1.0)
+    check_choice("mechanism", mechanism, BORDA_MECHANISMS)
+    largest = rankings * (certificate.size - 1.0)
 
     def on_points(law: NoiseName) -> Noise:
         return sum_noise(

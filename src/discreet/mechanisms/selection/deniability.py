@@ -25,7 +25,7 @@ from discreet.privacy.certificate import Certificate
 from discreet.randomness import IntArray, NoiseSource
 
 _MOST_SEEDS = 10**6
-_COIN = 2**40
+_CHANCES = 2**40
 
 
 class Proposal(Protocol):
@@ -118,12 +118,12 @@ class PlausibleDeniability:
         raw_codes = np.asarray(raw_steps).reshape(self.test.rows, -1)
         noise = source.laplace(self.test.scale, self.attempts)
         found = np.full((self.attempts, raw_codes.shape[1]), np.nan)
-        forced = math.ceil(self.test.forced_failure * _COIN)
+        forced = math.ceil(self.test.forced_failure * _CHANCES)
         for place in range(self.attempts):
             seed = raw_codes[source.below(self.test.rows)]
             record = self.proposal.draw(seed, source)
             count = self.proposal.plausible(raw_codes, seed, record)
-            if source.below(_COIN) >= forced and count >= self.test.k + noise[place]:
+            if source.below(_CHANCES) >= forced and count >= self.test.k + noise[place]:
                 found[place] = record
         return found.ravel()
 
@@ -164,9 +164,9 @@ def composed_delta(each: float, delta: float, attempts: int, epsilon: float) -> 
     if attempts * each <= epsilon:
         return up(-math.expm1(attempts * math.log1p(-delta)))
     lies = np.arange(attempts + 1)
-    ways = gammaln(attempts + 1) - gammaln(lies + 1) - gammaln(attempts - lies + 1)
+    combinations = gammaln(attempts + 1) - gammaln(lies + 1) - gammaln(attempts - lies + 1)
     normal = attempts * math.log1p(math.exp(-each)) + attempts * each
-    first = ways + each * (attempts - lies) - normal
+    first = combinations + each * (attempts - lies) - normal
     loss = each * (attempts - 2 * lies)
     over = loss > epsilon
     gaps = np.exp(first[over]) * -np.expm1(epsilon - loss[over])

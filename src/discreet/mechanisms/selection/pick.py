@@ -46,8 +46,8 @@ class Pick(Selection, ABC):
     """A selection that stays near the best score, whatever the scores are; ``registry`` knows all.
 
     ``spread`` is the standard deviation of the noise on a score, in noise scales; ``tail`` how much
-    farther it goes than a Gumbel variable; ``tells_gap`` whether the winner's noisy lead is told as
-    well; ``by_weights`` whether a candidate is picked in proportion to a weight of its own.
+    farther it goes than a Gumbel variable; ``tells_gap`` whether the winner's noisy gap is told as
+    well; ``by_weights`` whether a candidate is chosen in proportion to a weight of its own.
     """
 
     name: ClassVar[str]
@@ -97,11 +97,11 @@ class Pick(Selection, ABC):
 
     @abstractmethod
     def choose(self, raw_scores: IntArray, source: NoiseSource) -> tuple[int, float]:
-        """Return the chosen index and its noisy lead in steps, NaN if it is not told."""
+        """Return the chosen index and its noisy gap in steps, NaN if it is not told."""
 
     @abstractmethod
     def peel(self, raw_scores: IntArray, k: int, source: NoiseSource) -> FloatArray:
-        """Return k indices, best first, each with its noisy lead in steps over those that were left."""
+        """Return k indices, best first, each with its noisy gap in steps to those that were left."""
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Rank candidates by the absolute value of noisy sums: picks, and what was picked.
+"""Rank candidates by the absolute value of noisy sums: picks, and what was selected.
 
 A stage adds up one vector of ``groups`` x ``candidates`` coordinates; every group (a query, say) is
 ranked by itself. Scores are absolute values of whole lattice steps, so a record that moves every
@@ -55,7 +55,7 @@ class RankingNoise:
     """Pick ``k`` of every group's candidates, best first, by peeling.
 
     ``share`` is the epsilon of one pick; ``release`` returns groups x k x 2: the index and, for the
-    Laplace mechanism, the noisy lead over the candidates that were left (else NaN).
+    Laplace mechanism, the noisy gap to the candidates that were left (else NaN).
 
     Guarantees:
       - (epsilon, delta)-differentially private over all groups and picks. [top-k] [free-gap]
@@ -84,7 +84,7 @@ class RankingNoise:
 
     @property
     def tells_gap(self) -> bool:
-        """Whether noisy leads are told as well."""
+        """Whether noisy gaps are told as well."""
         return self.pick.tells_gap
 
     @property

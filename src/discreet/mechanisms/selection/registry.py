@@ -31,7 +31,7 @@ ON_STABILITY: Mapping[str, TableName] = {
 
 
 def tells_gap(mechanism: str) -> bool:
-    """Say whether what was asked for tells the winner's noisy lead as well."""
+    """Say whether what was asked for tells the winner's noisy gap as well."""
     return mechanism in ON_SCORES and ON_SCORES[mechanism].tells_gap
 
 

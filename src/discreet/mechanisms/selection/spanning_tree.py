@@ -11,7 +11,7 @@ pairs that join two trees; after the last round no such pair is left.
 
 Reference: McKenna, Miklau, Sheldon (2021), "Winning the NIST Contest" (MST). Deviations: discrete
 scores and exact sampling; the bound 2 under replace-one beside 1 under add-remove; what chance does to
-a score is taken off, so that a pair has no lead for having more cells.
+a score is taken off, so that a pair is not ahead for having more cells.
 """
 
 from __future__ import annotations

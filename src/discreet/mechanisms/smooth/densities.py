@@ -1,8 +1,8 @@
-"""The law of a noisy maximum of 0/1 utilities, by quadrature: one leads, all others follow behind.
+"""The law of a noisy maximum of 0/1 utilities, by quadrature: one is ahead, all others are tied.
 
 A smooth noisy maximum (Chaves et al. 2025) adds noise of a data-dependent scale to utilities that are
 one for the winner and zero for everybody else. Its law depends on the table through one number only,
-the lead in units of noise. Quadrature is a tool of design here: what is released is drawn from whole
+the gap in units of noise. Quadrature is a tool of design here: what is released is drawn from whole
 weights that were checked exactly (see ``smooth_tables``); an error of it costs accuracy alone.
 """
 
@@ -36,7 +36,7 @@ _NARROW, _WIDE, _CHANGE = 0.2, 0.75, 5.0
 """Panels are narrow where a maximum of many light-tailed noises lies, on the scale of asinh."""
 
 _TAIL = 24.0
-"""Nodes lie so far beyond the lead on the scale of asinh: what is left out is below exp(-3 * 24)."""
+"""Nodes lie so far beyond the gap on the scale of asinh: what is left out is below exp(-3 * 24)."""
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,24 @@ def smooth_noise(name: SmoothNoiseName) -> SmoothNoise:
     return SmoothNoise(name, *_laplace_log_normal())
 
 
-def leader_law(noise: SmoothNoise, candidates: int, leads: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return, for every lead, the probability of the leader and that of each other candidate.
+def leader_law(noise: SmoothNoise, candidates: int, gaps: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for every gap, the probability of the leader and that of each other candidate.
 
     p_top(g) = int f(z) F(z + g)^(m - 1) dz and p_other(g) = int f(z) F(z)^(m - 2) F(z - g) dz, each
     by itself: the second as a difference from one would lose its digits.
     """
     check_whole("candidates", candidates, 2)
-    leads = np.asarray(leads, dtype=np.float64)
-    if leads.ndim != 1 or not np.all(leads > 0):
-        raise ArgumentError("leads must be a vector of positive numbers.")
-    top, other = np.empty(len(leads)), np.empty(len(leads))
-    for i, lead in enumerate(leads.tolist()):
-        z, weight = line_nodes((0.0, lead))
+    gaps = np.asarray(gaps, dtype=np.float64)
+    if gaps.ndim != 1 or not np.all(gaps > 0):
+        raise ArgumentError("gaps must be a vector of positive numbers.")
+    top, other = np.empty(len(gaps)), np.empty(len(gaps))
+    for i, gap in enumerate(gaps.tolist()):
+        z, weight = line_nodes((0.0, gap))
         measure = weight * noise.density(z)
-        below, behind = noise.log_below(z), noise.log_below(z - lead)
+        below, behind = noise.log_below(z), noise.log_below(z - gap)
         other[i] = measure @ np.exp((candidates - 2) * below + behind)
         # The mirror image of the same nodes: f is symmetric, so F(z + g) is taken at -z.
-        top[i] = measure @ np.exp((candidates - 1) * noise.log_below(lead - z))
+        top[i] = measure @ np.exp((candidates - 1) * noise.log_below(gap - z))
     return top, other
 
 

@@ -146,8 +146,8 @@ class JointSmoothMax:
         for i, own in enumerate(scales):
             behind = np.delete(scores - scores[i], i)
             places, weights = line_nodes(sorted({0.0, *(behind / own).tolist()}))
-            lead = (places[:, None] * own - behind[None, :]) / np.delete(scales, i)
-            law[i] = (weights * noise.density(places)) @ np.exp(noise.log_below(lead).sum(axis=1))
+            gap = (places[:, None] * own - behind[None, :]) / np.delete(scales, i)
+            law[i] = (weights * noise.density(places)) @ np.exp(noise.log_below(gap).sum(axis=1))
         return law
 
     def release(self, raw_scores: IntArray, raw_bounds: FloatArray | float, source: NoiseSource) -> int:

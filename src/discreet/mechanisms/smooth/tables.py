@@ -154,7 +154,7 @@ def _best_table(candidates: int, epsilon: float, delta: float) -> StabilityTable
 
 
 def _calibrated(noise: SmoothNoise, candidates: int, epsilon: float, delta: float) -> StabilityTable:
-    """Find the least first lead and the greatest growth of it that the promise allows."""
+    """Find the least first gap and the greatest growth of it that the promise allows."""
     from scipy.interpolate import CubicSpline
 
     epsilon = min(epsilon, _LARGEST_EPSILON)
@@ -172,8 +172,8 @@ def _calibrated(noise: SmoothNoise, candidates: int, epsilon: float, delta: floa
     curves = CubicSpline(grid, np.log(top)), CubicSpline(grid, np.log(other))
     beta = _growth(curves, grid, candidates, epsilon, delta)
     states = min(_LONGEST, math.ceil((last - first) / beta) + 1)
-    leads = np.minimum(first + beta * np.arange(states), last)
-    return table_of(candidates, np.exp(curves[1](leads)))
+    gaps = np.minimum(first + beta * np.arange(states), last)
+    return table_of(candidates, np.exp(curves[1](gaps)))
 
 
 def _growth(
@@ -205,13 +205,13 @@ def _growth(
     return low
 
 
-def _logs(noise: SmoothNoise, candidates: int, log_lead: float) -> tuple[float, float]:
-    top, other = leader_law(noise, candidates, np.exp([log_lead]))
+def _logs(noise: SmoothNoise, candidates: int, log_gap: float) -> tuple[float, float]:
+    top, other = leader_law(noise, candidates, np.exp([log_gap]))
     return math.log(top[0]), math.log(max(other[0], 1e-300))
 
 
 def _root(function: Callable[[float], float], low: float = -25.0, high: float = 40.0) -> float:
-    """Return where an increasing function of the log of the lead crosses zero, by bisection."""
+    """Return where an increasing function of the log of the gap crosses zero, by bisection."""
     for _ in range(52):
         middle = (low + high) / 2
         low, high = (low, middle) if function(middle) >= 0 else (middle, high)

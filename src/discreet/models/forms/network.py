@@ -1,6 +1,6 @@
 """Recognise networks with one hidden layer: the first layer is affine in every column.
 
-That is what makes them worth knowing: with one value changed the layer moves along one row of its
+That is why they are recognised: with one value changed the layer moves along one row of its
 weights, so that nothing else of the network has to be computed again.
 """
 

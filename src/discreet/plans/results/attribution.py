@@ -150,7 +150,7 @@ class Ranking(Result):
     Attributes:
       features: all candidates.
       order: the chosen features of every query, best first; None where a test did not pass.
-      gaps: noisy lead of each chosen feature over those that were left, where the mechanism gives
+      gaps: noisy gap of each chosen feature to those that were left, where the mechanism gives
         it; in the unit of an attribution.
       values: noisy attributions of the chosen features, if they were asked for.
       half_width: noise on a value: all are within it at once with probability ``level``.
@@ -197,7 +197,7 @@ class Ranking(Result):
         return all(chosen is not None for chosen in self.order)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per place: feature, lead and value where there are any.
+        """Return one row per place: feature, gap and value where there are any.
 
         Of several queries the query is the index, in their order; one without an answer has no row.
         """

@@ -23,7 +23,7 @@ class Choice(Result):
       why: why that mechanism was taken.
       expected_error: how far from the best a choice is on average, in the worst case, in ``unit``.
       unit: what errors and gap are measured in.
-      gap: noisy lead over the next candidate, where the mechanism gives it for free; else None.
+      gap: noisy gap to the next candidate, where the mechanism gives it for free; else None.
       compared: the worst expected error of every mechanism that was considered.
     """
 

@@ -158,7 +158,7 @@ class RecordRanking(Ranking):
     """The best or the worst records, in noisy order; ``features`` are all records as texts."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per place, the record as index: its lead where the mechanism gives one."""
+        """Return one row per place, the record as index: its gap where the mechanism gives one."""
         frame = super().to_frame().rename(columns={"feature": "record"})
         return frame.astype({"record": "int64"}).set_index("record")
 

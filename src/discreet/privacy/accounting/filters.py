@@ -1,6 +1,6 @@
 """Filters: may the next, adaptively chosen release still be made?
 
-Two accountants are offered, fixed per data set at registration, both with O(1) work per charge:
+There are two accountants, fixed per data set at registration, both with O(1) work per charge:
 
 * ``basic`` adds epsilons and deltas (Rogers, Roth, Ullman, Vadhan 2016). [filter-basic]
 * ``zcdp`` adds rhos against the rho that converts to the budget (Whitehouse, Ramdas, Rogers, Wu

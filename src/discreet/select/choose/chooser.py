@@ -84,7 +84,7 @@ class Chooser:
         return self.on_scores.probabilities(standing.scores)
 
     def draw(self, raw: Standing, source: NoiseSource) -> FloatArray:
-        """Return the chosen index and, where the mechanism gives it, its noisy lead in steps."""
+        """Return the chosen index and, where the mechanism gives it, its noisy gap in steps."""
         if self.kind in ON_STABILITY:
             chosen = self.on_stability.release(raw.winner, raw.stability, source)
             return np.array([chosen, np.nan])
@@ -180,7 +180,7 @@ INVERSE = "inverse-sensitivity"
 
 @dataclass(frozen=True)
 class ScoreChoice(ChoiceNoise):
-    """A choice by scores on a lattice; ``release`` returns the index and the noisy lead, if any.
+    """A choice by scores on a lattice; ``release`` returns the index and the noisy gap, if any.
 
     Guarantees:
       - The certificate in use is that of the rounded scores. [lattice]
@@ -192,7 +192,7 @@ class ScoreChoice(ChoiceNoise):
         return Standing(raw_steps, winner, stability)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index, and the lead in the unit of a score."""
+        """Return the index, and the gap in the unit of a score."""
         drawn = self.chooser.draw(self.standing(raw_steps), source)
         return np.array([drawn[0], drawn[1] * self.step])
 
@@ -223,7 +223,7 @@ class DistanceChoice(ChoiceNoise):
         return replace(standing, scores=-distances) if self.asked == INVERSE else standing
 
     def release(self, raw_distances: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index; a lead has no meaning."""
+        """Return the index; a gap has no meaning."""
         return np.array([self.chooser.draw(self.standing(raw_distances), source)[0], np.nan])
 
 

@@ -37,9 +37,9 @@ class CountChoice(ScoreChoice):
         return super().standing(2 * np.asarray(raw_counts, dtype=np.int64))
 
     def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index, and the lead in records."""
-        index, lead = self.chooser.draw(self.standing(raw_counts), source)
-        return np.array([index, lead / 2])
+        """Return the index, and the gap in records."""
+        index, gap = self.chooser.draw(self.standing(raw_counts), source)
+        return np.array([index, gap / 2])
 
 
 class most_frequent(DeclaredPlan):

@@ -100,8 +100,8 @@ class choose(DeclaredPlan):
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; of use for mechanisms on stability, ``joint-laplace...`` alone
         (with ``-log-normal`` it is a baseline without a proof, refused unless the owner allows it).
-      mechanism: ``exponential``, ``permute-and-flip``, ``laplace`` (also gives a noisy lead for free);
-        ``stability`` and ``smooth-...``, right more often where one candidate leads by far and
+      mechanism: ``exponential``, ``permute-and-flip``, ``laplace`` (also gives a noisy gap for free);
+        ``stability`` and ``smooth-...``, right more often where one candidate is best by far and
         arbitrary where none does; those that need ``distance`` or ``local``; or ``auto``: the least
         expected error in the worst case.
 

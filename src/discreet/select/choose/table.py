@@ -103,7 +103,7 @@ class DampenedChoice(ChoiceNoise):
         return Standing(scores, int(np.argmax(scores)), 0)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index; a lead has no meaning."""
+        """Return the index; a gap has no meaning."""
         return np.array([self.chooser.draw(self.standing(raw_steps), source)[0], np.nan])
 
 

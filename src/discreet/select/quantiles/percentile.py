@@ -56,7 +56,7 @@ PERCENTILE_CHOICES = (*CHOICES, *_BY_OTHER_SCORES)
 
 @dataclass(frozen=True)
 class PercentileChoice(ChoiceNoise):
-    """A choice by counts on the grid; ``release`` returns the index and the noisy lead, if any.
+    """A choice by counts on the grid; ``release`` returns the index and the noisy gap, if any.
 
     Guarantees:
       - One edit moves every score by at most one, of any kind. [percentile-distance]
@@ -89,7 +89,7 @@ class PercentileChoice(ChoiceNoise):
         return self.chooser.law(self.standing(counts))
 
     def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the index and the lead."""
+        """Return the index and the gap."""
         return self.chooser.draw(self.standing(raw_counts), source)
 
 

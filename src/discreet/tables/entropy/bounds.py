@@ -1,7 +1,7 @@
 """How far one record moves an entropy, a conditional entropy or a mutual information.
 
 All bounds are in nats, exact unless said otherwise, and rounded up. With h(x) = x ln x - (x-1) ln(x-1),
-h(n)/n is the entropy of a coin that shows heads once in n throws; it answers most questions here.
+h(n)/n is the entropy of a Bernoulli(1/n) variable; it answers most questions here.
 
 Under add-remove the number of records is private, and the bound for the smallest table is a whole bit.
 So a number of records is released first, and a table that has fewer than that ``floor`` is filled up
@@ -42,20 +42,20 @@ _MARGIN = 1e-9
 """Share added to every bound: far above what floats lose in it."""
 
 
-def coin_entropy(throws: int, order: float) -> float:
-    """Return the Rényi entropy of a coin that shows heads once in so many throws, in nats.
+def bernoulli_entropy(trials: int, order: float) -> float:
+    """Return the Rényi entropy of a Bernoulli(1 / trials) variable, in nats.
 
-    >>> round(coin_entropy(2, 1.0) / math.log(2), 12), coin_entropy(1, 3.0)
+    >>> round(bernoulli_entropy(2, 1.0) / math.log(2), 12), bernoulli_entropy(1, 3.0)
     (1.0, 0.0)
     """
-    if throws < 2:
+    if trials < 2:
         return 0.0
     if order == 1:
-        return math.log(throws) / throws - (1 - 1 / throws) * math.log1p(-1 / throws)
+        return math.log(trials) / trials - (1 - 1 / trials) * math.log1p(-1 / trials)
     if math.isinf(order):
-        return -math.log1p(-1 / throws)
-    heads = math.log1p(math.exp(-order * math.log(throws - 1)))
-    return (order * math.log1p(-1 / throws) + heads) / (1 - order)
+        return -math.log1p(-1 / trials)
+    rest = math.log1p(math.exp(-order * math.log(trials - 1)))
+    return (order * math.log1p(-1 / trials) + rest) / (1 - order)
 
 
 @lru_cache(maxsize=1024)
@@ -71,7 +71,7 @@ def bound_entropy(rows: int, cells: int, order: float) -> float:
     if rows < 2 or cells < 2:
         return 0.0
     if order <= 1:
-        return coin_entropy(rows, order) * (1 + _MARGIN)
+        return bernoulli_entropy(rows, order) * (1 + _MARGIN)
     if math.isinf(order):
         return math.log1p(1 / -(-rows // cells)) * (1 + _MARGIN)
     return math.log1p(largest_move(rows, cells, order)) / (order - 1) * (1 + _MARGIN)
@@ -85,7 +85,7 @@ def bound_entropy_above(floor: int, cells: int, order: float) -> float:
       - At least the change of any pair of tables, smaller ones filled up, larger ones as they are.
         [entropy-add-remove]
     """
-    moved = max(bound_entropy(floor, cells, order), coin_entropy(floor + 1, order) * (1 + _MARGIN))
+    moved = max(bound_entropy(floor, cells, order), bernoulli_entropy(floor + 1, order) * (1 + _MARGIN))
     if order <= 1:
         return moved
     if math.isinf(order):
@@ -112,7 +112,7 @@ def bound_information_above(floor: int) -> float:
       - At least the change of any pair of tables, smaller ones filled up. [entropy-joint]
     """
     falling = 2 * _step((floor + 2) / 2) / (floor + 1)
-    rising = coin_entropy(floor + 1, 1.0)
+    rising = bernoulli_entropy(floor + 1, 1.0)
     return max(bound_information(floor), up(max(falling, rising)) * (1 + _MARGIN))
 
 

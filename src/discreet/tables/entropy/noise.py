@@ -14,7 +14,7 @@ from discreet.plans import Setting
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
-from discreet.tables.entropy.bounds import coin_entropy
+from discreet.tables.entropy.bounds import bernoulli_entropy
 from discreet.tables.entropy.values import FLOAT_ERROR, Measure
 
 RELATIVE = "the number is measured in units of its bound at the released number of records"
@@ -166,4 +166,4 @@ def _one_number(bound: float, setting: Setting, statements: tuple[str, ...]) -> 
 
 def _slope(size: int) -> float:
     """Return h(size), what the record that makes a cell so large adds to the sum of c ln c."""
-    return size * coin_entropy(size, 1.0)
+    return size * bernoulli_entropy(size, 1.0)

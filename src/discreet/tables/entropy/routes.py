@@ -180,9 +180,9 @@ def direct_above_route(
 
 
 def counted_route(cells: dict[str, Bins], measure: Measure, setting: Setting, budget: Budget) -> Route:
-    """Return the number of records first, then the better of the other two ways for so many.
+    """Return the number of records first, then the better of the other two routes for so many.
 
-    Without a delta both ways cost the same pure event, so the price does not tell which one follows.
+    Without a delta both routes cost the same pure event, so the price does not tell which one follows.
     """
     way = direct_above(cells, measure, setting, budget)
     counts = histogram_route(cells, measure, setting, replace(budget, epsilon=way.stage.noise.epsilon))

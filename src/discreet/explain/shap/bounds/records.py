@@ -215,7 +215,7 @@ def sign_widths(features: int) -> tuple[float, ...]:
         return np.asarray(factorials[n] - factorials[k] - factorials[n - k], dtype=np.float64)
 
     widths = []
-    for p in range(d // 2 + 1):  # exchanging pluses and minuses changes nothing
+    for p in range(d // 2 + 1):  # swapping pluses and minuses changes nothing
         # The mean absolute deviation of a hypergeometric count of mean k p / d telescopes to the term
         # at the first whole number m that is not below the mean.
         m = -(-sizes * p // d)

@@ -72,7 +72,7 @@ class RankingDisplay:
     def _draw_places(self, count: int) -> None:
         """Draw bars that say nothing but the order: no magnitude was released."""
         self.ax_.barh(np.arange(count), np.arange(count, 0, -1), color=LINE, alpha=0.8, height=0.7)
-        self.ax_.set_xlim(0, count * 1.35)  # room for the leads
+        self.ax_.set_xlim(0, count * 1.35)  # room for the gaps
         self.ax_.set_xticks([])
         self.ax_.set_xlabel("place (no magnitude was released)")
 
@@ -84,7 +84,7 @@ class RankingDisplay:
             gap = gaps[self.query][place]
             if gap is not None:
                 self.ax_.annotate(
-                    f"leads by {gap:.3g}",
+                    f"gap {gap:.3g}",
                     (1.0, place),
                     xycoords=("axes fraction", "data"),
                     ha="right",

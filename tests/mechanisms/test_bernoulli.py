@@ -1,4 +1,4 @@
-"""Exact coins, and discrete Laplace noise made of them: laws, open coins, minus zero."""
+"""Exact Bernoulli(exp(-x)) sampling, and Laplace noise made of it: laws, open bits, minus zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import randomness
-from discreet.randomness import SystemNoise, toss_on
+from discreet.randomness import SystemNoise, is_below_exp
 from tests.oracles.goodness import fits
 
 
@@ -54,32 +54,32 @@ def test_keeping_minus_zero_is_caught(scale: float) -> None:
 
 @pytest.mark.proves("coins")
 @pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (1, 3), (2**52 + 1, 2**53 - 1), (0, 5)])
-def test_open_coins_are_tossed_on_to_the_last_digit(
+def test_open_variables_are_drawn_on_to_the_last_digit(
     monkeypatch: pytest.MonkeyPatch, numerator: int, denominator: int
 ) -> None:
     """Uniform numbers just below and just above exp(-x), of which the first 32 bits say nothing."""
     with mpmath.workprec(300):
         exact = mpmath.exp(-mpmath.mpf(numerator) / denominator) * mpmath.mpf(2) ** 96
         digits = int(mpmath.floor(exact))
-    for value, heads in ((digits - 1, True), (digits + 1, numerator == 0)):
+    for value, below in ((digits - 1, True), (digits + 1, numerator == 0)):
         words = [value >> 32 & 0xFFFFFFFF, value & 0xFFFFFFFF]
         first = min(value >> 64, 2**32 - 1)
         monkeypatch.setattr(
             randomness, "entropy_words", lambda count, kind, w=first: np.array([w], dtype=kind)
         )
         monkeypatch.setattr(randomness.secrets, "randbelow", lambda count, left=words: left.pop(0))
-        assert randomness._coins(np.array([numerator]), denominator).tolist() == [heads]
+        assert randomness._bernoulli(np.array([numerator]), denominator).tolist() == [below]
 
 
 @pytest.mark.refutes("coins")
-def test_taking_open_coins_for_tails_is_caught() -> None:
-    """The first word of 1/e leaves it open: about a third of such coins show heads."""
+def test_taking_open_variables_for_zero_is_caught() -> None:
+    """The first word of 1/e leaves it open: about a third of such variables are one."""
     first = math.floor(math.exp(-1) * 2**32)
-    heads = sum(toss_on(first, 32, Fraction(1), randomness.secrets.randbelow) for _ in range(300))
+    ones = sum(is_below_exp(first, 32, Fraction(1), randomness.secrets.randbelow) for _ in range(300))
     with mpmath.workprec(200):
         share = float(mpmath.exp(-1) * 2**32 - first)
-    assert abs(heads - 300 * share) < 8 * math.sqrt(300 * share * (1 - share))
-    assert heads > 0
+    assert abs(ones - 300 * share) < 8 * math.sqrt(300 * share * (1 - share))
+    assert ones > 0
 
 
 def test_turns_that_64_bits_cannot_hold_are_added_in_whole_numbers(
