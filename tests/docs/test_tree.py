@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import discreet
 from tools.sizes import (
     MOST_IN_A_FOLDER,
     MOST_MODULES,
@@ -19,7 +20,7 @@ from tools.sizes import (
 
 MODULES = modules_of(Path(__file__).parents[2])
 
-MODULES_YET = 306
+MODULES_YET = 284
 FULL_FOLDERS_YET: dict[str, int] = {}
 CLASSES_TWICE_YET: dict[str, int] = {}
 HIDDEN_YET = 0
@@ -27,7 +28,9 @@ PRIVATE_IMPORTS_YET = 0
 
 
 def test_there_are_few_modules() -> None:
-    assert len(MODULES) <= max(MOST_MODULES, MODULES_YET)
+    """A question may always have a module of its own."""
+    shared = len(MODULES) - len(set(discreet.PLANS.values()))
+    assert shared <= max(MOST_MODULES, MODULES_YET)
 
 
 def test_a_folder_is_seen_at_a_glance() -> None:

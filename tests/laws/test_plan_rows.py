@@ -210,16 +210,20 @@ SQUARES = [("single", REPLACE_ONE), ("leaning", REPLACE_ONE), ("leaning", ADD_RE
 @pytest.mark.refutes("lattice")
 @pytest.mark.parametrize(("form", "relation"), SQUARES)
 def test_a_square_with_the_constant_of_an_answer_is_caught(form: str, relation: Relation) -> None:
-    """Copied from partial dependence, the Lipschitz constant of a square is half of what it must be."""
+    """Copied from partial dependence, the Lipschitz constant of a square is far too small."""
     model = world.model(form).bind(world.SCHEMA)
     curve = curve_contribution(model, "income", np.linspace(0, 100, 4))
 
     def squares(block: Block) -> np.ndarray:
         return np.square(curve.compute(block) + model.fill)
 
-    wrong = replace(curve, compute=squares, region=Box(0.0, 1.0))
+    wrong = replace(curve, compute=squares, region=Box(0.0, world.RANGE**2))
     assert too_far(wrong, relation)
-    right = replace(wrong, calls=ModelCalls(model.third_party, lipschitz=2.0))
+    half, right = (
+        replace(wrong, calls=ModelCalls(model.third_party, lipschitz=share * world.RANGE))
+        for share in (1.0, 2.0)
+    )
+    assert too_far(half, relation)
     assert too_far(right, relation) == [] and too_far(curve, relation) == []
 
 

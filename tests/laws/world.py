@@ -82,6 +82,10 @@ def smooth_score(given: FloatArray) -> FloatArray:
     return np.asarray(0.5 + 0.4 * np.sin(income / 20) * np.cos(debt) - 0.001 * age * (home == 1))
 
 
+RANGE = 8.0
+"""Of the leaning models' answers: a Lipschitz constant that holds for probabilities alone is caught."""
+
+
 def leaning(kind: type, lean: float, grain: float) -> Callable[[FloatArray], FloatArray]:
     """Return a model whose answers lean as far as they are paid for with one record of their call.
 
@@ -93,7 +97,7 @@ def leaning(kind: type, lean: float, grain: float) -> Callable[[FloatArray], Flo
         level = np.rint((0.75 + 0.24 * np.sin(income / 9 + debt + age / 50 + home)) / grain) * grain
         sign = np.where(np.floor(37 * income + 11 * age + 101 * debt + 7 * home) % 2 == 0, 1.0, -1.0)
         here = 1.0 if np.any(debt == MARK) else -1.0
-        return np.asarray((level + here * lean * sign).astype(kind))
+        return np.asarray((RANGE * (level + here * lean * sign)).astype(kind))
 
     return answer
 
@@ -105,10 +109,10 @@ _MADE: dict[str, Callable[[], Any]] = {
     "network": lambda: _fitted(MLPClassifier(**_NETWORK)),
     "opaque": lambda: dc.Model(smooth_score, bounds=(0, 1), name="smooth score"),
     "leaning": lambda: dc.Model(
-        leaning(np.float64, 15 * 2.0**-45, 2.0**-30), bounds=(0, 1), name="leaning"
+        leaning(np.float64, 15 * 2.0**-45, 2.0**-30), bounds=(0, RANGE), name="leaning"
     ),
     "single": lambda: dc.Model(
-        leaning(np.float32, 7 * 2.0**-24, 2.0**-20), bounds=(0, 1), name="leaning single"
+        leaning(np.float32, 7 * 2.0**-24, 2.0**-20), bounds=(0, RANGE), name="leaning single"
     ),
 }
 FORMS = ("linear", "trees", "network", "opaque")

@@ -488,7 +488,6 @@ EXAMPLES = [
         lambda model: dc.partial_dependence(
             model,
             "income",
-            resolution=4,
             curve="centred",
             mechanism="gaussian",
             epsilon=1.0,

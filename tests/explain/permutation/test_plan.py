@@ -264,7 +264,7 @@ def test_a_plan_is_known_again() -> None:
 EXAMPLES = [
     Example(
         "permutation_importance",
-        lambda model: dc.permutation_importance(model, repeats=2, epsilon=1.0),
+        lambda model: dc.permutation_importance(model, epsilon=1.0),
         FORMS,
         relations=("replace-one",),
     ),

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
 from discreet.explain.shap.engines import MOST_BACKGROUND, choose_engine
-from discreet.explain.shap.parts import MeanStages, Seed
+from discreet.explain.shap.parts import Seed
 from discreet.explain.shap.queries import read_queries
 from discreet.models import as_model
 from discreet.plans import Attribution, Program, Releaser, Result, Setting
@@ -30,7 +30,7 @@ from discreet.plans.expected import of_mean
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Whole
 from discreet.plans.results.result import is_table
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
-from discreet.plans.stages.means import draw_mean_rows, half_width, mean_contribution
+from discreet.plans.stages.means import MeanStages, draw_mean_rows, half_width, mean_contribution
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray, Number, Schema

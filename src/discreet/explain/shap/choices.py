@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from discreet.explain.shap.engines import KernelEngine
-from discreet.explain.shap.parts import Explained, MeanStages
+from discreet.explain.shap.parts import Explained
 from discreet.mechanisms import Noise, RankingNoise, SelectThenMeasure, SupportTest
 from discreet.plans import Diagnosis, ExactSums, Perturbation, Ranking, Releaser, Stage
 from discreet.plans.results.bands import LEVEL, at_once
-from discreet.plans.stages import NoisyMean, noisy_mean
+from discreet.plans.stages import MeanStages, NoisyMean, noisy_mean
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray, SimulatedNoise
 from discreet.schema import FloatArray

@@ -25,7 +25,6 @@ from discreet.explain.clipping import (
 from discreet.explain.shap.engines import ShapEngine, choose_engine
 from discreet.explain.shap.parts import (
     Coalitions,
-    MeanStages,
     Seed,
     VectorClip,
     need_background,
@@ -37,6 +36,7 @@ from discreet.plans.expected import OUTPUT, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice
 from discreet.plans.results.bands import LEVEL, at_once
+from discreet.plans.stages import MeanStages
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray

@@ -34,14 +34,12 @@ from discreet.explain.shap.queries import (
     read_queries,
     sealed_bound,
 )
-from discreet.mechanisms import Noise, NoiseName
 from discreet.models import Model
-from discreet.plans import Release, Result, Setting, Stage, share_out
+from discreet.plans import Release, Result, Setting
 from discreet.plans.expected import OUTPUT, Band, Expected, of_mean
 from discreet.plans.held import Rows
 from discreet.plans.kinds import OneOf, Positive, Whole
-from discreet.plans.stages import NoisyMean, noisy_mean, size_stage, sum_stage
-from discreet.plans.stages.counts import SIZE_SHARE
+from discreet.plans.stages import MeanStages, NoisyMean
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import REPLACE_ONE, Relation
 from discreet.schema import FloatArray, Schema
@@ -158,75 +156,6 @@ class ShapQuestion:
             rows=1,
             protects=f"one value of the query, moved by at most {radius}",
             relation=REPLACE_ONE,
-        )
-
-
-@dataclass(frozen=True)
-class MeanStages:
-    """Noisy sums and, where it is private, a noisy number of records: what means are made of."""
-
-    sums: Stage[Noise]
-    size: Stage[Noise] | None
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        contribution: VectorContribution | SealedContribution,
-        setting: Setting,
-        *,
-        counted: str | None,
-        statement: str,
-        epsilon: float,
-        delta: float,
-        mechanism: NoiseName = "auto",
-    ) -> MeanStages:
-        """Calibrate both; a column to count the records by gets a tenth of epsilon, None nothing."""
-        epsilons = share_out(epsilon, (1.0,) if counted is None else (1 - SIZE_SHARE, SIZE_SHARE))
-        sums = sum_stage(
-            name,
-            contribution,
-            setting,
-            statement=statement,
-            epsilon=epsilons[0],
-            delta=delta,
-            mechanism=mechanism,
-        )
-        size = None if counted is None else size_stage(counted, setting, epsilon=epsilons[1])
-        return cls(sums, size)
-
-    @property
-    def all(self) -> tuple[Stage[Noise], ...]:
-        """Both, in the order in which they are answered."""
-        return (self.sums,) if self.size is None else (self.sums, self.size)
-
-    def divide(
-        self,
-        answers: Sequence[FloatArray],
-        rows: int | None,
-        region: Box,
-        level: float,
-        *,
-        summed: bool = False,
-    ) -> NoisyMean:
-        """Return the sums divided by a number of records, which is a noisy one if ``rows`` is None.
-
-        Args:
-          answers: what the stages were answered.
-          rows: the public number of records.
-          region: where a record's coordinates lie.
-          level: intervals hold with this probability, each of them.
-          summed: whether values will be made sums of several, with weights of length one at most.
-        """
-        return noisy_mean(
-            answers[0],
-            self.sums.noise,
-            rows=rows,
-            noisy_size=None if self.size is None else float(answers[1][0]),
-            size_noise=None if self.size is None else self.size.noise,
-            region=region,
-            level=level,
-            summed=summed,
         )
 
 

@@ -28,7 +28,6 @@ from discreet.explain.shap.choices import (
 from discreet.explain.shap.parts import (
     Coalitions,
     Explained,
-    MeanStages,
     PublicRows,
     Seed,
     ShapQuestion,
@@ -50,7 +49,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Switch, Whole
-from discreet.plans.stages import size_stage, sum_terms
+from discreet.plans.stages import MeanStages, size_stage, sum_terms
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Certificate
 

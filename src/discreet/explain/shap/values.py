@@ -22,7 +22,6 @@ from discreet.explain.clipping import Clip, ClipNorm
 from discreet.explain.shap.parts import (
     Coalitions,
     Explained,
-    MeanStages,
     PublicRows,
     Seed,
     ShapQuestion,
@@ -39,7 +38,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, RealNumber
 from discreet.plans.results.bands import LEVEL, at_once
-from discreet.plans.stages import NoisyMean
+from discreet.plans.stages import MeanStages, NoisyMean
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.schema import FloatArray
 

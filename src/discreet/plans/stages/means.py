@@ -6,15 +6,19 @@ The mean row is one of them: numbers scaled to [-1, 1] and one cell per category
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data import VectorContribution
+from discreet.data import SealedContribution, VectorContribution
 from discreet.data.blocks import Block
-from discreet.mechanisms import Noise
+from discreet.mechanisms import Noise, NoiseName
 from discreet.numerics import up
+from discreet.plans import Setting, Stage, share_out
+from discreet.plans.stages.counts import SIZE_SHARE, size_stage
 from discreet.plans.stages.marginals import project
+from discreet.plans.stages.sums import sum_stage
 from discreet.plans.stages.tree_rows import draw_quota
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -92,6 +96,75 @@ def noisy_mean(
         return NoisyMean(mean, whole[0], whole[1], std)
     low, high = quotient_ends(noisy_sums, sum_band, size, size_band)
     return NoisyMean(mean, middle + low, middle + high, std)
+
+
+@dataclass(frozen=True)
+class MeanStages:
+    """Noisy sums and, where it is private, a noisy number of records: what means are made of."""
+
+    sums: Stage[Noise]
+    size: Stage[Noise] | None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        contribution: VectorContribution | SealedContribution,
+        setting: Setting,
+        *,
+        counted: str | None,
+        statement: str,
+        epsilon: float,
+        delta: float,
+        mechanism: NoiseName = "auto",
+    ) -> MeanStages:
+        """Calibrate both; a column to count the records by gets a tenth of epsilon, None nothing."""
+        epsilons = share_out(epsilon, (1.0,) if counted is None else (1 - SIZE_SHARE, SIZE_SHARE))
+        sums = sum_stage(
+            name,
+            contribution,
+            setting,
+            statement=statement,
+            epsilon=epsilons[0],
+            delta=delta,
+            mechanism=mechanism,
+        )
+        size = None if counted is None else size_stage(counted, setting, epsilon=epsilons[1])
+        return cls(sums, size)
+
+    @property
+    def all(self) -> tuple[Stage[Noise], ...]:
+        """Both, in the order in which they are answered."""
+        return (self.sums,) if self.size is None else (self.sums, self.size)
+
+    def divide(
+        self,
+        answers: Sequence[FloatArray],
+        rows: int | None,
+        region: Box,
+        level: float,
+        *,
+        summed: bool = False,
+    ) -> NoisyMean:
+        """Return the sums divided by a number of records, which is a noisy one if ``rows`` is None.
+
+        Args:
+          answers: what the stages were answered.
+          rows: the public number of records.
+          region: where a record's coordinates lie.
+          level: intervals hold with this probability, each of them.
+          summed: whether values will be made sums of several, with weights of length one at most.
+        """
+        return noisy_mean(
+            answers[0],
+            self.sums.noise,
+            rows=rows,
+            noisy_size=None if self.size is None else float(answers[1][0]),
+            size_noise=None if self.size is None else self.size.noise,
+            region=region,
+            level=level,
+            summed=summed,
+        )
 
 
 def quotient_ends(
