@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.cli import get_docs_for_click
@@ -18,7 +20,19 @@ def render() -> str:
     command = typer.main.get_command(app)
     with typer.Context(command) as context:
         text = get_docs_for_click(obj=command, ctx=context, name="discreet", title="Command reference")
+        for cut, whole in _summaries(command, context):
+            text = text.replace(cut, whole)
     return "\n".join(line.rstrip() for line in text.splitlines()).strip() + "\n"
+
+
+def _summaries(command: Any, context: Any) -> Iterator[tuple[str, str]]:
+    """Yield the lines of lists of commands, as they are cut to fit a screen and whole."""
+    for name in command.list_commands(context):
+        listed = command.get_command(context, name)
+        cut, whole = listed.get_short_help_str(), listed.get_short_help_str(limit=1000)
+        yield f"* `{name}`: {cut}\n", f"* `{name}`: {whole}\n"
+        if hasattr(listed, "list_commands"):
+            yield from _summaries(listed, context)
 
 
 if __name__ == "__main__":

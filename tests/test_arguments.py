@@ -64,9 +64,9 @@ def test_what_is_no_list_is_refused(value: Any) -> None:
         as_list("points", value)
 
 
-@pytest.mark.parametrize("value", [[], ["a", "a"], ["a", 3], 3, [["a"]], ()])
+@pytest.mark.parametrize("value", [[], ["a", "a"], ["a", 3], 3, None, {"a": 1}, b"a", [["a"]], ()])
 def test_what_are_no_names_is_refused(value: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^columns must be "):
+    with pytest.raises(ArgumentError, match=r"^columns must be one or more different names, got "):
         as_names("columns", value)
 
 

@@ -46,12 +46,21 @@ def shown(value: object) -> str:
 
 def as_list(name: str, value: Iterable[Any], hint: str = "") -> tuple[Any, ...]:
     """Return the entries of a sequence; texts and mappings are none."""
-    if not isinstance(value, str | bytes | Mapping):
-        try:
-            return tuple(value)
-        except TypeError:
-            pass
-    raise ArgumentError(f"{name} must be a list, got {shown(value)}." + (f" {hint}" if hint else ""))
+    found = _entries(value)
+    if found is None:
+        raise ArgumentError(
+            f"{name} must be a list, got {shown(value)}." + (f" {hint}" if hint else "")
+        )
+    return found
+
+
+def _entries(value: Any) -> tuple[Any, ...] | None:
+    if isinstance(value, str | bytes | Mapping):
+        return None
+    try:
+        return tuple(value)
+    except TypeError:
+        return None
 
 
 def as_names(name: str, value: str | Iterable[str]) -> tuple[str, ...]:
@@ -60,7 +69,7 @@ def as_names(name: str, value: str | Iterable[str]) -> tuple[str, ...]:
     >>> as_names("columns", "age"), as_names("columns", ["age", "job"])
     (('age',), ('age', 'job'))
     """
-    found = (value,) if isinstance(value, str) else as_list(name, value)
+    found = (value,) if isinstance(value, str) else _entries(value) or ()
     texts = all(isinstance(entry, str) for entry in found)
     if not found or not texts or len(set(found)) < len(found):
         raise ArgumentError(f"{name} must be one or more different names, got {shown(value)}.")

@@ -6,6 +6,7 @@ A docstring can also be read from its source, because to import what it belongs 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from inspect import cleandoc
 from pathlib import Path
 
@@ -52,14 +53,19 @@ def unmarked(text: str) -> str:
     return text.replace("``", "")
 
 
-def opening(entry: str, least: int = 40) -> str:
-    """Return the first sentence of an entry, for a line of help; further ones if it is very short.
+def opening(entry: str, least: int = 40, words: Iterable[str] = ()) -> str:
+    """Return the first sentence of an entry, for a line of help.
+
+    Further ones follow if it is very short, or until all ``words`` that the entry explains are in it.
 
     >>> opening("the number of cells, all of which have the same width. ``auto`` decides.")
     'The number of cells, all of which have the same width.'
+    >>> opening("``whole`` adds curves of records as they are. ``centred`` clips.", words=["centred"])
+    'whole adds curves of records as they are. centred clips.'
     """
     said, *rest = _SENTENCE.split(entry)
-    while rest and len(said) < least:
+    wanted = [word for word in words if word in entry]
+    while rest and (len(said) < least or any(word not in said for word in wanted)):
         said += f" {rest.pop(0)}"
     return unmarked(said[:1].upper() + said[1:])
 

@@ -72,6 +72,12 @@ def test_every_argument_is_an_option_with_its_help(name: str) -> None:
             assert told.help == help_of(argument) and opening(argument.help)[1:] in told.help
 
 
+def test_help_explains_every_word_that_may_be_typed() -> None:
+    curve = next(a for a in arguments_of(find_plan("partial_dependence")) if a.name == "curve")
+    said = help_of(curve)
+    assert "centred adds their means" in said and "auto takes" in said and "One of" not in said
+
+
 def test_what_is_not_on_the_command_line_has_a_reason() -> None:
     for entry, reason in PYTHON_ONLY.items():
         plan, _, name = entry.partition(".")

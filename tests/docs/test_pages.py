@@ -62,6 +62,11 @@ def test_generated_pages_are_up_to_date(script: str) -> None:
     assert subprocess.run(check, check=False).returncode == 0
 
 
+def test_lists_of_commands_have_names_and_whole_sentences() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text()
+    assert "* `budget`: " in text and re.findall(r"^\* ``|^\* `[a-z-]+`: .*\.\.\.$", text, re.M) == []
+
+
 @pytest.mark.parametrize(
     "page", [*PAGES, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
 )

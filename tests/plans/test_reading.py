@@ -40,7 +40,8 @@ def test_a_model_comes_by_its_fingerprint() -> None:
         printed = plan.arguments()["model"]["fingerprint"]
         for brought in (fitted(), given):
             assert dc.plan_from_json(plan.to_json(), {printed: brought}) == plan
-        with pytest.raises(ArgumentError, match="objects must have model under its fingerprint 'hash:"):
+        missing = f"objects must have model under its fingerprint '{printed}', got none"  # to be copied
+        with pytest.raises(ArgumentError, match=missing):
             dc.plan_from_json(plan.to_json())
         with pytest.raises(ArgumentError, match="model must be the one that the plan was made of"):
             dc.plan_from_json(plan.to_json(), {printed: fitted(flip=True)})

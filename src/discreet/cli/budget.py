@@ -22,7 +22,7 @@ from discreet.plans import copy_of
 from discreet.privacy.accounting import ACCOUNTANTS
 from discreet.session.settling import settle_later
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(name="budget", add_completion=False)
 
 
 @app.callback()

@@ -128,7 +128,7 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
 def _about(release: Release) -> str:
     if isinstance(release.value, Ranking):
         return " > ".join(release.value.names)
-    model = "model" in release.plan["arguments"]
+    model = release.plan["arguments"].get("model") is not None
     return ", ".join(release.about) or ("the forest" if model else "the table")
 
 

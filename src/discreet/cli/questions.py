@@ -148,7 +148,8 @@ def _may_be_none(argument: Argument) -> bool:
 
 def help_of(argument: Argument) -> str:
     """Return a line of help: how the entry of ``Args:`` begins, and what may be typed."""
-    said = opening(argument.help) + (f" Or {NONE}." if _may_be_none(argument) else "")
+    words = argument.kind.allowed if isinstance(argument.kind, OneOf) else ()
+    said = opening(argument.help, words=words) + (f" Or {NONE}." if _may_be_none(argument) else "")
     if _names_file(argument):
         return f"{_FILES[argument.kind.file]}: {said[:1].lower()}{said[1:]}"
     if isinstance(argument.kind, OneOf):

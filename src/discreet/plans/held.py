@@ -17,6 +17,8 @@ from discreet.models import Model, as_model
 from discreet.models.fingerprint import Kept
 from discreet.plans.kinds import Kind, Objects
 
+_LONGEST_FINGERPRINT = 128
+
 
 def find_object(name: str, fingerprint: Any, objects: Objects) -> Any:
     """Return the object with a fingerprint, or raise a sentence that says what is missing."""
@@ -26,8 +28,11 @@ def find_object(name: str, fingerprint: Any, objects: Objects) -> Any:
             "Make the plan again, with a name for every function."
         )
     if not isinstance(fingerprint, str) or fingerprint not in objects:
+        # Whole, so that it can be copied; what is no fingerprint is as long as a text likes.
+        whole = isinstance(fingerprint, str) and len(fingerprint) <= _LONGEST_FINGERPRINT
         raise ArgumentError(
-            f"objects must have {name} under its fingerprint {shown(fingerprint)}, got none. "
+            f"objects must have {name} under its fingerprint "
+            f"{repr(fingerprint) if whole else shown(fingerprint)}, got none. "
             f"Pass objects={{fingerprint: {name}}}."
         )
     return objects[fingerprint]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class accumulated_effects(DeclaredPlan):
     feature: Annotated[str, kinds.Column()]
     _: KW_ONLY
     intervals: Annotated[int, Whole(1, 1_000)] = 20
-    edges: Annotated[str, OneOf(("quantile", "uniform"))] = "quantile"
+    edges: Annotated[Literal["quantile", "uniform"], OneOf(("quantile", "uniform"))] = "quantile"
     order: Annotated[Iterable[Any] | None, TextList(by=_order, optional=True)] = None
     rug: Switch = True
     smooth: Switch = False

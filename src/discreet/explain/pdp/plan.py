@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
@@ -102,7 +102,7 @@ class partial_dependence(DeclaredPlan):
         and L2 sqrt(m) range / n over m points, whatever the points. [pdp]
       - Under add-remove the sum and a noisy number of records are released; half the range per
         point. [pdp]
-      - Levels and clipped centred curves have a joint bound of their own. [pdp-centred]
+      - Means and clipped centred curves have a joint bound of their own. [pdp-centred]
     """
 
     model: FittedModel
@@ -110,7 +110,9 @@ class partial_dependence(DeclaredPlan):
     _: KW_ONLY
     resolution: Annotated[int | tuple[int, int] | None, Values(by=_resolution, optional=True)] = None
     kind: Annotated[str, OneOf(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
-    grid: Annotated[str, OneOf(("auto", "uniform", "quantile"))] = "auto"
+    grid: Annotated[Literal["auto", "uniform", "quantile"], OneOf(("auto", "uniform", "quantile"))] = (
+        "auto"
+    )
     curve: Annotated[CurveForm, OneOf(("whole", "centred", "auto"))] = "whole"
     shape_clip: Annotated[CentredClip, Positive(auto=True)] = "auto"
     rug: Annotated[bool | None, Flag(optional=True)] = None

@@ -62,8 +62,8 @@ class histogram(DeclaredPlan):
       columns: one column or several.
       bins: cells per numeric column (of equal width, from the schema); per column by a mapping. A
         column with a ``step`` gets cells that hold whole steps; a category one cell per value.
-      clip: whether negative noisy counts are mended, which is free; ``clip=False`` leaves all counts as
-        they were drawn.
+      clip: whether negative noisy counts are mended, which is free; if not, all counts are left as they
+        were drawn.
       consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
         the number of records, or to the noisy sum where that number is private. False: negative ones
         are raised to zero by themselves, which adds up to far too much where many cells are empty.
