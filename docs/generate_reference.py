@@ -50,7 +50,10 @@ def _kind(argument: dict[str, Any]) -> str:
     told = argument["kind"]
     if "low" in argument:
         told += f" from {argument['low']}" + (f" to {argument['high']}" if "high" in argument else "")
-    return f"{told}, or `auto`" if argument.get("auto") else str(told)
+    words = ["`auto`"] if argument.get("auto") else []
+    if argument.get("optional") and argument.get("default") is not None:
+        words.append("`None`")  # where it is the default, leaving it out says the same
+    return ", or ".join([str(told), *words])
 
 
 def _default(argument: dict[str, Any]) -> str:
