@@ -157,3 +157,34 @@ def test_many_coordinates_gain(size: int) -> None:
     ratio = sum_noise(proven, mechanism="linf", **terms).std / sum_noise(proven, **terms).std
     assert ratio == pytest.approx(math.sqrt((size + 1) * (size + 2) / 6) / size, rel=1e-3)
     assert (ratio < 0.5) == (size == 13 or size == 100)
+
+
+class LongDraws(SimulatedNoise):
+    """Every geometric variable is as long as on the finest lattice, and every width is kept."""
+
+    def laplace(self, scale: float, size: int) -> np.ndarray:
+        return np.full(size, 2**45)
+
+    def below(self, count: int) -> int:
+        return 0
+
+
+@pytest.mark.proves("box")
+def test_half_widths_of_long_vectors_do_not_wrap() -> None:
+    """In 64 bits the sum of 2^19 such numbers wraps to almost nothing, and so did the noise."""
+    assert draw_half_width(2**19, 2.0**45, LongDraws(0)) == (2**19 + 1) * 2**45
+
+
+@pytest.mark.parametrize("size", [1, 2**12, 2**17, 2**19, 2**22])
+def test_noise_on_long_vectors_fits_its_lattice(size: int) -> None:
+    noise = sum_noise(
+        certificate(size, 1.0), relation="replace-one", epsilon=1.0, mechanism="linf", largest_sum=1e3
+    )
+    assert isinstance(noise, LinfNoise) and noise.parts == 1
+    assert noise.scale * (size + 1) < 2.0**60
+    assert noise.step < 1e-4 * noise.std
+
+
+def test_noise_that_leaves_64_bits_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="inside 64 bits"):
+        count_noise(certify_cells(2**20), relation="replace-one", epsilon=1e-14, mechanism="linf")

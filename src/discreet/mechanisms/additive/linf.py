@@ -25,6 +25,12 @@ _FINE = 2**10
 
 _NODES = 4_000
 
+_MANY = 2**12
+"""Coordinates up to which the finest lattice holds the noise, which grows with their number."""
+
+_WIDEST = 2.0**61
+"""Half widths stay below so many steps on average, so that noise and sum fit into 64 bits."""
+
 
 @dataclass(frozen=True)
 class LinfNoise(PureNoise):
@@ -37,6 +43,19 @@ class LinfNoise(PureNoise):
     name = "linf"
     norm = "linf"
     independent = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale * self.parts * (self.certificate.size + 1) > _WIDEST:
+            raise ArgumentError(
+                f"epsilon must leave the noise on {self.certificate.size} numbers inside 64 bits, "
+                f"got {self.epsilon!r}. Use a larger one, or another mechanism."
+            )
+
+    @classmethod
+    def reach(cls, size: int) -> float:
+        """Return a factor for vectors so long that half widths would leave 64 bits."""
+        return max(1.0, size / _MANY)
 
     @property
     def parts(self) -> int:
@@ -144,7 +163,7 @@ def draw_half_width(size: int, scale: float, source: NoiseSource) -> int:
       - Exact, from whole random numbers alone. [box]
     """
     while True:
-        half = int(_geometric(size + 1, scale, source).sum())
+        half = sum(_geometric(size + 1, scale, source).tolist())  # of any size: 64 bits would wrap
         if all(source.below(2 * (half + i)) <= 2 * half for i in range(1, size + 1)):
             return half
 
