@@ -56,14 +56,14 @@ class PureNoise(Noise):
           - Pays one step per coordinate for the record's own rounding and one for every row of its
             batch. [lattice]
         """
-        wide = cls.reach(query.certificate.size)
+        wide = cls.coarsening(query.certificate.size)
         step = lattice_step(wide * query.sensitivity(cls.norm) / query.epsilon, query.largest_sum)
         rounded = certify_rounded(query.certificate, step, query.batch_rows)
         moved = math.ceil(rounded.sensitivity(cls.norm, query.relation) / step)
         return cls(rounded, query.relation, query.epsilon, step, moved)
 
     @classmethod
-    def reach(cls, size: int) -> float:
+    def coarsening(cls, size: int) -> float:
         """Return how many times as coarse a lattice so many coordinates need for noise to fit it."""
         return 1.0
 

@@ -122,7 +122,7 @@ def _least(
             )
         try:
             found.append(calibrate(law))
-        except ArgumentError:  # too much moves for Gaussian noise, or delta is too small
-            if not (law.needs_delta and found):
+        except ArgumentError:  # too much moves, delta is too small, or noise would be too wide
+            if not found:
                 raise
     return min(found, key=lambda noise: noise.std)
