@@ -163,7 +163,7 @@ def draw_half_width(size: int, scale: float, source: NoiseSource) -> int:
       - Exact, from whole random numbers alone. [box]
     """
     while True:
-        half = sum(_geometric(size + 1, scale, source).tolist())  # of any size: 64 bits would wrap
+        half: int = sum(_geometric(size + 1, scale, source).tolist())  # 64 bits would wrap
         if all(source.below(2 * (half + i)) <= 2 * half for i in range(1, size + 1)):
             return half
 
