@@ -1,0 +1,1 @@
+"""Attacks on releases, each beside the ceiling that its promise implies."""

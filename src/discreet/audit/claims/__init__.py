@@ -1,0 +1,1 @@
+"""What the papers claim, each claim with a verdict and evidence that runs."""

@@ -1,0 +1,1 @@
+"""Planted faults: mechanisms that are not private, each with the check that catches it."""

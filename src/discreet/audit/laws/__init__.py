@@ -1,0 +1,1 @@
+"""Laws that can be computed: the true privacy loss of a mechanism over pairs of neighbours."""

@@ -1,0 +1,1 @@
+"""What no mechanism can beat, beside what ours come to."""

@@ -1,0 +1,1 @@
+"""Lower bounds on a privacy loss from samples of any mechanism."""
