@@ -1,8 +1,8 @@
 """A claim of a paper or a library, our verdict on it, and evidence that runs.
 
-Evidence computes its own verdict from what it measures. It takes ``twist``, a factor on what is claimed
-(a bound, a rate, a figure): one asks about the claim as it was published, and at the claim's ``control``
-the same evidence must come to another verdict. So evidence that cannot fail is noticed.
+Evidence computes its own verdict from what it measures. It takes ``twist``, a factor on what is
+claimed (a bound, a rate, a figure): one asks about the claim as it was published, and at the claim's
+``control`` the same evidence must come to another verdict. So evidence that cannot fail is noticed.
 """
 
 from __future__ import annotations
