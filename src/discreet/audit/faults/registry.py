@@ -1,0 +1,16 @@
+"""All planted faults by name."""
+
+from __future__ import annotations
+
+from discreet.audit.faults.fault import Fault
+from discreet.errors import ArgumentError
+
+FAULTS: dict[str, Fault] = {}
+"""Every fault, as the audit lists them."""
+
+
+def find_fault(name: str) -> Fault:
+    """Return a fault, or raise with the names there are."""
+    if name not in FAULTS:
+        raise ArgumentError(f"planted must be one of {', '.join(FAULTS)}, got {name!r}.")
+    return FAULTS[name]
