@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.randomness import public_generator
 
 _N, _ALPHA, _BETA, _EPSILON = 100, 0.05, 0.05, 1.0
@@ -164,7 +164,7 @@ def _permutations(twist: float) -> Evidence:
     chances = _binomial(draws, 0.5)
     failed = float(chances[np.abs(2 * heads / draws - 1) >= alpha].sum())
     said = f"{draws} fair signs are off by {alpha} with probability {failed:.3f}; {beta} is claimed."
-    return Evidence("holds" if failed <= beta else "false", said, {"failed": failed})
+    return Evidence(decided(failed <= beta), said, {"failed": failed})
 
 
 def _binomial(trials: int, chance: float) -> np.ndarray:
@@ -234,7 +234,7 @@ def _layer_zero(twist: float) -> Evidence:
     shapley, estimate = sum(marginals) / 2, sum(marginals[1:]) / 2
     failed = float(abs(estimate - shapley) >= alpha)
     said = f"The estimate is {estimate}, the Shapley value {shapley}; alpha is {alpha:g}."
-    return Evidence("holds" if failed <= _BETA else "false", said, {"failed": failed})
+    return Evidence(decided(failed <= _BETA), said, {"failed": failed})
 
 
 def _one_layer(twist: float) -> Evidence:
@@ -249,7 +249,7 @@ def _one_layer(twist: float) -> Evidence:
     claimed = twist * _BETA / n
     said = f"Layer 1 fails with probability {failed:.2e}; {claimed:.2e} is claimed."
     figures = {"failed": failed, "claimed": claimed}
-    return Evidence("holds" if failed <= claimed else "false", said, figures)
+    return Evidence(decided(failed <= claimed), said, figures)
 
 
 def _claimed_probability(c: float) -> float:
@@ -283,7 +283,7 @@ def _valued_record(twist: float) -> Evidence:
 def _probability(twist: float) -> Evidence:
     p = twist * _claimed_probability(1.0)
     said = f"At the paper's setting p is {p:.1f}."
-    return Evidence("holds" if p <= 1 else "false", said, {"p": p})
+    return Evidence(decided(p <= 1), said, {"p": p})
 
 
 def _figure_1(twist: float) -> Evidence:
