@@ -73,6 +73,15 @@ class SampleAudit:
         """Whether the bound leaves the promise possible; without a promise it always does."""
         return self.promised is None or self.epsilon <= self.promised
 
+    def bound_at(self, confidence: float) -> float:
+        """Return what epsilon is at least at another confidence, by the same event and runs."""
+        if self.mu is not None:
+            raise ArgumentError("bound_at needs an audit with an event other than gaussian.")
+        one = _SIDES.index(self.likelier)
+        counts = self.hits[one], self.evaluated[one], self.hits[1 - one], self.evaluated[1 - one]
+        found = epsilon_bounds(*counts, delta=self.delta, error=1.0 - confidence)
+        return max(0.0, float(found))
+
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         plain = {**asdict(self), "partial": self.partial, "held": self.held}
@@ -207,7 +216,14 @@ def _evaluated(
         return _nothing(sides, "All outcomes of both tables are one and the same.")
     learn, choose, rest = zip(*map(_cut, sides), strict=True)
     scores = scores_for(event, *learn)
-    best = chosen_event(scores, *choose, delta=delta, error=error, gaussian=event == "gaussian")
+    best = chosen_event(
+        scores,
+        *choose,
+        runs=min(map(len, rest)),
+        delta=delta,
+        error=error,
+        gaussian=event == "gaussian",
+    )
     return _bounds(best, rest, event, delta, error)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.sampling.intervals import epsilon_bounds, mu_bounds
+from discreet.audit.sampling.intervals import epsilon_bounds, lower_share, mu_bounds, upper_share
 from discreet.audit.sampling.outcomes import FloatArray, Outcomes
 from discreet.audit.sampling.scores import Score
 
 _MOST_THRESHOLDS = 400
-_CHOICE_ERROR = 1e-3
-"""Events are compared by what they prove with few errors, so that rare ones do not win by luck."""
+_STANDARD_ERROR = 0.16
+"""Shares are taken to be a standard error worse than seen, so that rare events do not win by luck."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,18 @@ def chosen_event(
     first: Outcomes,
     second: Outcomes,
     *,
+    runs: int,
     delta: float,
     error: float,
     gaussian: bool = False,
 ) -> Event:
-    """Return the event that proves most on these runs: of all scores, thresholds and directions.
+    """Return the event that will prove most: of all scores, thresholds and directions.
 
     Args:
       scores: functions of outcomes.
       first: runs to choose by.
       second: the same of the other side.
+      runs: per side on which the event will be evaluated.
       delta: of the promise.
       error: one minus the confidence that is asked for.
       gaussian: whether mu is bounded, or epsilon.
@@ -69,13 +71,13 @@ def chosen_event(
         thresholds = _thresholds(np.concatenate(values))
         for above, side in ((True, 0), (True, 1), (False, 0), (False, 1)):
             one, other = (_hits(values[s], thresholds, above) for s in (side, 1 - side))
-            runs = len(values[side]), len(values[1 - side])
-            counts: tuple[Any, ...] = (one, runs[0], other, runs[1])
-            least = min(error, _CHOICE_ERROR)
+            likely = lower_share(one, len(values[side]), _STANDARD_ERROR) * runs
+            unlikely = upper_share(other, len(values[1 - side]), _STANDARD_ERROR) * runs
+            counts: tuple[Any, ...] = (likely, runs, unlikely, runs)
             proven = (
-                mu_bounds(*counts, error=least)
+                mu_bounds(*counts, error=error)
                 if gaussian
-                else epsilon_bounds(*counts, delta=delta, error=least)
+                else epsilon_bounds(*counts, delta=delta, error=error)
             )
             place = int(np.argmax(proven))
             event = Event(score, float(thresholds[place]), above, side)

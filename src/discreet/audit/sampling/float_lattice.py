@@ -151,17 +151,6 @@ def granularity(values: FloatArray) -> FloatArray:
     return np.asarray(np.ldexp((whole & -whole).astype(np.float64), exponent - 53))
 
 
-def impossible_share(outputs: FloatArray, others: FloatArray, low: float, high: float) -> float:
-    """Return the share of ``outputs`` in a band that lie off the lattice of ``others`` there.
-
-    NaN if either side has too few outputs in the band to tell.
-    """
-    band, other_band = (_inside(side, low, high) for side in (outputs, others))
-    if min(len(band), len(other_band)) < _FEWEST:
-        return math.nan
-    return float(np.mean(granularity(band) < granularity(other_band).min()))
-
-
 @dataclass(frozen=True)
 class _Compared:
     """Outputs of one side in a band beside those of the other."""
