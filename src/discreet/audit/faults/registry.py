@@ -1,11 +1,12 @@
-"""All planted faults by name."""
+"""All planted faults by name: what an audit has to notice."""
 
 from __future__ import annotations
 
+from discreet.audit.faults import sampled
 from discreet.audit.faults.fault import Fault
 from discreet.errors import ArgumentError
 
-FAULTS: dict[str, Fault] = {}
+FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*sampled.FAULTS,)}
 """Every fault, as the audit lists them."""
 
 
