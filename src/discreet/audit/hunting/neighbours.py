@@ -91,9 +91,8 @@ def newcomers(schema: Schema, rows: Rows) -> dict[str, Record]:
     """Return records that move a sum far, or ought not to move it at all."""
     columns = [schema[name] for name in schema]
     ids = ("newcomer",) if schema.id else ()
-    lows, highs, middles, beyond = (
-        [value(column) for column in columns] for value in (_low, _high, _middle, _beyond)
-    )
+    lows, highs, middles = ([value(column) for column in columns] for value in (_low, _high, _middle))
+    beyond = [_beyond(column, (HUGE, -HUGE, np.inf)[j % 3]) for j, column in enumerate(columns)]
     mixed = [highs[j] if j % 2 == 0 else lows[j] for j in range(len(columns))]
     other = [lows[j] if j % 2 == 0 else highs[j] for j in range(len(columns))]
     made = {
@@ -103,7 +102,7 @@ def newcomers(schema: Schema, rows: Rows) -> dict[str, Record]:
         "other corner": other,
         "missing": [None] * len(columns),
         "unknown": middles,
-        "beyond": [value if j % 2 == 0 else _below(value) for j, value in enumerate(beyond)],
+        "beyond": beyond,
         "double": list(rows[len(rows) // 5])[: len(columns)],
     }
     return {name: (*values, *ids) for name, values in made.items()}
@@ -121,12 +120,8 @@ def _middle(column: Column) -> Any:
     return NOT_LISTED if isinstance(column, Category) else column.low / 2 + column.high / 2
 
 
-def _beyond(column: Column) -> Any:
-    return column.values[-1] if isinstance(column, Category) else HUGE
-
-
-def _below(value: Any) -> Any:
-    return -value if isinstance(value, float) else value
+def _beyond(column: Column, value: float) -> Any:
+    return column.values[-1] if isinstance(column, Category) else value
 
 
 def by_column(schema: Schema, record: Record, marks: Marks) -> Iterator[tuple[str, Record]]:
