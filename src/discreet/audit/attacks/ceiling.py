@@ -47,7 +47,7 @@ class Ceiling:
         for epsilon, delta in ((self.epsilon, self.delta), *self.curve):
             if isinstance(epsilon, bool) or not epsilon >= 0:
                 raise ArgumentError(
-                    f"epsilon must be a number of at least 0, got {epsilon!r}. Use infinity for no promise."
+                    f"epsilon must be a number of at least 0, got {epsilon!r}. No promise is infinity."
                 )
             if not 0 <= delta <= 1:
                 raise ArgumentError(f"delta must be from 0 to 1, got {delta!r}.")
