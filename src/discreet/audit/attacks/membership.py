@@ -64,7 +64,7 @@ def membership(
     >>> from discreet.randomness import public_generator
     >>> def noisy_count(table, seed):
     ...     return [len(table) + public_generator(seed).laplace()]
-    >>> found = membership(noisy_count, [1, 1], [1], ceiling=Ceiling(1.0), attack="threshold")
+    >>> found = membership(noisy_count, "ab", "a", ceiling=Ceiling(1.0), attack="threshold")
     >>> found.accuracy.value > 0.6, found.beats(), found.beats(Ceiling(0.3))
     (True, False, True)
     """

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.errors import ArgumentError
@@ -27,6 +27,8 @@ from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+BoolArray = NDArray[np.bool_]
 
 DOUBT = 0.05
 """One minus the confidence of every interval, and the chance that any attack is called too good."""
@@ -239,16 +241,15 @@ def score_attack(
         accuracy = _right(here[half:], gone[half:], _best_threshold(here[:half], gone[:half]))
     else:
         accuracy = _right(here, gone, threshold)
-    found, false = _apart(here, gone)
-    strict = _strict_threshold(false[:half])
+    found, false = _strict_answers(here, gone, half)
     return AttackResult(
         attack,
         target,
         ceiling,
         accuracy,
         auc=Rate(_area_under(here, gone) * len(here), len(here)),
-        tpr=Rate(int(np.sum(found[half:] > strict)), len(here) - half),
-        fpr=Rate(int(np.sum(false[half:] > strict)), len(gone) - half),
+        tpr=Rate(int(found[half:].sum()), len(here) - half),
+        fpr=Rate(int(false[half:].sum()), len(gone) - half),
     )
 
 
@@ -301,21 +302,21 @@ def _best_threshold(here: FloatArray, gone: FloatArray) -> float:
     return float((values[best] + values[best + 1]) / 2)
 
 
-def _apart(here: FloatArray, gone: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ranks in which ties are broken at random.
+def _strict_answers(here: FloatArray, gone: FloatArray, half: int) -> tuple[BoolArray, BoolArray]:
+    """Return who is said to be there at the least threshold that 1 % of the first half exceed in vain.
 
-    An attack may toss between equal scores; where a score has few values that alone attains a false
-    positive rate of 1 %.
+    An attack may toss between equal scores: where a score has few values, that alone attains a false
+    positive rate of 1 %. It does if more is found that way in the first half.
     """
     scores = np.concatenate([here, gone])
     ranks = np.empty(len(scores))
     ranks[np.lexsort((public_generator(_TOSS).random(len(scores)), scores))] = np.arange(len(scores))
-    return ranks[: len(here)], ranks[len(here) :]
-
-
-def _strict_threshold(gone: FloatArray) -> float:
-    """Return the least score that at most 1 % of the trials without the record exceed."""
-    return float(np.quantile(gone, 1 - FALSE_POSITIVES, method="inverted_cdf"))
+    answers = []
+    for kept in (scores, ranks):
+        above = kept > np.quantile(kept[len(here) :][:half], 1 - FALSE_POSITIVES, method="inverted_cdf")
+        answers.append((above[: len(here)], above[len(here) :]))
+    plain, tossed = answers
+    return plain if plain[0][:half].sum() >= tossed[0][:half].sum() else tossed
 
 
 def _right(here: FloatArray, gone: FloatArray, threshold: float) -> Rate:
