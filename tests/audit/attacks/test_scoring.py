@@ -72,6 +72,13 @@ def test_scores_that_say_all_say_it_and_scores_that_say_nothing_do_not() -> None
     assert sure.beats(Ceiling(3.0)) and not sure.beats() and not vain.beats()
 
 
+def test_scores_with_few_values_attain_their_false_positive_rate() -> None:
+    generator = public_generator(4)
+    result = score_attack(generator.random(9000) < 0.73, generator.random(9000) < 0.27, Ceiling(1.0))
+    assert result.fpr and result.tpr and 0.005 < result.fpr.value < 0.016
+    assert 0.015 < result.tpr.value < 0.04 and not result.beats()
+
+
 def test_a_threshold_is_not_judged_by_the_trials_it_was_chosen_on() -> None:
     generator = public_generator(5)
     found = [score_attack(*generator.random((2, 40)), Ceiling(0.0)).accuracy.value for _ in range(400)]

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
+from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ FALSE_POSITIVES = 0.01
 """The false positive rate at which true positives are told."""
 
 _FEWEST = 20
+_TOSS = 1
 
 
 @dataclass(frozen=True)
@@ -237,15 +239,16 @@ def score_attack(
         accuracy = _right(here[half:], gone[half:], _best_threshold(here[:half], gone[:half]))
     else:
         accuracy = _right(here, gone, threshold)
-    strict = _strict_threshold(gone[:half])
+    found, false = _apart(here, gone)
+    strict = _strict_threshold(false[:half])
     return AttackResult(
         attack,
         target,
         ceiling,
         accuracy,
         auc=Rate(_area_under(here, gone) * len(here), len(here)),
-        tpr=Rate(int(np.sum(here[half:] > strict)), len(here) - half),
-        fpr=Rate(int(np.sum(gone[half:] > strict)), len(gone) - half),
+        tpr=Rate(int(np.sum(found[half:] > strict)), len(here) - half),
+        fpr=Rate(int(np.sum(false[half:] > strict)), len(gone) - half),
     )
 
 
@@ -296,6 +299,18 @@ def _best_threshold(here: FloatArray, gone: FloatArray) -> float:
     if best + 1 == len(values) or not np.isfinite(values[best : best + 2]).all():
         return float(values[best])
     return float((values[best] + values[best + 1]) / 2)
+
+
+def _apart(here: FloatArray, gone: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ranks in which ties are broken at random.
+
+    An attack may toss between equal scores; where a score has few values that alone attains a false
+    positive rate of 1 %.
+    """
+    scores = np.concatenate([here, gone])
+    ranks = np.empty(len(scores))
+    ranks[np.lexsort((public_generator(_TOSS).random(len(scores)), scores))] = np.arange(len(scores))
+    return ranks[: len(here)], ranks[len(here) :]
 
 
 def _strict_threshold(gone: FloatArray) -> float:
