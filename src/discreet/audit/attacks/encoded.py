@@ -14,6 +14,7 @@ from discreet.data import Summand
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.engine import by_blocks, sum_block
 from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise
 from discreet.plans import Perturbation, Plan, Program, Setting, Stage
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
@@ -73,7 +74,8 @@ def noisy_sums(program: Program, names: tuple[str, ...], tables: FloatArray, see
     (stage,) = program.stages
     source = SimulatedNoise(seed)
     raw = [EncodedTable(names, rows, source).exact(stage) for rows in tables]
-    if stage.noise.independent:  # all at once: draws that have nothing to do with each other
-        flat: Any = stage.noise.release(np.concatenate(raw), source)
-        return np.asarray(flat).reshape(len(raw), -1)
+    if (
+        isinstance(stage.noise, Noise) and stage.noise.independent
+    ):  # all at once: draws that have nothing to do with each other
+        return stage.noise.release(np.concatenate(raw), source).reshape(len(raw), -1)
     return np.vstack([stage.noise.release(sums, source) for sums in raw])

@@ -1,6 +1,6 @@
 """Fingerprinting: released means speak of the records behind them.
 
-Records are vectors of signs, with a mean of their own in every column that is drawn anew in every trial.
+Records are vectors of signs, with a mean of their own in every column, drawn anew in every trial.
 *Tracing* asks whether a record was in the table: it is correlated with what the release has above the
 columns' means (Homer et al. 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015). What lower bounds on
 private means rest on is that exact means are always traced; ``limits.vectors`` has that bound.

@@ -23,12 +23,16 @@ from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
 from discreet.audit.attacks.encoded import EncodedTable, prepared
 from discreet.audit.attacks.scoring import DOUBT, AttackResult, Rate, score_guesses
 from discreet.data.contributions import SealedContribution
+from discreet.explain.shap.background import background
 from discreet.explain.shap.values import shap_values
+from discreet.mechanisms import Noise
 from discreet.models import Model
 from discreet.numerics import check_whole
 from discreet.plans import Perturbation, Stage
 from discreet.randomness import SimulatedNoise, public_generator
 from discreet.schema import FloatArray, Number, Schema
+
+Released = Literal["values", "background"]
 
 TOLERANCE = 0.05
 """A guess this near, in ranges of a column, is right."""
@@ -80,10 +84,10 @@ class Reconstruction:
     def __str__(self) -> str:
         middle, low, high = self.error
         return (
-            f"{self.attack} of {self.target}: within {TOLERANCE:g} of the range {self.within.value:.3f} "
-            f"[{self.within.low:.3f}, {self.within.high:.3f}], at most {self.limit:.3f}, blind "
-            f"{self.blind:.3f}; mean error {middle:.3f} [{low:.3f}, {high:.3f}], blind "
-            f"{self.blind_error:.3f}"
+            f"{self.attack} of {self.target}: within {TOLERANCE:g} of the range "
+            f"{self.within.value:.3f} [{self.within.low:.3f}, {self.within.high:.3f}], at most "
+            f"{self.limit:.3f}, blind {self.blind:.3f}; mean error {middle:.3f} "
+            f"[{low:.3f}, {high:.3f}], blind {self.blind_error:.3f}"
         )
 
 
@@ -201,7 +205,9 @@ def reconstruct_background(
             np.bincount(generator.integers(0, len(kinds), records), minlength=len(kinds))
             for _ in range(2)
         )
-        table = EncodedTable(tuple(unit_schema(columns)), np.repeat(kinds, counts, axis=0), SimulatedNoise(trial))
+        table = EncodedTable(
+            tuple(unit_schema(columns)), np.repeat(kinds, counts, axis=0), SimulatedNoise(trial)
+        )
         seen = table.exact(stage) * stage.noise.step if epsilon is None else table.answer(stage)[0]
         solved, _ = nnls(each.T, seen, maxiter=100 * len(kinds))
         found.append(np.minimum(_rounded(solved, records), counts).sum() / records)
@@ -210,42 +216,58 @@ def reconstruct_background(
 
 
 def guess_record(
-    *, epsilon: float | None, delta: float = 0.0, columns: int = 3, records: int = 10, trials: int = 500, seed: int = 0
+    *,
+    released: Released = "values",
+    epsilon: float | None,
+    delta: float = 0.0,
+    columns: int = 3,
+    records: int = 10,
+    trials: int = 500,
+    seed: int = 0,
 ) -> AttackResult:
-    """Guess one record of a background of which all others are known, from the values of all queries.
-
-    The guess is the kind of record that makes the release likeliest.
+    """Guess one record of a background of which all others are known: the likeliest kind of record.
 
     Args:
-      epsilon: of all values together; None for values as they are.
+      released: the ``values`` of all queries, or a ``background`` of means that is paid for once and
+        explains everything afterwards.
+      epsilon: of all numbers together; None for numbers as they are.
       delta: of the promise.
       columns: each 0 or 1, so that there are 2^columns kinds.
       records: of the background.
       trials: guesses.
       seed: of records and noise.
     """
-    kinds, stage = _kinds(columns), background_stage(columns, records, epsilon or 1.0, delta)
-    each = _values_of_kinds(stage, columns)
+    kinds, make = _kinds(columns), mean_stage if released == "background" else background_stage
+    stage = make(columns, records, epsilon or 1.0, delta)
+    each, noise = _values_of_kinds(stage, columns), stage.noise
+    assert isinstance(noise, Noise)
     generator, source = public_generator(seed), SimulatedNoise(seed)
     truth = generator.integers(0, len(kinds), trials)
     right = []
     for kind in truth:
         rest = each[generator.integers(0, len(kinds), records - 1)].sum(axis=0)
-        steps = np.rint((rest + each[kind]) / stage.noise.step).astype(np.int64)
-        seen = steps * stage.noise.step if epsilon is None else stage.noise.release(steps, source)
-        right.append(int(np.argmin(_unlikely(stage.noise.norm, seen - rest - each))) == kind)
+        steps = np.rint((rest + each[kind]) / noise.step).astype(np.int64)
+        seen = steps * noise.step if epsilon is None else noise.release(steps, source)
+        right.append(int(np.argmin(_unlikely(noise.norm, seen - rest - each))) == kind)
     ceiling = NOTHING_PROMISED if epsilon is None else Ceiling(epsilon, delta)
-    target = "a record behind SHAP values"
+    target = f"a record behind {'SHAP values' if released == 'values' else 'a background'}"
     return score_guesses(right, len(kinds), ceiling, attack="likeliest record", target=target)
 
 
 def background_stage(
     columns: int, records: int, epsilon: float, delta: float = 0.0
 ) -> Stage[Perturbation]:
-    """Return what is released of a background: the values of all queries of zeros and ones."""
+    """Return what is released query by query: the values of all queries of zeros and ones."""
     plan = shap_values(
         logistic_model(columns), _kinds(columns), clip=None, epsilon=epsilon, delta=delta
     )
+    (stage,) = prepared(plan, unit_schema(columns), records).stages
+    return stage
+
+
+def mean_stage(columns: int, records: int, epsilon: float, delta: float = 0.0) -> Stage[Perturbation]:
+    """Return what is released of a background that is paid for once: the sums of its columns."""
+    plan = background("mean", epsilon=epsilon, delta=delta)
     (stage,) = prepared(plan, unit_schema(columns), records).stages
     return stage
 
@@ -288,14 +310,16 @@ def _kinds(columns: int) -> FloatArray:
 def _values_of_kinds(stage: Stage[Perturbation], columns: int) -> FloatArray:
     """Return what one record of every kind adds to what is released."""
     names = tuple(unit_schema(columns))
-    alone = [EncodedTable(names, kind[None], SimulatedNoise(0)).exact(stage) for kind in _kinds(columns)]
-    return np.array(alone) * stage.noise.step
+    alone = [
+        EncodedTable(names, kind[None], SimulatedNoise(0)).exact(stage) for kind in _kinds(columns)
+    ]
+    return np.asarray(np.array(alone) * stage.noise.step, dtype=np.float64)
 
 
 def _rounded(counts: FloatArray, total: int) -> FloatArray:
     """Return whole counts with a given total, the greatest remainders rounded up."""
     scaled = counts * (total / max(counts.sum(), 1e-12))
-    whole = np.floor(scaled)
+    whole: FloatArray = np.floor(scaled)
     missing = int(total - whole.sum())
     whole[np.argsort(whole - scaled, kind="stable")[:missing]] += 1
     return whole

@@ -1,15 +1,15 @@
 """Shadow models: train as the owner would, with and without a record, and see what that does.
 
-The attacker knows the kind of model, its parameters and rows like the owner's. He trains *shadow* models
-with the record and without it, and asks of a model he is shown which kind it resembles:
+The attacker knows the kind of model, its parameters and rows like the owner's. He trains *shadow*
+models with the record and without it, and asks of a model he is shown which kind it resembles:
 
 * ``confidence``: how sure the model is of the record's class (Yeom et al. 2018); the threshold is
   chosen on half of the shown models.
 * ``likelihood ratio``: normal laws, fitted to what the shadow models of either kind show, tell how much
   likelier the shown model is with the record (LiRA, Carlini et al. 2022), with a threshold of zero.
 
-``others`` are the rows beside the record: *known* ones are the same in every model, as the definition of
-privacy has it; *drawn* ones are fresh in every model, as an outsider would have it.
+``others`` are the rows beside the record: *known* ones are the same in every model, as the definition
+of privacy has it; *drawn* ones are fresh in every model, as an outsider would have it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from discreet.trees.plan import TreePlan, decision_tree
 ShadowAttack = Literal["confidence", "likelihood ratio"]
 Others = Literal["known", "drawn"]
 Train = Callable[[FloatArray, int], FloatArray]
-"""Trains on encoded rows, the class last, with a seed; returns what the attacker sees of the model: first
-its confidence in the record's class, then whatever else the model tells."""
+"""Trains on encoded rows, the class last, with a seed; returns what the attacker sees of the model:
+first its confidence in the record's class, then whatever else the model tells."""
 
 RECORD = np.array([0.9, 0.15, 0.8, 0.0])
 """Where the first column is large the class is 1; this record says otherwise."""
@@ -171,9 +171,7 @@ def draw_rows(generator: np.random.Generator, rows: int) -> FloatArray:
     return np.column_stack([numbers, classes])
 
 
-def _seen(
-    train: Train, others: Others, rows: int, models: int, seed: int, member: bool
-) -> FloatArray:
+def _seen(train: Train, others: Others, rows: int, models: int, seed: int, member: bool) -> FloatArray:
     """Return models x what is seen of them; a row that is no member's stands where the record would."""
     known = draw_rows(public_generator(seed), rows)
     drawn = public_generator(2 * seed + 1 + member)
