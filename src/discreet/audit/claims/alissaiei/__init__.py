@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from discreet.audit.claims.alissaiei import curved, operators, ranges, ranking, sensitivity
+from discreet.audit.claims.alissaiei import (
+    bootstrap,
+    curved,
+    impossibility,
+    noise,
+    operators,
+    ranges,
+    ranking,
+    relations,
+    sensitivity,
+)
 from discreet.audit.claims.claim import Claim
+
+_PARTS = (
+    operators,
+    ranges,
+    relations,
+    sensitivity,
+    curved,
+    ranking,
+    noise,
+    bootstrap,
+    impossibility,
+)
 
 
 def claims() -> list[Claim]:
     """Return all claims of the paper."""
-    return [
-        claim for part in (operators, ranges, sensitivity, curved, ranking) for claim in part.claims()
-    ]
+    return [claim for part in _PARTS for claim in part.claims()]
