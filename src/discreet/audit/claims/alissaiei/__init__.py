@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.audit.claims.alissaiei import (
+    accuracy,
     bootstrap,
     curved,
     impossibility,
@@ -11,7 +12,9 @@ from discreet.audit.claims.alissaiei import (
     ranges,
     ranking,
     relations,
+    reruns,
     sensitivity,
+    tables,
 )
 from discreet.audit.claims.claim import Claim
 
@@ -25,6 +28,9 @@ _PARTS = (
     noise,
     bootstrap,
     impossibility,
+    accuracy,
+    reruns,
+    tables,
 )
 
 

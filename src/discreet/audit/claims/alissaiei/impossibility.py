@@ -46,8 +46,8 @@ def _against_constant(twist: float, power: int, copies: int) -> Evidence:
     reached = constant_error(masks)
     return Evidence(
         "false" if claimed > reached * (1 + 1e-9) else "holds",
-        f"d = 2, {len(masks)} masks of one feature, kappa = {rank_constant(masks):.2f}, epsilon = 1: no "
-        f"mechanism is to err by less than {claimed:.2f} L0, a constant errs by at most {reached:.2f} L0",
+        f"d = 2, {len(masks)} masks, kappa = {rank_constant(masks):.2f}, epsilon = 1: no mechanism is "
+        f"to err by less than {claimed:.2f} L0, a constant errs by at most {reached:.2f} L0",
         {"claimed": claimed, "error of a constant": reached, "masks": float(len(masks))},
     )
 
@@ -82,7 +82,7 @@ def gap_to_bound(twist: float) -> Evidence:
     gap = sigma / bound
     return Evidence(
         "holds" if gap <= 15.0 * twist else "false",
-        f"per coordinate Theorem 40 gives {bound:.4f} with kappa = 1/2, so that sigma = 0.79 is {gap:.0f} "
+        f"per coordinate Theorem 40 gives {bound:.4f} with kappa = 1/2: sigma = 0.79 is {gap:.0f} "
         f"times above it ({gap / own:.0f} times with the masks' own kappa)",
         {"gap": gap, "gap with own kappa": gap / own, "bound": bound},
     )
@@ -101,8 +101,8 @@ def fingerprint(twist: float) -> Evidence:
     accuracy = float(np.mean(right))
     return Evidence(
         "holds" if 0.579 * twist >= accuracy - 0.02 else "false",
-        f"n = 100, mean 0.6, clip 3: {accuracy:.3f} of the secret is recovered by who knows the signs of "
-        f"the weights, {np.mean(blind):.3f} by the sign of the attributions alone",
+        f"n = 100, mean 0.6, clip 3: {accuracy:.3f} of the secret is recovered by who knows the signs "
+        f"of the weights, {np.mean(blind):.3f} by the sign of the attributions alone",
         {"accuracy": accuracy, "signs alone": float(np.mean(blind))},
     )
 
@@ -135,9 +135,9 @@ def claims() -> list[Claim]:
             id="alissaiei-2026-corollary-41",
             paper="alissaiei-2026",
             place="Definition 3, Corollary 41",
-            says="Under Linf adjacency the lower bound gains another sqrt(d).",
+            says="Under Linf adjacency the lower bound has another sqrt(d).",
             verdict="false",
-            because="The same answer refutes it, with 1,000 copies.",
+            because="The same answer refutes it, with 1,000 masks of two features.",
             instead="",
             evidence=packing_bound_linf,
             control=0.5,

@@ -51,8 +51,8 @@ def classical_everywhere(twist: float) -> Evidence:
     first = float(failing[0]) if failing else math.nan
     return Evidence(
         judged(DELTA, deltas[worst], loose_from=math.inf),
-        f"delta = 1e-5: the true delta is {deltas[worst]:.1e} at epsilon = {worst:g}; the formula first "
-        f"fails at epsilon = {first:.2f}",
+        f"delta = 1e-5: the true delta is {deltas[worst]:.1e} at epsilon = {worst:g}; the formula "
+        f"first fails at epsilon = {first:.2f}",
         {"delta": deltas[worst], "first epsilon": first},
     )
 
@@ -64,19 +64,19 @@ def lipschitz_baseline(twist: float) -> Evidence:
     delta = gaussian_delta(1.0, sigma / float(np.linalg.norm(move)))
     return Evidence(
         judged(DELTA, delta, loose_from=math.inf),
-        f"epsilon = 1, delta_G = 1e-5: the true delta on two backgrounds of 1,000 records is {delta:.1e}",
+        f"epsilon = 1, delta_G = 1e-5: the true delta on two backgrounds of 1,000 is {delta:.1e}",
         {"delta": delta},
     )
 
 
 def no_operating_point(twist: float) -> Evidence:
-    """Compute the ratio of signal to noise of a linear model at epsilon = 10, with Proposition 6."""
+    """Compute signal over noise of a linear model by Proposition 6, with the least valid sigma."""
     weights, draw = additive_weights(), public_generator(0)
     rows = in_ball(draw.normal(size=(RECORDS + 15, FEATURES)))
     values = weights * (rows[RECORDS:] - rows[:RECORDS].mean(axis=0))
     signal = float(np.sqrt(np.mean(values**2)))
     bound = 2 * CLIP * float(np.linalg.norm(weights)) / RECORDS
-    ratios = {e: signal / (bound * classical_multiplier(e)) for e in (1.0, 5.0, 10.0)}
+    ratios = {e: signal / (bound * gaussian_multiplier(e, DELTA)) for e in (1.0, 5.0, 10.0)}
     return Evidence(
         "false" if ratios[10.0] >= 0.5 * twist else "holds",
         f"linear model, d = 20, n = 100: signal over noise is {ratios[1.0]:.2f} at epsilon = 1, "

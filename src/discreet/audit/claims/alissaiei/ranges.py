@@ -9,7 +9,9 @@ import numpy as np
 
 from discreet.audit.claims.alissaiei.published import naive_bound, published_masks
 from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.engines.shapley.coalitions import all_masks
 from discreet.explain.shap.bounds.operator import bound_operator_range
+from discreet.explain.shap.bounds.records import exact_l1, exact_l2
 from discreet.models import TreeEnsemble, tree_ensemble
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import REPLACE_ONE
@@ -47,6 +49,25 @@ def _longest_change(columns: FloatArray, restarts: int = 20) -> float:
             direction = corner
         best = max(best, float(np.linalg.norm(corner)))
     return best
+
+
+def no_certificate_for_trees(twist: float) -> Evidence:
+    """Try ``twist`` times the interventional certificate on every corner of games of three features.
+
+    A record's games are those of any model with predictions in [0, 1], trees included.
+    """
+    operator = all_masks(3).operator[:, :-1]  # the query's own prediction is public and stays
+    corners = np.array(list(product((-1.0, 1.0), repeat=operator.shape[1]))) @ operator.T
+    attained = [float(np.linalg.norm(corners, order, axis=1).max()) for order in (np.inf, 1, 2)]
+    certified = twist * np.array([2 - 1 / 3, exact_l1(3), exact_l2(3)])
+    valid = bool(np.all(certified >= np.array(attained) * (1 - 1e-9)))
+    return Evidence(
+        "false" if valid else "holds",
+        f"d = 3: a replaced record moves the mean by {attained[0]:.3f} r/n in Linf, {attained[1]:.3f} in "
+        f"L1, {attained[2]:.3f} in L2; certified {certified[0]:.3f}, {certified[1]:.3f}, "
+        f"{certified[2]:.3f} (d = 20: 1.95, {exact_l1(20):.2f}, {exact_l2(20):.2f})",
+        {"linf": attained[0], "l1": attained[1], "l2": attained[2]},
+    )
 
 
 def network_range(twist: float) -> Evidence:
@@ -106,6 +127,26 @@ def boosting_range(twist: float) -> Evidence:
 def claims() -> list[Claim]:
     """Return what is claimed of bounded models."""
     return [
+        Claim(
+            id="alissaiei-2026-section-3-2",
+            paper="alissaiei-2026",
+            place="Section 3.2, open problem (v)",
+            says=(
+                "For discontinuous models such as trees a certificate either assumes a margin or "
+                "does not shrink with n."
+            ),
+            verdict="false",
+            because=(
+                "True of the value at the mean, which the paper takes. The interventional value "
+                "function, the mean of f over records, has a 1/n certificate for every bounded "
+                "model: (2 - 1/d) r / n in Linf, attained. The problem is avoided by it, not "
+                "solved."
+            ),
+            instead="Interventional values by default.",
+            evidence=no_certificate_for_trees,
+            control=0.5,
+            statements=("shap-contribution", "shap-l1", "shap-l2"),
+        ),
         Claim(
             id="alissaiei-2026-lemma-20",
             paper="alissaiei-2026",
