@@ -1,0 +1,75 @@
+"""The claims of Chaves et al. (2025)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from discreet.audit.claims.chaves import claims
+from discreet.audit.claims.chaves.errors import laplace_miss
+from discreet.audit.claims.chaves.laws import published, winner_chance
+from discreet.audit.claims.chaves.percentile import answers, onsets, published_repeats
+from discreet.audit.claims.claim import Claim, register_of
+from tests.audit.claims.trials import covers, run_both, statements
+
+CLAIMS = claims()
+
+PLACES = [
+    *(("Lemma", n) for n in ("2.3", "4.7")),
+    *(("Definition", n) for n in ("2.1", "2.2", "2.4", "2.5", "2.6", "2.7", "2.9", "3.1", "3.2")),
+    *(("Definition", n) for n in ("3.4", "3.5", "4.1", "4.9", "5.1", "6.1", "6.2", "7.1")),
+    *(("Corollary", n) for n in ("2.8", "4.3", "4.4", "4.5", "4.6", "4.11")),
+    *(("Theorem", n) for n in ("3.3", "4.2", "4.8", "4.10", "7.2", "7.3")),
+    *(("Proposition", n) for n in ("5.2", "5.3", "5.4", "6.3", "6.4")),
+    *(("Algorithm", n) for n in ("1", "2", "3", "4")),
+    *(("Figure", n) for n in ("1", "2", "3", "4", "5")),
+]
+"""Every numbered item of the paper."""
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_evidence_comes_to_the_verdict_and_its_control_to_another(claim: Claim) -> None:
+    evidence, control = run_both(claim)
+    assert evidence.verdict == claim.verdict
+    if claim.evidence is not None:
+        assert control.verdict != claim.verdict
+        assert all(math.isfinite(figure) for figure in evidence.figures.values())
+
+
+@pytest.mark.parametrize(("kind", "number"), PLACES)
+def test_every_numbered_item_has_a_claim(kind: str, number: str) -> None:
+    assert any(covers(claim, kind, number) for claim in CLAIMS)
+
+
+def test_numbering_has_no_gap() -> None:
+    for section, last in {"2": 9, "3": 5, "4": 11, "5": 4, "6": 4, "7": 3}.items():
+        found = {n for kind, n in PLACES if n.startswith(f"{section}.")}
+        assert found == {f"{section}.{i}" for i in range(1, last + 1)}
+
+
+def test_ids_are_unique_and_statements_exist() -> None:
+    assert len(register_of(CLAIMS)) == len(CLAIMS)
+    named = {name for claim in CLAIMS for name in claim.statements}
+    assert named <= statements()
+    assert all(claim.statements for claim in CLAIMS)
+
+
+def test_two_laplace_noises_differ_as_the_closed_form_says() -> None:
+    x = np.linspace(0.5, 15, 30)
+    assert laplace_miss(2, x) == pytest.approx(np.exp(-x) * (2 + x) / 4, rel=1e-9)
+
+
+def test_published_calibrations() -> None:
+    assert published("student-t", 1.0) == pytest.approx((math.sqrt(3) / 4, 1 / 8))
+    assert published("laplace", 1.0) == pytest.approx((0.5, 1 / (2 * math.log(2e6))))
+    assert winner_chance("student-t", 2, 0.1, 20) == pytest.approx(0.506, abs=5e-4)
+
+
+def test_onset_of_a_median_by_hand() -> None:
+    # One record, then 0 0 0 1 1, then 1 1 1: edits that change the median, less one.
+    tables = np.array([[0, 1, 0], [3, 2, 0], [0, 3, 0]])
+    assert answers(tables).tolist() == [1, 0, 1]
+    assert published_repeats(tables).tolist() == [0, 0, 1]
+    assert onsets(tables).tolist() == [0, 0, 2]
