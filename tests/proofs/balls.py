@@ -111,6 +111,30 @@ class Dual:
     __radd__, __rmul__ = __add__, __mul__
 
 
+def ball_max(*terms: Any) -> Any:
+    """Return a ball that holds the greatest of some balls, whichever it is."""
+    best = terms[0]
+    for term in terms[1:]:
+        if isinstance(best, Dual) or isinstance(term, Dual):
+            best = _greater(_dual(best), _dual(term))
+        else:
+            best = _ball_of(best).max(_ball_of(term))
+    return best
+
+
+def ball_min(*terms: Any) -> Any:
+    """Return a ball that holds the least of some balls, whichever it is."""
+    return -ball_max(*(-term for term in terms))
+
+
+def _greater(first: Dual, second: Dual) -> Dual:
+    if first > second:
+        return first
+    if second > first:
+        return second
+    return Dual(first.value.max(second.value), first.slope.union(second.slope))
+
+
 def slope(function: Callable[[Any], Any], at: Any) -> Any:
     """Return the slope of a function over a ball."""
     return function(Dual(at, arb(1))).slope

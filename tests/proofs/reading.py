@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import z3
 
-from tests.proofs.balls import BALL_MATH
+from tests.proofs.balls import BALL_MATH, ball_max, ball_min
 from tests.proofs.solver import greatest, least, size_of
 
 
@@ -89,8 +89,13 @@ z3.ArithRef.__floordiv__ = whole_quotient
 
 
 def read_over_balls(target: Any, **names: Any) -> Callable[..., Any]:
-    """Return the code of a function over balls and duals."""
-    return _read(target, {"math": BALL_MATH, **_PLAIN, **names})
+    """Return the code of a function over balls and duals.
+
+    A comparison is true if it is certain. So an ``if`` is read on ranges where it is, and ``max`` and
+    ``min`` hold whichever number it may be.
+    """
+    choices = {"max": ball_max, "min": ball_min}
+    return _read(target, {"math": BALL_MATH, **_PLAIN, **choices, **names})
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -112,13 +117,22 @@ _CHOICES: dict[str, Any] = {"max": greatest, "min": least, "abs": size_of}
 def _read(target: Any, names: Mapping[str, Any]) -> Callable[..., Any]:
     function = inspect.unwrap(target.fget if isinstance(target, property) else target)
     scope = {**function.__globals__, **names}
-    scope["__builtins__"] = vars(builtins)
+    scope["__builtins__"] = {**vars(builtins), "__import__": _importer(names.get("imports", {}))}
     for name, value in list(scope.items()):
         if name not in names and callable(value) and not inspect.isclass(value):
             plain = inspect.unwrap(value)
             if isinstance(plain, FunctionType) and plain.__module__ == function.__module__:
                 scope[name] = _with_scope(plain, scope)
     return _with_scope(function, scope)
+
+
+def _importer(modules: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return an import that knows other modules by the names of slow ones."""
+
+    def find(name: str, *rest: Any) -> Any:
+        return modules[name] if name in modules else builtins.__import__(name, *rest)
+
+    return find
 
 
 def _with_scope(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
