@@ -1,12 +1,25 @@
-"""All planted faults by name: what an audit has to notice."""
+"""All planted faults by their names: what an audit has to notice."""
 
 from __future__ import annotations
 
-from discreet.audit.faults import sampled
+from collections.abc import Iterable
+
+from discreet.audit.faults import attacked, reconstructed, sampled
 from discreet.audit.faults.fault import Fault
 from discreet.errors import ArgumentError
 
-FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*sampled.FAULTS,)}
+
+def faults_of(*kinds: Iterable[Fault]) -> dict[str, Fault]:
+    """Return faults by their names, of which no two may be equal."""
+    found: dict[str, Fault] = {}
+    for fault in (fault for kind in kinds for fault in kind):
+        if fault.name in found:
+            raise ArgumentError(f"Two faults must not have one name, got {fault.name!r} twice.")
+        found[fault.name] = fault
+    return found
+
+
+FAULTS: dict[str, Fault] = faults_of(sampled.FAULTS, attacked.FAULTS, reconstructed.FAULTS)
 """Every fault, as the audit lists them."""
 
 
