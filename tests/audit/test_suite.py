@@ -52,7 +52,7 @@ def test_a_check_that_raises_is_not_called_fine() -> None:
 
 
 def test_an_empty_audit_does_not_hold() -> None:
-    assert not AuditReport("quick", (), False, "now").held
+    assert not AuditReport("quick", (), False, "now", "0").held
     with pytest.raises(ArgumentError, match="only must be part of the name"):
         run(registry_of([check("a")]), only="z")
 

@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from discreet import __version__
 from discreet.audit.finding import Check, Checks, Effort, Finding, finding_from_json, registry_of
 from discreet.errors import ArgumentError, DiscreetError, ReleaseError
 from discreet.numerics import check_choice
@@ -46,7 +46,7 @@ class AuditReport:
     findings: tuple[Finding, ...]
     partial: bool
     created: str
-    version: str = __version__
+    version: str
 
     @property
     def held(self) -> bool:
@@ -126,7 +126,8 @@ def run(
     check_choice("level", level, LEVELS)
     asked = _asked(product_checks() if checks is None else checks, level, only)
     effort = replace(_EFFORTS[level], seed=seed)
-    kept = _Journal(journal, {"level": level, "seed": seed, "version": __version__})
+    own = version("discreet")
+    kept = _Journal(journal, {"level": level, "seed": seed, "version": own})
     found: list[Finding] = []
     partial = False
     with progress_bar("Audit", len(asked), progress) as advance:
@@ -137,7 +138,7 @@ def run(
         except KeyboardInterrupt:
             partial = True
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return AuditReport(level, tuple(found), partial, created)
+    return AuditReport(level, tuple(found), partial, created, own)
 
 
 def _asked(checks: Checks, level: Level, only: str) -> list[Check]:
