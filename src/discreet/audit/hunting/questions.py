@@ -63,7 +63,7 @@ def loans(rows: int) -> pd.DataFrame:
 
 def encoded(frame: pd.DataFrame) -> FloatArray:
     """Return the features as a model gets them."""
-    return np.column_stack([SCHEMA[name].encode(frame[name]) for name in SCHEMA.features])
+    return np.column_stack([SCHEMA[name].encode(frame[name].to_numpy()) for name in SCHEMA.features])
 
 
 @cache
