@@ -152,11 +152,14 @@ class Search:
                     self.trial.note((name, how), told)
 
     def _row_moves(self, law: OwnRow, stage: Stage[Any]) -> Iterator[tuple[str, Move]]:
-        for contribution in by_row([stage]):
-            yield from law.moves(contribution, self.trial.relation)
-        if isinstance(stage.contribution, SubsetsContribution):
-            for how in law.entangled(stage.contribution):
-                yield how, Move("linf", np.inf, 0.0)
+        try:
+            for contribution in by_row([stage]):
+                yield from law.moves(contribution, self.trial.relation)
+            if isinstance(stage.contribution, SubsetsContribution):
+                for how in law.entangled(stage.contribution):
+                    yield how, Move("linf", np.inf, 0.0)
+        except Exception as error:  # because of a value, which is a finding of its own
+            yield f"raised {type(error).__name__}: {error}", Move("linf", np.inf, 0.0)
 
     def _climb(self, number: int) -> None:
         """Change the farthest pairs a little, again and again, and keep what goes farther."""
