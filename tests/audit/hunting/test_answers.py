@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.audit.hunting.answers import Interview, Paid
 from discreet.audit.hunting.answers import model as audit
+from discreet.audit.hunting.interview import Interview, Paid
 from discreet.audit.hunting.model_report import ModelAudit
 from discreet.errors import DiscreetError
 from discreet.models.probe import DOUBLE, SINGLE

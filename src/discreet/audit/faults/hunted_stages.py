@@ -1,6 +1,6 @@
 """Sums whose certificates promise too much, each beside the same sum done right.
 
-Nothing of it can be released: a stage needs a plan, and no plan leads here.
+Nothing of it can be released: a stage needs a plan, and none has these.
 """
 
 from __future__ import annotations
