@@ -27,6 +27,7 @@ _LIKELIHOOD: tuple[tuple[str, RelationName], ...] = (
     ("SHAP values", "add-remove"),
     ("accumulated effects", "replace-one"),
     ("permutation importance", "replace-one"),
+    ("forest", "replace-one"),
     ("valuation", "replace-one"),
 )
 _LEARNED = ("histogram", "SHAP values")
@@ -186,7 +187,7 @@ def _inferred_from_values(effort: Effort) -> AttackResult:
     from discreet.audit.attacks.attributes import attack_attribute
     from discreet.audit.attacks.targets import sums_target
 
-    plan = scenes.PLANS["SHAP values"](EPSILON)
+    plan = scenes.late_plan(EPSILON)
     target = sums_target(plan, scenes.late_tables(), scenes.SCHEMA, name="SHAP values")
     return attack_attribute(
         target, column="late_payments", trials=_trials(effort, 0.5), seed=effort.seed
