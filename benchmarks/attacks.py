@@ -3,8 +3,10 @@
 Records are made-up loans; the record under attack and what stands in its place are as far apart as the
 schema allows. ``figure 7`` repeats the attacks of Ma, Wu and Yan (2026) on a histogram: a logistic
 regression on its entropy and total, and the nearer of two candidate histograms. Their noise of scale
-1/epsilon is ours where a record is removed, and half of ours where one is replaced. An attack is *above*
-if its sure part exceeds the ceiling of the epsilon that was claimed, corrected for all attacks made.
+1/epsilon is ours where a record is removed, and half of ours where one is replaced.
+
+An attack is *above* if its sure part exceeds the ceiling of the epsilon that was claimed, corrected for
+all attacks made.
 """
 
 from __future__ import annotations
