@@ -118,9 +118,13 @@ def _difference_checks() -> list[Check]:
     ]
 
 
-def _trials(effort: Effort, share: float) -> int:
-    """Return how many trials an attack may make of the effort's samples."""
-    return max(160, int(effort.samples * share))
+_FAST, _ONE_BY_ONE, _LEARNING, _WHOLE_RESULTS = 4_000, 500, 1_000, 80
+"""Trials a second that a slow machine makes, by how they are drawn and what is made of them."""
+
+
+def _trials(effort: Effort, per_second: int) -> int:
+    """Return how many trials of either table fit into an effort; fewer than 160 show nothing."""
+    return max(160, min(effort.samples, int(effort.seconds * per_second)))
 
 
 def _by_likelihood(name: str, relation: RelationName, effort: Effort) -> AttackResult:
@@ -128,8 +132,8 @@ def _by_likelihood(name: str, relation: RelationName, effort: Effort) -> AttackR
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene(name, EPSILON, relation)
-    share = 0.05 if name == "partial dependence" else 0.4  # noise on a whole vector is drawn one by one
-    found = attack_membership(target, trials=_trials(effort, share), seed=effort.seed)
+    speed = _ONE_BY_ONE if name == "partial dependence" else _FAST  # its noise is on a whole vector
+    found = attack_membership(target, trials=_trials(effort, speed), seed=effort.seed)
     return replace(found, target=f"{name}, {relation}")
 
 
@@ -138,7 +142,9 @@ def _by_learning(name: str, effort: Effort) -> AttackResult:
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene(name, EPSILON)
-    return attack_membership(target, attack="classifier", trials=_trials(effort, 0.1), seed=effort.seed)
+    return attack_membership(
+        target, attack="classifier", trials=_trials(effort, _LEARNING), seed=effort.seed
+    )
 
 
 def _by_synthetic_cells(effort: Effort) -> AttackResult:
@@ -147,7 +153,7 @@ def _by_synthetic_cells(effort: Effort) -> AttackResult:
 
     target = synthetic_scene(EPSILON)
     return attack_membership(
-        target, attack="threshold", trials=_trials(effort, 0.005), seed=effort.seed
+        target, attack="threshold", trials=_trials(effort, _WHOLE_RESULTS), seed=effort.seed
     )
 
 
@@ -155,7 +161,7 @@ def _linked(effort: Effort) -> AttackResult:
     from discreet.audit.attacks.linkage import attack_linkage
     from discreet.audit.attacks.scenes import linkage_scene
 
-    return attack_linkage(linkage_scene(EPSILON), trials=_trials(effort, 0.5), seed=effort.seed)
+    return attack_linkage(linkage_scene(EPSILON), trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def linked_to_rows(effort: Effort, target: Target | None = None) -> AttackResult:
@@ -165,7 +171,7 @@ def linked_to_rows(effort: Effort, target: Target | None = None) -> AttackResult
 
     return attack_linkage(
         target or rows_scene(EPSILON),
-        trials=_trials(effort, 0.01),
+        trials=_trials(effort, _WHOLE_RESULTS),
         seed=effort.seed,
         guess=nearest_candidate(),
     )
@@ -179,7 +185,7 @@ def _inferred(effort: Effort) -> AttackResult:
 
     tables = attribute_tables(scenes.neighbours()[0], scenes.SCHEMA, "purpose")
     target = sums_target(histogram(scenes.CELLS, epsilon=EPSILON), tables, scenes.SCHEMA)
-    return attack_attribute(target, column="purpose", trials=_trials(effort, 0.5), seed=effort.seed)
+    return attack_attribute(target, column="purpose", trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def _inferred_from_values(effort: Effort) -> AttackResult:
@@ -190,7 +196,7 @@ def _inferred_from_values(effort: Effort) -> AttackResult:
     plan = scenes.late_plan(EPSILON)
     target = sums_target(plan, scenes.late_tables(), scenes.SCHEMA, name="SHAP values")
     return attack_attribute(
-        target, column="late_payments", trials=_trials(effort, 0.5), seed=effort.seed
+        target, column="late_payments", trials=_trials(effort, _FAST), seed=effort.seed
     )
 
 
@@ -204,7 +210,9 @@ def _overlapping(effort: Effort) -> AttackResult:
     rest = [scenes.others()] * 2
     part = sums_target(scenes.PLANS["histogram"](EPSILON), rest, scenes.SCHEMA, "add-remove")
     target = difference_target(whole, part)
-    return attack_membership(target, attack="threshold", trials=_trials(effort, 0.4), seed=effort.seed)
+    return attack_membership(
+        target, attack="threshold", trials=_trials(effort, _FAST), seed=effort.seed
+    )
 
 
 def _together(effort: Effort, *, fresh: bool) -> AttackResult:
@@ -212,7 +220,7 @@ def _together(effort: Effort, *, fresh: bool) -> AttackResult:
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene("histogram", EPSILON / 8 if fresh else EPSILON, "add-remove")
-    return attack_repeats(target, times=8, fresh=fresh, trials=_trials(effort, 0.4), seed=effort.seed)
+    return attack_repeats(target, times=8, fresh=fresh, trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def asked_again(effort: Effort, ask: Ask | None = None) -> AttackResult:
