@@ -34,8 +34,8 @@ def least_packed_error(
     """Return the least mean error, in a norm, of a private mean of ``rows`` vectors.
 
     World w, a vector with greatest coordinate |w| <= m <= n, has ceil(|w|) records w / ceil(|w|) and
-    zeros else: its mean is w / n, and so many replacements take it to the world of zeros, of law Q. Draw
-    w with density c e^(-eps ceil|w|). The chance that M is within t of w, in steps of 1 / n, is
+    zeros else: its mean is w / n, and so many replacements take it to the world of zeros, of law Q.
+    Draw w with density c e^(-eps ceil|w|). The chance that M is within t of w, in steps of 1 / n, is
 
         integral of c e^(-eps ceil|w|) P_w(B_t(w)) dw <= c t^d vol(B_1) + d_m
 
