@@ -167,7 +167,7 @@ def claims() -> list[Claim]:
             place="Appendix B.2",
             says="At epsilon = 1 and delta_G = 1e-5 the smoothing beta is 0.028.",
             verdict="false",
-            because="Its formula gives 0.0434.",
+            because="The formula that it is said to come from gives 0.0434, half as much again.",
             instead="",
             evidence=smooth.printed_beta,
             control=1.55,

@@ -19,7 +19,7 @@ from discreet.audit.claims.alissaiei.published import (
     singletons,
     smoothing,
 )
-from discreet.audit.claims.claim import Evidence, judged
+from discreet.audit.claims.claim import Evidence, decided, judged
 from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
@@ -39,7 +39,7 @@ def empirical_bernstein(twist: float) -> Evidence:
             chances = np.exp(choices + ones * math.log(p) + (size - ones) * math.log1p(-p))
             worst = max(worst, float(chances[bound < p].sum()))
     return Evidence(
-        "holds" if worst <= FAILURE else "false",
+        decided(worst <= FAILURE),
         f"alpha = 0.01, B = 40 and 400: the bound fails with chance at most {worst:.2g}",
         {"greatest chance of failure": worst},
     )
@@ -119,7 +119,7 @@ def smoothness(twist: float) -> Evidence:
     first, second = (_bootstrap(rows).sensitivity(1.0, DELTA) for rows in _equal_and_outlier())
     allowed = math.exp(twist * smoothing(1.0))
     return Evidence(
-        "holds" if second / first > allowed else "false",
+        decided(second / first > allowed),
         f"100 equal records and a neighbour with one outlier: the scales differ {second / first:.1f} "
         f"times, exp(beta) is {allowed:.3f}",
         {"ratio": second / first, "exp(beta)": allowed},
@@ -140,7 +140,7 @@ def algorithm_not_private(twist: float) -> Evidence:
     """Bound the true delta of Algorithm 1 from below, its range bound taken times ``twist``."""
     delta = _outlier_shows(twist)
     return Evidence(
-        "holds" if delta > DELTA else "false",
+        decided(delta > DELTA),
         f"epsilon = 1, two backgrounds of 100 records: the true delta is at least {delta:.3f}",
         {"delta at least": delta},
     )
@@ -150,7 +150,7 @@ def summed_delta(twist: float) -> Evidence:
     """Compare the true delta of Algorithm 1 with delta_G + alpha."""
     delta, summed = _outlier_shows(1.0), twist * (DELTA + FAILURE)
     return Evidence(
-        "holds" if delta > summed else "false",
+        decided(delta > summed),
         f"epsilon = 1: the true delta is at least {delta:.3f}, delta_G + alpha is {summed:.5f}",
         {"delta at least": delta, "delta_G + alpha": summed},
     )
@@ -186,7 +186,7 @@ def projection(twist: float) -> Evidence:
     told = float(model(query[None])[0]) - projected.sum(axis=1)
     error = float(np.abs(told - model(mean[None])[0]).max())
     return Evidence(
-        "holds" if error < 1e-9 else "false",
+        decided(error < 1e-9),
         f"noise of deviation 10: f(mu) follows from the projected sum with an error of {error:.1g}",
         {"greatest error": error},
     )
@@ -205,7 +205,7 @@ def no_hops(twist: float) -> Evidence:
     envelopes = found.envelopes * np.exp(-twist * smoothing(1.0) * np.arange(5))
     best = int(envelopes.argmax())
     return Evidence(
-        "holds" if best == 0 else "false",
+        decided(best == 0),
         f"f(u) = 1[u_1 > 0], 20 records: the maximum is at hop {best}, {envelopes[best]:.2f} against "
         f"{envelopes[0]:.2f} at hop 0",
         {"hop": float(best), "maximum": float(envelopes[best]), "at hop 0": float(envelopes[0])},
@@ -216,7 +216,7 @@ def printed_beta(twist: float) -> Evidence:
     """Compare beta as appendix B.2 prints it, 0.028, with its own formula."""
     beta, printed = smoothing(1.0), 0.028 * twist
     return Evidence(
-        "holds" if abs(printed / beta - 1) < 0.02 else "false",
+        decided(abs(printed / beta - 1) < 0.02),
         f"epsilon / (2 ln(1 / delta_G)) is {beta:.4f} at epsilon = 1, delta_G = 1e-5; printed "
         f"{printed:.4f}",
         {"beta": beta, "printed": printed},
