@@ -54,12 +54,12 @@ def _against_constant(twist: float, power: int, copies: int) -> Evidence:
 
 def packing_bound(twist: float) -> Evidence:
     """Compare the lower bound with the error of an answer that is the same for all inputs."""
-    return _against_constant(twist, 1, 1000)
+    return _against_constant(twist, 1, 504)
 
 
 def packing_bound_linf(twist: float) -> Evidence:
     """Do so for the form under Linf adjacency."""
-    return _against_constant(twist, 2, 500)
+    return _against_constant(twist, 2, 252)
 
 
 def growth_with_masks(twist: float) -> Evidence:
@@ -120,12 +120,12 @@ def claims() -> list[Claim]:
             ),
             verdict="false",
             because=(
-                "It grows without limit in K while attributions do not: on the unit box they lie "
+                "It grows without limit in K while attributions do not: on the unit box each lies "
                 "in an interval of width L0, and the answer in its middle, which reads nothing, "
                 "errs by less (by far less if L0 bounds the whole vector of values, as in Theorem "
-                "12). Smallest counterexample: two features, 2,000 masks, which are (1,0) and "
-                "(0,1), each as often. The published proof is a sketch; read for replaced records "
-                "it also contradicts a released mean."
+                "12). Smallest counterexample: two features, whose masks are (1,0) and (0,1), and "
+                "504 of each. The published proof is a sketch; read for replaced records it also "
+                "contradicts a released mean."
             ),
             instead="No lower bound of this kind is used.",
             evidence=packing_bound,
@@ -138,8 +138,8 @@ def claims() -> list[Claim]:
             place="Definition 3, Corollary 41",
             says="Under Linf adjacency the lower bound has another sqrt(d).",
             verdict="false",
-            because="The same answer refutes it, with 1,000 masks of two features.",
-            instead="",
+            because="The same answer refutes it, with 252 masks of each kind.",
+            instead="No lower bound of this kind is used.",
             evidence=packing_bound_linf,
             control=0.5,
             statements=("background-separator",),
@@ -177,7 +177,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=gap_to_bound,
             control=20.0,
-            statements=("gauss-analytic",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-8",
@@ -194,7 +194,7 @@ def claims() -> list[Claim]:
                 "that of the secret and so ignores the sign of the model. The column of Algorithm "
                 "1 is not reproducible: neither model nor query is named."
             ),
-            instead="The audit's attack knows the model.",
+            instead="Attacks know the model and are held against what epsilon and delta allow.",
             evidence=fingerprint,
             control=1.75,
             statements=("background-separator",),

@@ -217,7 +217,7 @@ def claims() -> list[Claim]:
                 "With d - 1 for d it would be sharp: all others as near as the gap. It says "
                 "nothing below epsilon g / (2 Delta_inf) = ln d."
             ),
-            instead="Permute-and-flip, which is never less often right in one shot.",
+            instead="Permute-and-flip is there too, which is never less often right in one shot.",
             evidence=top_1_bound,
             control=0.5,
             statements=("exponential", "permute-and-flip"),
@@ -273,8 +273,9 @@ def claims() -> list[Claim]:
             says="Where Delta_inf / g is above 5, release the top 3 or more instead of the top 1.",
             verdict="false",
             because=(
-                "The budget is divided by k: at Delta_inf / g = 5 and epsilon = 1 the top 3 are "
-                "nearer to guessing than the top 1."
+                "The budget is divided by k: at Delta_inf / g = 5 and epsilon = 1 top-1 is right "
+                "twice as often as a guess, and of the top 3 little more than a guess would find "
+                "is kept."
             ),
             instead=(
                 "Lowers the sensitivity: it is r (2 - 1/d) / n in the interventional value function."
@@ -291,7 +292,7 @@ def claims() -> list[Claim]:
             verdict="holds",
             because=(
                 "Sums of epsilons, and no less is true of pure privacy. A zCDP account charges T ="
-                " 50 about a third at delta = 1e-5."
+                " 50 about a quarter of it at delta = 1e-5."
             ),
             instead="Charges zCDP where the owner asked for it.",
             evidence=composed_loss,

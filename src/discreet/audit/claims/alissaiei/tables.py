@@ -165,7 +165,7 @@ def claims() -> list[Claim]:
             instead="No figure of the bootstrap is a guarantee.",
             evidence=tree_ratios,
             control=0.5,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-7-scales",
@@ -182,7 +182,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=tree_scales,
             control=1.2,
-            statements=("shap-rank-condition",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-10-ratios",
@@ -197,7 +197,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=pilot_ratios,
             control=1.1,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-15",
@@ -213,7 +213,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=errors_of_noise,
             control=4.6,
-            statements=("gauss-analytic",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-18",
@@ -225,7 +225,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=preliminary_factor,
             control=7.3,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-19",
@@ -240,7 +240,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=repeated_scales,
             control=2.0,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-section-8-3",
@@ -255,6 +255,6 @@ def claims() -> list[Claim]:
             instead="",
             evidence=sufficient_resamples,
             control=5.1,
-            statements=("hoeffding-weighted",),
+            statements=(),
         ),
     ]
