@@ -26,7 +26,7 @@ def statements() -> set[str]:
 
 def numbers(text: str) -> set[str]:
     """Return the numbers that a place names: "Theorem 4.8 (i)" names "4.8"."""
-    return set(re.findall(r"\b(?:[IVX]+(?:\.\d+)+|\d+(?:\.\d+)+|\d+)\b", text))
+    return set(re.findall(r"\b(?:[IVX]+(?:\.\d+)*|\d+(?:\.\d+)*)\b", text))
 
 
 def covers(claim: Claim, kind: str, number: str) -> bool:

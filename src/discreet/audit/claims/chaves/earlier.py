@@ -15,7 +15,7 @@ from discreet.randomness import public_generator
 
 def divergence_is_privacy(twist: float = 1.0) -> Evidence:
     """Compare both forms of the promise on random pairs of laws with four outcomes."""
-    generator, unequal, private, pairs = public_generator(0), 0, 0, 2_000
+    generator, unequal, private, pairs = public_generator(0), 0, 0, 600
     events = [list(s) for k in range(1, 5) for s in itertools.combinations(range(4), k)]
     for _ in range(pairs):
         p, q = generator.dirichlet(np.ones(4), 2)
