@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import discreet as dc
 from discreet.data import Summand, VectorContribution, add_up
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.engine import _into_ball, _subset_rows, check_summand
+from discreet.data.engine import _into_ball, check_summand, subset_rows
 from discreet.data.rows import open_rows
 from discreet.data.state import own_state
 from discreet.errors import ArgumentError, DiscreetError
@@ -114,7 +114,7 @@ def exact_sum(session: dc.Session, contribution: Any, step: float) -> list[int] 
         blocks = open_rows(table, contribution.columns)
         found = np.concatenate([contribution.compute(block) for block in blocks])
     elif isinstance(contribution, SubsetsContribution):
-        found = np.array(list(contribution.compute(_subset_rows(table, contribution, None))))
+        found = np.array(list(contribution.compute(subset_rows(table, contribution, None))))
     else:
         return None
     if isinstance(contribution.region, Ball):

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.plans import Stage
 from discreet.randomness import IntArray, SimulatedNoise
 from tests.laws.examples import Case, cases_of
 from tests.laws.runs import private
-from tests.oracles.releaser import SimulatedReleaser
 
 DRAWS, LEAST = 400, 0.92
 NEAR = 1e-4

@@ -7,70 +7,26 @@ models that lean, with the rows beside them, as far as they may. Nothing of it h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.data import CellContribution, ModelCalls, Summand, TablesContribution, VectorContribution
+from discreet.audit.hunting import rows as single_rows
+from discreet.audit.hunting.rows import ByRow, OwnRow
+from discreet.data import ModelCalls, Summand, VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.engine import _subset_rows, sum_block
+from discreet.data.engine import sum_block
 from discreet.explain.pdp.contribution import curve_contribution
-from discreet.privacy.certificate import Ball, Box
+from discreet.privacy.certificate import Box
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases, leaning_cases
-from tests.laws.runs import block_of, private, run
-
-ByRow = VectorContribution | CellContribution | TablesContribution
-ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
-PIECES = 7
-
-
-def vectors(contribution: ByRow, block: Block) -> np.ndarray:
-    """Return what every row of a block adds, clipped as it is when it is added up."""
-    if isinstance(contribution, CellContribution):
-        return np.asarray(contribution.index(block))[:, None]
-    if isinstance(contribution, TablesContribution):
-        return np.stack(list(contribution.index(block)), axis=1)
-    made = np.asarray(contribution.compute(block), dtype=np.float64)
-    filled = np.where(np.isnan(made), contribution.fill, made)
-    region = contribution.region
-    return region.clip(filled) if isinstance(region, Ball) else np.clip(filled, *region.limits)
-
-
-Look = tuple[str, Block, np.ndarray, np.ndarray]
-"""How rows are looked at, the block they are in, which rows of it count, and which those are."""
-
-
-def part(block: Block, rows: np.ndarray, start: int) -> Block:
-    """Return some rows of a block as a block of their own, as it would have been read."""
-    values = np.asfortranarray(block.values[rows])
-    values.setflags(write=False)
-    return Block(start, block.names, values)
-
-
-def alone(block: Block) -> Iterator[Look]:
-    """Yield single rows and pieces of a block; they know their places in the table."""
-    for row in range(0, len(block), len(block) // 12):
-        here = np.array([row])
-        yield "alone", part(block, here, row), np.arange(1), here
-        yield "alone, cut out", block.rows(row, row + 1), np.arange(1), here
-    for start in range(0, len(block) - PIECES, 4 * PIECES):
-        piece = np.arange(PIECES)
-        yield "in a piece", block.rows(start, start + PIECES), piece, start + piece
-
-
-def moved(block: Block) -> Iterator[Look]:
-    """Yield other blocks with the same rows in other places."""
-    rows, twice = np.arange(len(block)), np.repeat(np.arange(len(block)), 2)
-    yield "in another order", part(block, rows[::-1], 0), rows, rows[::-1]
-    yield "twice", part(block, twice, 0), np.arange(len(twice)), twice
-
+from tests.laws.runs import block_of, run
 
 ODD = pd.DataFrame(
     {
@@ -83,51 +39,25 @@ ODD = pd.DataFrame(
 )
 
 
-def beside(columns: tuple[str, ...]) -> Iterator[Look]:
-    """Yield blocks in which some rows are others, and which rows stayed in their places."""
-    for place, name in ((0, "beside another first row"), (world.ROWS - 1, "beside another last row")):
-        for odd in range(len(ODD)):
-            frame = world.table().copy()
-            frame.iloc[place] = ODD.iloc[odd]
-            others = np.delete(np.arange(world.ROWS), place)
-            yield name, block_of(frame, columns), others, others
+@cache
+def law() -> OwnRow:
+    """Return the law for the table of all laws."""
+    return OwnRow(world.table(), ODD, world.SCHEMA)
 
 
 def too_far(contribution: ByRow, relation: Relation) -> list[str]:
     """Return how vectors of the same rows differ by more than is paid for."""
-    block, faults = block_of(world.table(), contribution.columns), []
-    whole = vectors(contribution, block)
-    paid = contribution.batch_error(relation) if isinstance(contribution, VectorContribution) else 0.0
-    for how, other, rows, same in looks(contribution, relation, block):
-        faults += _apart(how, vectors(contribution, other)[rows], whole[same], paid)
-    return faults
+    return law().broken(contribution, relation)
 
 
-def looks(contribution: ByRow, relation: Relation, block: Block) -> Iterator[Look]:
-    """Yield all ways to look at rows that must make no difference, or one that is paid for."""
-    yield from beside(contribution.columns)
-    claims = isinstance(contribution, VectorContribution) and contribution.own_row
-    if claims or not relation.keeps_places:
-        yield from moved(block)
-    # Cells may follow a row's place where it is public; calls hold their rows in places of their own.
-    if claims or not isinstance(contribution, VectorContribution) or not relation.keeps_places:
-        yield from alone(block)
-
-
-def _apart(how: str, found: np.ndarray, expected: np.ndarray, paid: float) -> list[str]:
-    size = found.shape[1]
-    allowed = {"l1": size * paid, "l2": np.sqrt(size) * paid, "linf": paid}
-    for norm, order in ORDERS.items():
-        farthest = np.linalg.norm(found - expected, ord=order, axis=1).max()
-        if farthest > allowed[norm]:
-            return [f"{how}: {farthest:.6g} in {norm}, {allowed[norm]:.6g} is paid for"]
-    return []
+def entangled(contribution: SubsetsContribution) -> list[str]:
+    """Return which subsets say something else if another subset holds other rows, or none."""
+    return law().entangled(contribution)
 
 
 def by_row(case: Case) -> list[ByRow]:
     """Return the contributions of a case that are made of one row each."""
-    found = [stage.contribution for stage in run(case).stages if isinstance(stage.contribution, ByRow)]
-    return [one for one in found if not getattr(one, "partners", 0)]
+    return single_rows.by_row(run(case).stages)
 
 
 @pytest.mark.proves("lattice")
@@ -152,25 +82,6 @@ def test_rows_alone_add_up_to_the_block(case: Case) -> None:
         asked = [Summand(contribution, stage.noise.step)]
         by_itself = [sum_block(block.rows(row, row + 1), asked)[0] for row in range(24)]
         assert np.array_equal(sum(by_itself), sum_block(block.rows(0, 24), asked)[0])
-
-
-def entangled(contribution: SubsetsContribution) -> list[str]:
-    """Return which subsets say something else if another subset holds other rows, or none."""
-    parts = _subset_rows(private(), contribution, None)
-    marked = block_of(ODD.iloc[[0, 0, 0]], contribution.columns).values
-    alone = [
-        [rows if place == kept else rows[:0] for place, rows in enumerate(parts)] for kept in (1, 2)
-    ]
-    whole, *others = (
-        list(contribution.compute(given)) for given in (parts, [marked, *parts[1:]], *alone)
-    )
-    same = {"beside another": range(1, len(parts)), "alone": (1,), "alone again": (2,)}
-    return [
-        f"subset {place} {how}"
-        for (how, places), found in zip(same.items(), others, strict=True)
-        for place in places
-        if not np.array_equal(found[place], whole[place], equal_nan=True)
-    ]
 
 
 @pytest.mark.refutes("generic-plots")

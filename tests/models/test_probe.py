@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ModelError
-from discreet.models.probe import DOUBLE, SINGLE, _is_single
+from discreet.models.probe import DOUBLE, SINGLE, is_single
 
 SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(-3, 9, step=3), "h": dc.Category("x", "y")})
 WIDE = dc.Schema(
@@ -66,7 +66,7 @@ def test_a_name_does_not_vouch_for_another_function() -> None:
     ],
 )
 def test_short_numbers_are_not_taken_for_single_precision(answers: Any, single: bool) -> None:
-    assert _is_single(answers) is single
+    assert is_single(answers) is single
 
 
 @pytest.mark.parametrize(("share", "batch_error"), [(2.0**-42, DOUBLE), (2.0**-30, SINGLE)])

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.plans import Plan, Setting
 from discreet.plans.expected import USABLE, Expected, least_usable, usable_without_rows
-from tests.oracles.releaser import SimulatedReleaser
 
 Open = Callable[..., dc.Session]
 

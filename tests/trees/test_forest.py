@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.models import TreeEnsemble
@@ -19,7 +20,6 @@ from discreet.trees.forest import random_forest
 from discreet.trees.result import RandomForest
 from discreet.trees.shape import fit_shape, random_depth
 from tests.laws.examples import Example
-from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(
     {

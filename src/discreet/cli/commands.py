@@ -26,6 +26,8 @@ COMMANDS = {
     "release": ("discreet.cli.asking", "release_plan"),
     "budget": ("discreet.cli.budget", "budget_command"),
     "dataflow": ("discreet.cli.dataflow", "dataflow_command"),
+    "audit": ("discreet.cli.audit", "audit_command"),
+    "claims": ("discreet.cli.claims", "claims_command"),
     "version": ("discreet.cli", "version_command"),
 }
 """Every command and the function that it runs, whose docstring is its help."""

@@ -212,6 +212,8 @@ class WholeContribution:
       compute: the vector of all encoded rows, in their order.
       proven: what is known of how far one record moves the vector, whatever third-party code says.
       pulse: of third-party code that ``compute`` calls; None if it calls none.
+      owners: per number the place of the record to whose owner alone it is shown, for which ``proven``
+        promises nothing; None where anybody may see all of them.
     """
 
     columns: tuple[str, ...]
@@ -221,6 +223,7 @@ class WholeContribution:
     compute: Callable[[FloatArray], FloatArray]
     proven: Certificate
     pulse: Pulse | None = field(kw_only=True)
+    owners: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     @property
     def certificate(self) -> Certificate:

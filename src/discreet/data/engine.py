@@ -173,7 +173,7 @@ def _sum_subsets(
     kept: KeptRows | None,
 ) -> IntArray:
     """Return the sum of the rounded vectors of all subsets."""
-    parts = _subset_rows(table, contribution, kept)
+    parts = subset_rows(table, contribution, kept)
     total = np.zeros(contribution.size, dtype=np.int64)
     with quietly(contribution.pulse is not None):
         for rows, vector in zip(parts, contribution.compute(parts), strict=True):
@@ -198,7 +198,7 @@ def _all_rows(table: PrivateTable, columns: tuple[str, ...], kept: KeptRows | No
     return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
 
-def _subset_rows(
+def subset_rows(
     table: PrivateTable, contribution: SubsetsContribution, kept: KeptRows | None
 ) -> list[FloatArray]:
     """Return the rows of every subset, in their order.

@@ -126,6 +126,20 @@ class Model:
           ModelError: if it needs columns the schema lacks, fails on rows drawn from the schema, or does
             not answer every row by itself.
         """
+        with quietly():
+            bound, single = self.attach(schema)
+            if isinstance(bound.form, LinearForm | TreeEnsemble):
+                return bound
+            return replace(bound, third_party=self._third_party(bound, schema, single))
+
+    def attach(self, schema: Schema) -> tuple[BoundModel, bool]:
+        """Fit the model to a schema's encoding; nothing is known of how it treats rows beside a row.
+
+        Besides: whether its answers come in single precision.
+
+        Raises:
+          ModelError: if it needs columns the schema lacks, or fails on rows drawn from the schema.
+        """
         columns = self._columns(schema)
         rows = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
         named = hasattr(self._model, "feature_names_in_")
@@ -133,10 +147,7 @@ class Model:
         plain = sees_encoding(schema, columns, named)
         with quietly():
             bound, answers, single = self._first_that_works(schema, columns, makers, rows)
-            bound = replace(bound, form=self._form(rows, answers) if plain else None)
-            if isinstance(bound.form, LinearForm | TreeEnsemble):
-                return bound
-            return replace(bound, third_party=self._third_party(bound, schema, single))
+            return replace(bound, form=self._form(rows, answers) if plain else None), single
 
     def _form(self, rows: FloatArray, answers: FloatArray) -> Form | None:
         """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""

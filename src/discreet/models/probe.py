@@ -26,7 +26,9 @@ from discreet.schema import Category, FloatArray, Schema
 DOUBLE, SINGLE = 2.0**-40, 2.0**-20
 """What the rows beside it may do to an answer in double and in single precision, of the range."""
 
-_ASKED = 8
+ASKED = 8
+"""How many public rows are asked for again and again."""
+
 _DRAWN = 1_024
 _SEED = 20_261_116
 _MOST_COLUMNS = 16
@@ -61,14 +63,15 @@ class Found:
 
 def probe(calls: RowCalls, schema: Schema, columns: tuple[str, ...], bounds: Box) -> Found:
     """Return what public rows tell of code that is asked for many rows at once."""
-    return _compare(calls, bounds, _batches(schema, columns))
+    batches = named_batches(schema, columns, _drawn(schema, columns))
+    return _compare(calls, bounds, (batch for _, batch in batches))
 
 
 def probe_memory(calls: RowCalls, schema: Schema, columns: tuple[str, ...], bounds: Box) -> Found:
     """Return what public rows tell of code that is asked for one record at a time: what it keeps."""
-    drawn, order = _drawn(schema, columns), range(_ASKED)
-    nobody = np.full(_ASKED, -1)
-    between = [(_corners(drawn[:64], drawn, 1)[0], nobody)]
+    drawn, order = _drawn(schema, columns), range(ASKED)
+    nobody = np.full(ASKED, -1)
+    between = [(_corners(drawn[:64], drawn, 1, _SEED)[0], nobody)]
     batches = (
         [_one(drawn, t) for t in (*order, *order[::-1])] + between + [_one(drawn, t) for t in order]
     )
@@ -83,19 +86,20 @@ def _compare(calls: RowCalls, bounds: Box, batches: Iterator[Batch]) -> Found:
         for asked in np.flatnonzero(where >= 0).tolist():
             answer = found[where[asked]]
             first = answers.setdefault(asked, answer)
-            worst = max(worst, _apart(first, answer))
+            worst = max(worst, answers_apart(first, answer))
         said.append(found.ravel())
     width = bounds.high - bounds.low
-    return Found(worst / width, _is_single(np.concatenate(said)), count)
+    return Found(worst / width, is_single(np.concatenate(said)), count)
 
 
-def _apart(first: FloatArray, second: FloatArray) -> float:
+def answers_apart(first: FloatArray, second: FloatArray) -> float:
+    """Return how far two answers to the same rows are apart; infinitely if one row was refused once."""
     if np.any(np.isnan(first) != np.isnan(second)):
         return np.inf
     return float(np.nanmax(np.abs(first - second), initial=0.0))
 
 
-def _is_single(answers: FloatArray) -> bool:
+def is_single(answers: FloatArray) -> bool:
     """Say whether no answer has more digits than single precision holds, and some have as many.
 
     Whole numbers, labels and simple fractions are short in any precision and tell nothing; neither does
@@ -108,20 +112,33 @@ def _is_single(answers: FloatArray) -> bool:
     return bool(len(finite) and survive.all() and np.any(digits != np.rint(digits)))
 
 
-def _batches(schema: Schema, columns: tuple[str, ...]) -> Iterator[Batch]:
-    drawn = _drawn(schema, columns)
+def named_batches(
+    schema: Schema, columns: tuple[str, ...], drawn: FloatArray, seed: int = _SEED
+) -> Iterator[tuple[str, Batch]]:
+    """Yield batches with the first of some drawn rows in them, and what is special about each.
+
+    Args:
+      schema: whose ends and categories stand beside them.
+      columns: of the rows.
+      drawn: public rows; the first ``ASKED`` are asked for.
+      seed: of orders and corners.
+    """
     marks = schema.landmarks()[:, [schema.position(name) for name in columns]]
-    asked, others = drawn[:_ASKED], drawn[_ASKED:]
+    asked, others = drawn[:ASKED], drawn[ASKED:]
     middle = others[np.abs(others - np.median(others, axis=0)).sum(axis=1).argmin()]
-    yield from (_one(drawn, t) for t in range(_ASKED))
-    yield from _orders(asked)
-    yield from _places(asked, others)
-    yield from _equals(asked)
-    yield from _without_ends(asked, others, middle)
-    yield from _without_a_category(schema, columns, asked, others)
-    yield from _extremes(asked, others, marks)
-    yield from _replaced(asked, others, marks)
-    yield from (_one(drawn, t) for t in range(_ASKED))
+    kinds = {
+        "alone": (_one(drawn, t) for t in range(ASKED)),
+        "in another order": _orders(asked, seed),
+        "in another place": _places(asked, others),
+        "beside equal rows": _equals(asked),
+        "beside rows without ends": _without_ends(asked, others, middle),
+        "beside rows without a category": _without_a_category(schema, columns, asked, others),
+        "beside extreme rows": _extremes(asked, others, marks, seed),
+        "beside one other row": _replaced(asked, others, marks, seed),
+        "alone, after others": (_one(drawn, t) for t in range(ASKED)),
+    }
+    for name, batches in kinds.items():
+        yield from ((name, batch) for batch in batches)
 
 
 def _drawn(schema: Schema, columns: tuple[str, ...]) -> FloatArray:
@@ -129,41 +146,41 @@ def _drawn(schema: Schema, columns: tuple[str, ...]) -> FloatArray:
 
 
 def _one(drawn: FloatArray, asked: int) -> Batch:
-    where = np.full(_ASKED, -1)
+    where = np.full(ASKED, -1)
     where[asked] = 0
     return drawn[asked : asked + 1], where
 
 
 def _joined(asked: FloatArray, *others: FloatArray) -> Batch:
-    return np.concatenate([asked, *others]), np.arange(_ASKED)
+    return np.concatenate([asked, *others]), np.arange(ASKED)
 
 
-def _orders(asked: FloatArray) -> Iterator[Batch]:
-    generator = public_generator(_SEED)
-    for order in (np.arange(_ASKED), np.arange(_ASKED)[::-1], generator.permutation(_ASKED)):
+def _orders(asked: FloatArray, seed: int) -> Iterator[Batch]:
+    generator = public_generator(seed)
+    for order in (np.arange(ASKED), np.arange(ASKED)[::-1], generator.permutation(ASKED)):
         yield asked[order], np.argsort(order)
 
 
 def _places(asked: FloatArray, others: FloatArray) -> Iterator[Batch]:
     """Sizes 3, 64 and a block, at the beginning, in the middle and at the end of calls."""
-    for asked_alone in range(0, _ASKED, 3):
-        where = np.full(_ASKED, -1)
-        where[asked_alone : asked_alone + 3] = np.arange(min(3, _ASKED - asked_alone))
+    for asked_alone in range(0, ASKED, 3):
+        where = np.full(ASKED, -1)
+        where[asked_alone : asked_alone + 3] = np.arange(min(3, ASKED - asked_alone))
         yield asked[asked_alone : asked_alone + 3], where
     for before, after in ((0, 56), (56, 0), (501, 507), (1, 0), (7, 1)):
         made = np.concatenate([others[:before], asked, others[len(others) - after :]])
-        yield made, before + np.arange(_ASKED)
+        yield made, before + np.arange(ASKED)
     block = np.resize(others, (BLOCK_ROWS, others.shape[1]))
-    where = np.linspace(0, BLOCK_ROWS - 1, _ASKED).astype(np.int64)
+    where = np.linspace(0, BLOCK_ROWS - 1, ASKED).astype(np.int64)
     block[where] = asked
     yield block, where
 
 
 def _equals(asked: FloatArray) -> Iterator[Batch]:
-    for t in (0, _ASKED - 1):
-        yield _joined(asked, np.repeat(asked[t : t + 1], 4 * _ASKED, axis=0))
+    for t in (0, ASKED - 1):
+        yield _joined(asked, np.repeat(asked[t : t + 1], 4 * ASKED, axis=0))
     for before in (0, 50):
-        yield np.tile(asked, (100, 1)), before * _ASKED + np.arange(_ASKED)
+        yield np.tile(asked, (100, 1)), before * ASKED + np.arange(ASKED)
 
 
 def _without_ends(asked: FloatArray, others: FloatArray, middle: FloatArray) -> Iterator[Batch]:
@@ -185,7 +202,7 @@ def _without_a_category(
         yield _joined(asked, np.where(absent, (others + 1) % counts, others))
 
 
-def _extremes(asked: FloatArray, others: FloatArray, marks: FloatArray) -> Iterator[Batch]:
+def _extremes(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: int) -> Iterator[Batch]:
     """Many extreme rows: per column, all at once, and in corners."""
     columns = np.linspace(0, others.shape[1] - 1, min(others.shape[1], _MOST_COLUMNS)).astype(int)
     for column in np.unique(columns):
@@ -195,20 +212,20 @@ def _extremes(asked: FloatArray, others: FloatArray, marks: FloatArray) -> Itera
             yield _joined(asked, made)
     for end in (marks.min(axis=0), marks.max(axis=0)):
         yield _joined(asked, np.tile(end, (len(others), 1)))
-    for corners in _corners(others, marks, 4):
+    for corners in _corners(others, marks, 4, seed):
         yield _joined(asked, corners)
 
 
-def _replaced(asked: FloatArray, others: FloatArray, marks: FloatArray) -> Iterator[Batch]:
+def _replaced(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: int) -> Iterator[Batch]:
     """One row beside them is another: an extreme one, a common one, one of their own."""
-    ends = [marks.min(axis=0), marks.max(axis=0), *_corners(others, marks, 1)[0][:8], *asked[:2]]
+    ends = [marks.min(axis=0), marks.max(axis=0), *_corners(others, marks, 1, seed)[0][:8], *asked[:2]]
     for place, row in enumerate(ends):
         made = others[: 50 * (place + 1)].copy()
         made[-1] = row
         yield _joined(asked, made)
 
 
-def _corners(others: FloatArray, marks: FloatArray, times: int) -> list[FloatArray]:
-    generator = public_generator(_SEED)
+def _corners(others: FloatArray, marks: FloatArray, times: int, seed: int) -> list[FloatArray]:
+    generator = public_generator(seed)
     low, high = marks.min(axis=0), marks.max(axis=0)
     return [np.where(generator.random(others.shape) < 0.5, low, high) for _ in range(times)]

@@ -25,15 +25,19 @@ class Page:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file."""
-        target = Path(path)
-        try:
-            target.write_text(self.html, encoding="utf-8")
-        except OSError as error:
-            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
-        return target
+        return write_text(Path(path), self.html)
 
     def _repr_html_(self) -> str:
         return self.html
+
+
+def write_text(target: Path, text: str) -> Path:
+    """Write a file, or raise with one sentence."""
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
+    return target
 
 
 def report(
@@ -59,7 +63,7 @@ def report(
     shown = [releases] if isinstance(releases, Release) else list(releases)
     if not shown or not all(isinstance(release, Release) for release in shown):
         raise ArgumentError("releases must be a release or a non-empty list of releases.")
-    html = _template().render(
+    html = load_template("page.html").render(
         title=title,
         note=note,
         cards=[_card(release, annotate) for release in shown],
@@ -123,8 +127,9 @@ def _line(entry: dict[Any, Any]) -> dict[str, Any]:
     return {**entry, "about": plan.get("kind", "").replace("_", " ")}
 
 
-def _template() -> Any:
+def load_template(name: str) -> Any:
+    """Return a template of this package; whatever is put in is escaped."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(loader=PackageLoader("discreet.reporting", "templates"), autoescape=True)
-    return environment.get_template("page.html")
+    return environment.get_template(name)

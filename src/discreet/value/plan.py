@@ -264,7 +264,7 @@ class data_shapley(DeclaredPlan):
         told = self.arguments()
         refits = {name: told[name] for name in _REFITTED} | scaled
         return LayeredValues(
-            test, utility, design, clips, certificate, refits, self.n_jobs, self.coreset
+            test, utility, design, clips, certificate, refits, self.n_jobs, self.coreset, self.audience
         )
 
     def _utility(self, test: TestSet) -> Utility:

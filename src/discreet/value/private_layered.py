@@ -126,6 +126,7 @@ class LayeredValues:
     question: dict[str, Any]
     n_jobs: int | None
     coreset: Coreset | None
+    audience: Audience
 
     @property
     def largest(self) -> float:
@@ -155,6 +156,7 @@ class LayeredValues:
             compute,
             self.certificate,
             pulse=Pulse() if self.utility.fast is None else None,
+            owners=self.design.records if self.audience == "owner" else None,
         )
 
     def _utilities(self, x: FloatArray, y: FloatArray) -> list[FloatArray]:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.engines.curves import CurveEngine
 from discreet.errors import ArgumentError
@@ -18,7 +19,6 @@ from discreet.explain.pdp.centred import Shape
 from discreet.explain.pdp.contribution import Curves
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import Box
-from tests.oracles.releaser import SimulatedReleaser
 
 HEIGHTS = (-1.0, -0.6, 0.6, 1.0)
 CURVES = np.array([*itertools.product(HEIGHTS, repeat=3), (np.nan, 1.0, 50.0)])

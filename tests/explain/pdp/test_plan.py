@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.grids import quantile_grid
@@ -27,7 +28,6 @@ from discreet.plans import Setting, Stage
 from discreet.plans.results.result import Result, Surface
 from tests.laws.examples import Example
 from tests.laws.world import FORMS
-from tests.oracles.releaser import SimulatedReleaser
 
 TINY = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b")})
 ROWS = list(itertools.product([0, 1, 2], ["a", "b"]))

@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, ModelError
 from discreet.explain.permutation.contribution import value_noise
@@ -21,7 +22,6 @@ from discreet.plans import Setting
 from tests.explain.permutation.cases import TINY, models, permuted
 from tests.laws.examples import Example
 from tests.laws.world import FORMS
-from tests.oracles.releaser import SimulatedReleaser
 
 D, N = 5, 9_000  # more than one block
 DRAW = np.random.default_rng(1)

@@ -14,6 +14,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.shap.background import Background, background
@@ -27,7 +28,6 @@ from discreet.privacy.certificate import (
 from discreet.privacy.relation import RELATIONS, Relation
 from tests.laws.examples import Example
 from tests.oracles.norms import within
-from tests.oracles.releaser import SimulatedReleaser
 
 TINY = dc.Schema(
     {

@@ -11,11 +11,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.explain.shap.parts import Explained
 from discreet.plans import Attribution, Setting
 from tests.explain.shap.cases import TINY, TINY_ROWS, raw_steps, tiny_models
-from tests.oracles.releaser import SimulatedReleaser
 
 MODELS = tiny_models()
 SCHEMA = dc.Schema({name: dc.Number(-2, 2) for name in "abc"})

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import AccessDenied, ArgumentError
 from discreet.explain.shap.planner import PublicTask, _recommended, explained_with
@@ -17,7 +18,6 @@ from discreet.plans import Release, Setting, Strategy
 from tests.explain.shap.cases import TINY, keeps, tiny_models
 from tests.laws.examples import Example
 from tests.laws.world import FORMS, query
-from tests.oracles.releaser import SimulatedReleaser
 
 D = 6
 SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})

@@ -11,10 +11,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
-from tests.oracles.releaser import SimulatedReleaser
 
 STEPPED = dc.Schema({"a": dc.Number(0, 10, step=1), "b": dc.Number(0, 1), "c": dc.Category(0, 1, 2)})
 

@@ -14,6 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.engines.shapley.coalitions import all_masks
 from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import AccessDenied, ArgumentError, ModelError
@@ -21,7 +22,6 @@ from discreet.plans import Release, Setting
 from tests.explain.shap.cases import TINY, TINY_ROWS, jumpy, keeps, tiny_models, worst_moves
 from tests.laws import world
 from tests.laws.examples import Example
-from tests.oracles.releaser import SimulatedReleaser
 
 D = 5
 SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})

@@ -15,11 +15,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.plans import Result, Setting
 from discreet.plans.results.bands import at_once
-from tests.oracles.releaser import SimulatedReleaser
 
 FEATURES = ("a", "b", "c")
 SCHEMA = dc.Schema(

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.contributions import TablesContribution, certify_tables
 from discreet.errors import ArgumentError
@@ -32,7 +33,6 @@ from discreet.privacy.certificate import (
 )
 from discreet.privacy.relation import RELATIONS, Relation
 from tests.oracles.norms import within
-from tests.oracles.releaser import SimulatedReleaser
 from tests.oracles.selection import ScriptedNoise
 
 TINY = dc.Schema(

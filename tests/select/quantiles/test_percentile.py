@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.select.quantiles.percentile import PERCENTILE_CHOICES, list_values, percentile, value_grid
 from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
-from tests.oracles.releaser import SimulatedReleaser
 from tests.select.tables import neighbours, small_tables
 
 SCHEMA = dc.Schema(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, CertificateError
 from discreet.plans import Result, Setting
@@ -25,7 +26,6 @@ from discreet.select.quantiles.plan import _marks, quantiles
 from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import max_divergence
-from tests.oracles.releaser import SimulatedReleaser
 from tests.select.tables import Counts, neighbours, percentile_of, small_tables
 
 SCHEMA = dc.Schema(

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
@@ -23,7 +24,6 @@ from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.entropy.routes import Route, choose_route
 from discreet.tables.entropy.values import Measure, renyi_entropy
 from tests.laws.examples import Example
-from tests.oracles.releaser import SimulatedReleaser
 from tests.tables.count_tables import all_tables
 
 SCHEMA = dc.Schema(

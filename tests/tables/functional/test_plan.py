@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.tables.functional.kernels import KERNELS, best_penalty, spectrum
 from tests.laws.examples import Example
-from tests.oracles.releaser import SimulatedReleaser
 
 NAMES = tuple(f"h{hour}" for hour in range(12))
 SCHEMA = dc.Schema({name: dc.Number(-1, 3) for name in NAMES})

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.privacy.accounting import CountGaussianEvent
 from discreet.tables.histogram.plan import onto_total, whole_counts
 from tests.laws.examples import Example
-from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema(
     {"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b"), "mass": dc.Number(0, 1)}

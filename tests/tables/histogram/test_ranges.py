@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
@@ -21,7 +22,6 @@ from discreet.plans.results.range_histogram import (
 )
 from discreet.privacy.certificate import certify_cells
 from discreet.tables.histogram.range_counts import candidate_trees
-from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema({"mass": dc.Number(0, 1), "kind": dc.Category("a", "b", "c")})
 

@@ -109,6 +109,11 @@ def judged(claimed: float, true: float, *, loose_from: float = 1.5, slack: float
     return "loose" if claimed > loose_from * true else "holds"
 
 
+def decided(right: bool) -> Verdict:
+    """Return the verdict on what is either so or not."""
+    return "holds" if right else "false"
+
+
 def register_of(claims: Iterable[Claim]) -> dict[str, Claim]:
     """Return claims by their ids, of which no two may be equal."""
     found: dict[str, Claim] = {}

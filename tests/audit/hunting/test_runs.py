@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.plans import Setting, Stage
-from tests.oracles.releaser import SimulatedReleaser
 
 SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1), "home": dc.Category("rent", "own")})
 FRAME = pd.DataFrame({"age": [1, 1, 8, 9], "home": ["own", "own", "own", "rent"]})

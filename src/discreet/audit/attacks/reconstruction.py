@@ -1,0 +1,331 @@
+"""Reconstruction: what an explanation gives away of the row it explains and of the rows behind it.
+
+*Queries.* SHAP values are nearly a function of the query, so that the way back can be learned from rows
+the attacker explains himself (Luo, Jiang and Zhang 2022, as Ma, Wu and Yan 2026 cite them).
+
+*Backgrounds.* Interventional values are means over the background's records, so that the values of many
+queries are linear in the counts of records of each kind. Where kinds are few the counts are found by
+least squares, to the last record. With noise that is calibrated to one record, they are not.
+
+A guess is right if it is within a tolerance. What a promise allows follows from how often a guess that
+sees nothing is right: ``Ceiling.tpr`` at that share.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
+from discreet.audit.attacks.encoded import EncodedTable, prepared
+from discreet.audit.attacks.scoring import DOUBT, AttackResult, Rate, score_guesses
+from discreet.data.contributions import SealedContribution
+from discreet.explain.shap.background import background
+from discreet.explain.shap.values import shap_values
+from discreet.mechanisms import Noise
+from discreet.models import Model
+from discreet.numerics import check_whole
+from discreet.plans import Perturbation, Stage
+from discreet.randomness import SimulatedNoise, public_generator
+from discreet.schema import FloatArray, Number, Schema
+
+Released = Literal["values", "background"]
+
+TOLERANCE = 0.05
+"""A guess this near, in ranges of a column, is right."""
+
+_TREES, _LEAF = 60, 3
+_WEIGHTS = (2.0, -1.5, 1.0, 3.0, -2.5, 0.7)
+"""Of the logistic model that is explained: no two columns count alike."""
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """How near guesses came to what they were about.
+
+    Args:
+      attack: how the guesses were made.
+      target: what they were made from.
+      ceiling: what the promise implies.
+      within: one value of every row: how many guesses were within the tolerance.
+      blind: the greatest chance that a guess which sees nothing is.
+      errors: the mean absolute error of every row, in ranges of the columns.
+      blind_error: that of the best guess which sees nothing, on average.
+    """
+
+    attack: str
+    target: str
+    ceiling: Ceiling
+    within: Rate
+    blind: float
+    errors: FloatArray
+    blind_error: float
+
+    @property
+    def limit(self) -> float:
+        """The greatest share of right guesses that the promise allows."""
+        return self.ceiling.tpr(self.blind)
+
+    @property
+    def error(self) -> tuple[float, float, float]:
+        """The mean absolute error and the ends of its 95 % interval."""
+        middle = float(self.errors.mean())
+        half = 1.96 * float(self.errors.std(ddof=1)) / len(self.errors) ** 0.5
+        return middle, middle - half, middle + half
+
+    def beats(self, *, attacks: int = 1) -> bool:
+        """Say whether guesses are surely right more often than allowed, one of several attacks."""
+        check_whole("attacks", attacks, 1)
+        return self.within.at_least(DOUBT / attacks) > self.limit
+
+    def __str__(self) -> str:
+        middle, low, high = self.error
+        return (
+            f"{self.attack} of {self.target}: within {TOLERANCE:g} of the range "
+            f"{self.within.value:.3f} [{self.within.low:.3f}, {self.within.high:.3f}], at most "
+            f"{self.limit:.3f}, blind {self.blind:.3f}; mean error {middle:.3f} "
+            f"[{low:.3f}, {high:.3f}], blind {self.blind_error:.3f}"
+        )
+
+
+@dataclass(frozen=True)
+class ExplainedQueries:
+    """A logistic model, a public background and rows to be explained: independent uniform numbers.
+
+    Args:
+      columns: of the rows.
+      background: public rows.
+    """
+
+    columns: int = 4
+    background: int = 20
+
+    @property
+    def schema(self) -> Schema:
+        """Numbers between 0 and 1."""
+        return unit_schema(self.columns)
+
+    def stage(self, epsilon: float, query: FloatArray) -> Stage[Perturbation]:
+        """Return what is released of a sealed query: one value of it is protected, over its range."""
+        import pandas as pd
+
+        known = pd.DataFrame(self._public_rows(), columns=list(self.schema))
+        plan = shap_values(
+            logistic_model(self.columns),
+            query,
+            protects="query",
+            background=known,
+            clip=None,
+            epsilon=epsilon,
+        )
+        (stage,) = prepared(plan, self.schema, 1).stages
+        return stage
+
+    def explain(self, queries: FloatArray) -> FloatArray:
+        """Return the exact SHAP values of many queries."""
+        from discreet.explain.shap.engines import choose_engine
+
+        bound = logistic_model(self.columns).bind(self.schema)
+        engine = choose_engine(bound, self.schema, coalitions=None, seed=0)
+        return np.asarray(engine.against(self._public_rows())(queries))
+
+    def draw(self, rows: int, seed: int) -> FloatArray:
+        """Return rows as the owner and the attacker have them."""
+        return public_generator(seed).random((rows, self.columns))
+
+    def _public_rows(self) -> FloatArray:
+        return public_generator(7).random((self.background, self.columns))
+
+
+def reconstruct_queries(
+    *,
+    epsilon: float | None = None,
+    noise_std: float = 0.0,
+    known: int = 2_000,
+    queries: int = 300,
+    seed: int = 0,
+    setting: ExplainedQueries = ExplainedQueries(),  # noqa: B008  (frozen)
+) -> Reconstruction:
+    """Learn the way back from SHAP values to queries, and try it on queries that were not learned from.
+
+    Args:
+      epsilon: of values whose query is protected; None for values as they are.
+      noise_std: normal noise on them instead, as a mechanism adds it that protects the background.
+      known: rows that the attacker explains himself, with the same noise.
+      queries: that he sees explained.
+      seed: of rows and noise.
+      setting: what is explained.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    own, sought = setting.draw(known, 3 * seed + 1), setting.draw(queries, 3 * seed + 2)
+    seen = _explained(setting, np.vstack([own, sought]), epsilon, noise_std, seed)
+    model = ExtraTreesRegressor(_TREES, min_samples_leaf=_LEAF, random_state=seed, n_jobs=1)
+    away = np.abs(model.fit(seen[:known], own).predict(seen[known:]) - sought)
+    # One value of every query: values of one query share its noise and are not independent.
+    asked = public_generator(3 * seed).integers(0, setting.columns, queries)
+    right = away[np.arange(queries), asked] <= TOLERANCE
+    target = "exact values" if epsilon is None and noise_std == 0 else "noisy values"
+    return Reconstruction(
+        attack="inverse map",
+        target=f"{target} of a query",
+        ceiling=NOTHING_PROMISED if epsilon is None else Ceiling(epsilon),
+        within=Rate(int(right.sum()), queries),
+        blind=2 * TOLERANCE,
+        errors=away.mean(axis=1),
+        blind_error=0.25,
+    )
+
+
+def reconstruct_background(
+    *, epsilon: float | None = None, columns: int = 5, records: int = 8, trials: int = 20, seed: int = 0
+) -> tuple[FloatArray, float]:
+    """Solve for all records of a small background, from the values of all queries with 0 or 1.
+
+    Args:
+      epsilon: of all values together; None for values as they are.
+      columns: each 0 or 1.
+      records: of the background.
+      trials: backgrounds that are drawn, and blind guesses.
+      seed: of backgrounds and noise.
+
+    Returns:
+      The share of records that were found, of every trial, and what a blind guess finds on average.
+    """
+    from scipy.optimize import nnls
+
+    kinds, stage = _kinds(columns), background_stage(columns, records, epsilon or 1.0)
+    each = _values_of_kinds(stage, columns)
+    generator, found, blind = public_generator(seed), [], []
+    for trial in range(trials):
+        counts, guess = (
+            np.bincount(generator.integers(0, len(kinds), records), minlength=len(kinds))
+            for _ in range(2)
+        )
+        table = EncodedTable(
+            tuple(unit_schema(columns)), np.repeat(kinds, counts, axis=0), SimulatedNoise(trial)
+        )
+        seen = table.exact(stage) * stage.noise.step if epsilon is None else table.answer(stage)[0]
+        solved, _ = nnls(each.T, seen, maxiter=100 * len(kinds))
+        found.append(np.minimum(_rounded(solved, records), counts).sum() / records)
+        blind.append(np.minimum(guess, counts).sum() / records)
+    return np.array(found), float(np.mean(blind))
+
+
+def guess_record(
+    *,
+    released: Released = "values",
+    epsilon: float | None,
+    delta: float = 0.0,
+    columns: int = 3,
+    records: int = 10,
+    trials: int = 500,
+    seed: int = 0,
+) -> AttackResult:
+    """Guess one record of a background of which all others are known: the likeliest kind of record.
+
+    Args:
+      released: the ``values`` of all queries, or a ``background`` of means that is paid for once and
+        explains everything afterwards.
+      epsilon: of all numbers together; None for numbers as they are.
+      delta: of the promise.
+      columns: each 0 or 1, so that there are 2^columns kinds.
+      records: of the background.
+      trials: guesses.
+      seed: of records and noise.
+    """
+    kinds, make = _kinds(columns), mean_stage if released == "background" else background_stage
+    stage = make(columns, records, epsilon or 1.0, delta)
+    each, noise = _values_of_kinds(stage, columns), stage.noise
+    assert isinstance(noise, Noise)
+    generator, source = public_generator(seed), SimulatedNoise(seed)
+    truth = generator.integers(0, len(kinds), trials)
+    right = []
+    for kind in truth:
+        rest = each[generator.integers(0, len(kinds), records - 1)].sum(axis=0)
+        steps = np.rint((rest + each[kind]) / noise.step).astype(np.int64)
+        seen = steps * noise.step if epsilon is None else noise.release(steps, source)
+        right.append(int(np.argmin(_unlikely(noise.norm, seen - rest - each))) == kind)
+    ceiling = NOTHING_PROMISED if epsilon is None else Ceiling(epsilon, delta)
+    target = f"a record behind {'SHAP values' if released == 'values' else 'a background'}"
+    return score_guesses(right, len(kinds), ceiling, attack="likeliest record", target=target)
+
+
+def background_stage(
+    columns: int, records: int, epsilon: float, delta: float = 0.0
+) -> Stage[Perturbation]:
+    """Return what is released query by query: the values of all queries of zeros and ones."""
+    plan = shap_values(
+        logistic_model(columns), _kinds(columns), clip=None, epsilon=epsilon, delta=delta
+    )
+    (stage,) = prepared(plan, unit_schema(columns), records).stages
+    return stage
+
+
+def mean_stage(columns: int, records: int, epsilon: float, delta: float = 0.0) -> Stage[Perturbation]:
+    """Return what is released of a background that is paid for once: the sums of its columns."""
+    plan = background("mean", epsilon=epsilon, delta=delta)
+    (stage,) = prepared(plan, unit_schema(columns), records).stages
+    return stage
+
+
+def unit_schema(columns: int) -> Schema:
+    """Return the schema of numbers between 0 and 1."""
+    check_whole("columns", columns, 1, len(_WEIGHTS))
+    return Schema({f"number {place}": Number(0.0, 1.0) for place in range(columns)})
+
+
+def logistic_model(columns: int) -> Model:
+    """Return a logistic model of so many columns, with weights that differ."""
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = LogisticRegression().fit(np.eye(columns), np.arange(columns) % 2 if columns > 1 else [0])
+    fitted.coef_ = np.array([_WEIGHTS[:columns]])
+    fitted.intercept_ = np.array([-0.5 * sum(_WEIGHTS[:columns])])
+    return Model(fitted)
+
+
+def _explained(
+    setting: ExplainedQueries, rows: FloatArray, epsilon: float | None, noise_std: float, seed: int
+) -> FloatArray:
+    """Return the values of all rows as they are released."""
+    exact = setting.explain(rows)
+    if epsilon is None:
+        return np.asarray(exact + noise_std * public_generator(seed + 11).normal(size=exact.shape))
+    stage, source = setting.stage(epsilon, rows[0]), SimulatedNoise(seed)
+    assert isinstance(stage.contribution, SealedContribution)
+    inside = np.clip(exact, *stage.contribution.region.limits)
+    steps = np.rint(inside / stage.noise.step).astype(np.int64)
+    return np.vstack([stage.noise.release(values, source) for values in steps])
+
+
+def _kinds(columns: int) -> FloatArray:
+    """Return all records of zeros and ones."""
+    return np.array(list(itertools.product((0.0, 1.0), repeat=columns)))
+
+
+def _values_of_kinds(stage: Stage[Perturbation], columns: int) -> FloatArray:
+    """Return what one record of every kind adds to what is released."""
+    names = tuple(unit_schema(columns))
+    alone = [
+        EncodedTable(names, kind[None], SimulatedNoise(0)).exact(stage) for kind in _kinds(columns)
+    ]
+    return np.asarray(np.array(alone) * stage.noise.step, dtype=np.float64)
+
+
+def _rounded(counts: FloatArray, total: int) -> FloatArray:
+    """Return whole counts with a given total, the greatest remainders rounded up."""
+    scaled = counts * (total / max(counts.sum(), 1e-12))
+    whole: FloatArray = np.floor(scaled)
+    missing = int(total - whole.sum())
+    whole[np.argsort(whole - scaled, kind="stable")[:missing]] += 1
+    return whole
+
+
+def _unlikely(norm: Literal["l1", "l2", "linf"], noise: FloatArray) -> FloatArray:
+    """Return how unlikely noise of a law is that is calibrated to a norm: the greater, the more so."""
+    orders: dict[str, Any] = {"l1": 1, "l2": 2, "linf": np.inf}
+    return np.asarray(np.linalg.norm(noise, ord=orders[norm], axis=-1))

@@ -1,0 +1,161 @@
+"""Where attacks take place: made-up loans, a record at the edge of what a schema allows, plans of ours.
+
+The record and what stands in its place are as far apart as two records can be, and the model tells
+them apart as surely as any model can, because a promise is about the worst case. For a typical record
+attacks do worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.attacks.linkage import Guess, nearest
+from discreet.audit.attacks.targets import Target, result_target, sums_target
+from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.pdp.plan import partial_dependence
+from discreet.explain.permutation.plan import permutation_importance
+from discreet.explain.shap.values import shap_values
+from discreet.plans import Plan
+from discreet.privacy.relation import RelationName
+from discreet.samples import loan_schema, loans
+from discreet.schema import FloatArray, Number
+from discreet.tables.histogram.plan import histogram
+from discreet.tables.synthesis.plan import synthesize
+from discreet.value.plan import data_shapley
+
+SCHEMA = loan_schema()
+FEATURES = ["income", "late_payments"]
+ROWS = 60
+CELLS = ["home", "purpose"]
+SYNTHETIC = ["home", "defaulted"]
+WIDE = ["age", "income", "credit_score"]
+_TEXTS = {"low": ("rent", "car", 0), "high": ("own", "medical", 1)}
+
+
+def extreme(end: str, **values: Any) -> dict[str, Any]:
+    """Return the record with all least or all greatest values, or other ones where given."""
+    home, purpose, defaulted = _TEXTS[end]
+    ends = {
+        name: column.low if end == "low" else column.high
+        for name in SCHEMA
+        if isinstance(column := SCHEMA[name], Number)
+    }
+    return ends | {"home": home, "purpose": purpose, "defaulted": defaulted} | values
+
+
+@cache
+def others() -> Any:
+    """Return the records that the attacker knows."""
+    return loans(ROWS)
+
+
+def table_with(*records: dict[str, Any]) -> Any:
+    """Return the known records and some more."""
+    import pandas as pd
+
+    return pd.concat([others(), pd.DataFrame(list(records))], ignore_index=True)
+
+
+@cache
+def model() -> Any:
+    """Return a tree whose answers are 0 for the least record and 1 for the greatest."""
+    import pandas as pd
+    from sklearn.tree import DecisionTreeClassifier
+
+    public = pd.DataFrame([extreme("low"), extreme("high")])[FEATURES]
+    return DecisionTreeClassifier(random_state=0).fit(public, [0, 1])
+
+
+def neighbours(relation: RelationName = "replace-one") -> tuple[Any, Any]:
+    """Return the table with the record, and its worst neighbour."""
+    here = table_with(extreme("high"))
+    return here, table_with(extreme("low")) if relation == "replace-one" else others()
+
+
+def _query() -> dict[str, Any]:
+    return {name: extreme("low")[name] for name in FEATURES}
+
+
+def _tests() -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([extreme("low"), extreme("high")])
+
+
+PLANS: dict[str, Callable[[float], Plan]] = {
+    "histogram": lambda epsilon: histogram("home", epsilon=epsilon),
+    "Gaussian histogram": lambda epsilon: histogram(
+        "home", epsilon=epsilon, delta=1e-6, mechanism="gaussian"
+    ),
+    "partial dependence": lambda epsilon: partial_dependence(
+        model(), "income", resolution=4, grid="uniform", rug=False, epsilon=epsilon
+    ),
+    "SHAP values": lambda epsilon: shap_values(model(), _query(), epsilon=epsilon),
+    "accumulated effects": lambda epsilon: accumulated_effects(
+        model(), "late_payments", intervals=2, edges="uniform", rug=False, epsilon=epsilon
+    ),
+    "permutation importance": lambda epsilon: permutation_importance(model(), epsilon=epsilon),
+    "valuation": lambda epsilon: data_shapley(method="tknn", test=_tests(), epsilon=epsilon),
+}
+"""Plans that add noise to sums, by what they release."""
+
+
+def sums_scene(name: str, epsilon: float, relation: RelationName = "replace-one") -> Target:
+    """Return one of ``PLANS`` on the table and its neighbour."""
+    return sums_target(PLANS[name](epsilon), neighbours(relation), SCHEMA, relation, name=name)
+
+
+def synthetic_scene(epsilon: float) -> Target:
+    """Return synthetic rows of the table and of its neighbour, as counts of their cells."""
+    plan = synthesize(40, columns=SYNTHETIC, epsilon=epsilon)
+    cells = list(product(*(SCHEMA[name].values for name in SYNTHETIC)))  # type: ignore[union-attr]
+
+    def read(rows: Any) -> FloatArray:
+        return np.array([rows.values.count(cell) for cell in cells], dtype=np.float64)
+
+    return result_target(plan, neighbours(), SCHEMA, read=read, name="synthetic rows")
+
+
+def candidates(count: int = 6) -> Any:
+    """Return outside records, of whom one will be in the table."""
+    return loans(ROWS + count).iloc[ROWS:].reset_index(drop=True)
+
+
+def rows_scene(epsilon: float) -> Target:
+    """Return synthetic rows of three numbers, of tables with one candidate each."""
+    tables = [table_with(record) for record in candidates().to_dict("records")]
+    plan = synthesize(ROWS, columns=WIDE, bins=8, epsilon=epsilon)
+
+    def read(rows: Any) -> FloatArray:
+        return np.array(rows.values, dtype=np.float64).ravel()
+
+    return result_target(plan, tables, SCHEMA, read=read, name="synthetic rows")
+
+
+def nearest_candidate() -> Guess:
+    """Return the guess that takes the candidate with the nearest row, numbers by their ranges."""
+    ranges = np.array([SCHEMA[name].high - SCHEMA[name].low for name in WIDE])  # type: ignore[union-attr]
+    return nearest(candidates()[WIDE].to_numpy(dtype=np.float64), scale=ranges)
+
+
+def candidate_tables(count: int = 6) -> list[Any]:
+    """Return the table with each of some candidates, whose home and purpose differ."""
+    homes, purposes = (SCHEMA[name].values for name in CELLS)  # type: ignore[union-attr]
+    pairs = [(home, purpose) for purpose in purposes for home in homes][:count]
+    return [table_with(extreme("low", home=home, purpose=purpose)) for home, purpose in pairs]
+
+
+def linkage_scene(epsilon: float, candidates: int = 6) -> Target:
+    """Return a table of two columns as a target: which candidate is in it?"""
+    plan = histogram(CELLS, epsilon=epsilon)
+    return sums_target(plan, candidate_tables(candidates), SCHEMA, name="histogram of two columns")
+
+
+def late_tables() -> list[Any]:
+    """Return the table with a record known but for its late payments: none, a few, many, most."""
+    return [table_with(extreme("low", late_payments=late)) for late in (0, 4, 8, 12)]

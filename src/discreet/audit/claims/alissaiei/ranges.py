@@ -1,0 +1,217 @@
+"""Bounded models in Alissaiei (2026): how far they predict, and what a range alone certifies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from discreet.audit.claims.alissaiei.published import naive_bound, published_masks
+from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.engines.shapley.coalitions import all_masks
+from discreet.explain.shap.bounds.operator import bound_operator_range
+from discreet.explain.shap.bounds.records import exact_l1, exact_l2
+from discreet.models import TreeEnsemble, tree_ensemble
+from discreet.privacy.certificate import Box
+from discreet.privacy.relation import REPLACE_ONE
+from discreet.randomness import public_generator
+from discreet.schema import FloatArray
+
+
+def naive_range(twist: float) -> Evidence:
+    """Compare 4 F_max sqrt(K) |R|_2 with the longest change of attributions that values allow."""
+    masks = published_masks()
+    published = twist * naive_bound(masks, 0.5)  # predictions in [-1/2, 1/2]: r = 1
+    found = _longest_change(masks.operator[:, :-1])
+    certified = bound_operator_range(masks, Box(-0.5, 0.5)).sensitivity("l2", REPLACE_ONE)
+    shifted = naive_bound(masks, 10.0) / naive_bound(masks, 0.5)
+    return Evidence(
+        judged(published, found),
+        f"published {published:.1f} r, certified {certified:.2f} r, attained {found:.2f} r at d = 20, "
+        f"K = 400; for predictions in [9, 10] another {shifted:.0f} times",
+        {
+            "published": published,
+            "certified": certified,
+            "attained": found,
+            "factor": published / found,
+        },
+    )
+
+
+def _longest_change(columns: FloatArray, restarts: int = 20) -> float:
+    """Return the length of a far corner of the columns' zonotope, found by going uphill."""
+    draw, best = public_generator(0), 0.0
+    for _ in range(restarts):
+        direction = draw.normal(size=len(columns))
+        for _ in range(50):
+            corner = columns @ np.sign(columns.T @ direction)
+            direction = corner
+        best = max(best, float(np.linalg.norm(corner)))
+    return best
+
+
+def no_certificate_for_trees(twist: float) -> Evidence:
+    """Try ``twist`` times the interventional certificate on every corner of games of three features.
+
+    A record's games are those of any model with predictions in [0, 1], trees included.
+    """
+    operator = all_masks(3).operator[:, :-1]  # the query's own prediction is public and stays
+    corners = np.array(list(product((-1.0, 1.0), repeat=operator.shape[1]))) @ operator.T
+    attained = [float(np.linalg.norm(corners, order, axis=1).max()) for order in (np.inf, 1, 2)]
+    certified = twist * np.array([2 - 1 / 3, exact_l1(3), exact_l2(3)])
+    valid = bool(np.all(certified >= np.array(attained) * (1 - 1e-9)))
+    return Evidence(
+        "false" if valid else "holds",
+        f"d = 3: a replaced record moves the mean by {attained[0]:.3f} r/n in Linf, {attained[1]:.3f} in "
+        f"L1, {attained[2]:.3f} in L2; certified {certified[0]:.3f}, {certified[1]:.3f}, "
+        f"{certified[2]:.3f} (d = 20: 1.95, {exact_l1(20):.2f}, {exact_l2(20):.2f})",
+        {"linf": attained[0], "l1": attained[1], "l2": attained[2]},
+    )
+
+
+def network_range(twist: float) -> Evidence:
+    """Compare |W2|_1 + |b2| with the greatest prediction of a network that can be saturated."""
+    draw = public_generator(0)
+    inner, outer, shift = draw.normal(size=(4, 4)), draw.normal(size=4), 0.7
+    far = np.linalg.solve(inner.T, 60.0 * np.sign(outer))
+    found = abs(float(np.tanh(far @ inner) @ outer) + shift)
+    claimed = twist * (float(np.abs(outer).sum()) + shift)
+    return Evidence(
+        judged(claimed, found),
+        f"claimed {claimed:.4f}, attained {found:.4f} where every unit is saturated",
+        {"claimed": claimed, "attained": found},
+    )
+
+
+@lru_cache(maxsize=2)
+def _small_trees(kind: str) -> tuple[TreeEnsemble, float]:
+    """Return a small ensemble of three features and the greatest |prediction| over all its cells."""
+    from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+
+    draw = public_generator(0)
+    rows = draw.normal(size=(300, 3))
+    target = rows @ np.array([2.0, -1.0, 0.5]) + rows[:, 0] * rows[:, 1]
+    makers = {"forest": RandomForestRegressor, "boosting": GradientBoostingRegressor}
+    fitted = makers[kind](n_estimators=10, max_depth=2, random_state=0).fit(rows, target)
+    trees = tree_ensemble(fitted, "value", 0)
+    assert trees is not None
+    inner = np.isfinite(trees.threshold)
+    cuts = [np.unique(trees.threshold[inner & (trees.feature == j)]) for j in range(3)]
+    places = [np.concatenate([cut, [cut.max() + 1.0 if len(cut) else 0.0]]) for cut in cuts]
+    cells = np.array(list(product(*places)))  # a row at a threshold goes left: one row per cell
+    return trees, float(np.abs(trees.predict(cells)).max())
+
+
+def _tree_range(kind: str, twist: float) -> Evidence:
+    trees, found = _small_trees(kind)
+    leaves = np.maximum.reduceat(np.abs(trees.value), trees.roots)
+    claimed = twist * (float(leaves.sum()) + abs(trees.base))
+    return Evidence(
+        judged(claimed, found),
+        f"claimed {claimed:.3f}, the greatest prediction over all cells is {found:.3f}",
+        {"claimed": claimed, "attained": found, "factor": claimed / found},
+    )
+
+
+def forest_range(twist: float) -> Evidence:
+    """Compare the mean of the trees' greatest leaves with the greatest prediction."""
+    return _tree_range("forest", twist)
+
+
+def boosting_range(twist: float) -> Evidence:
+    """Compare |init| + eta times the sum of greatest leaves with the greatest prediction."""
+    return _tree_range("boosting", twist)
+
+
+def claims() -> list[Claim]:
+    """Return what is claimed of bounded models."""
+    return [
+        Claim(
+            id="alissaiei-2026-section-3-2",
+            paper="alissaiei-2026",
+            place="Section 3.2, open problem (v)",
+            says=(
+                "For discontinuous models such as trees a certificate either assumes a margin or "
+                "does not shrink with n."
+            ),
+            verdict="false",
+            because=(
+                "True of the value at the mean, which the paper takes. The interventional value "
+                "function, the mean of f over records, has a 1/n certificate for every bounded "
+                "model: (2 - 1/d) r / n in Linf, attained. The problem is avoided by it, not "
+                "solved."
+            ),
+            instead="Interventional values by default.",
+            evidence=no_certificate_for_trees,
+            control=0.5,
+            statements=("shap-contribution", "shap-l1", "shap-l2"),
+        ),
+        Claim(
+            id="alissaiei-2026-lemma-20",
+            paper="alissaiei-2026",
+            place="Lemma 20, Equation 1",
+            says=(
+                "Attributions of a model with |f| at most F_max move by at most 4 F_max sqrt(K) "
+                "|R|_2 in L2."
+            ),
+            verdict="loose",
+            because=(
+                "The base value is subtracted in common and not once per mask, the range r does "
+                "instead of 2 F_max, and all values cannot be worst for one direction: a factor "
+                "above four even if r = 2 F_max, and without limit if it is less."
+            ),
+            instead=(
+                "Takes the range once per value and once for the base value, through the operator "
+                "in use."
+            ),
+            evidence=naive_range,
+            control=0.1,
+            statements=("shap-operator", "shap-masks"),
+        ),
+        Claim(
+            id="alissaiei-2026-lemma-34",
+            paper="alissaiei-2026",
+            place="Lemma 34",
+            says="A network with one hidden tanh layer predicts within |W2|_1 + |b2|.",
+            verdict="holds",
+            because="Attained in the limit where all units can be saturated at once.",
+            instead="The same, as an interval with a low and a high end.",
+            evidence=network_range,
+            control=0.5,
+            statements=("fmax",),
+        ),
+        Claim(
+            id="alissaiei-2026-lemma-35",
+            paper="alissaiei-2026",
+            place="Lemma 35",
+            says="A forest predicts within the mean over trees of the greatest absolute leaf.",
+            verdict="holds",
+            because=(
+                "One row need not meet the greatest leaf of every tree, so it is not attained, but"
+                " near."
+            ),
+            instead="The same, as an interval with a low and a high end.",
+            evidence=forest_range,
+            control=0.5,
+            statements=("fmax",),
+        ),
+        Claim(
+            id="alissaiei-2026-lemma-36",
+            paper="alissaiei-2026",
+            place="Lemma 36",
+            says=(
+                "Boosted trees predict within |init| + eta times the sum over trees of the "
+                "greatest absolute leaf."
+            ),
+            verdict="holds",
+            because=(
+                "One row need not meet the greatest leaf of every tree; the paper reports a factor"
+                " of 2.18 for 100 trees."
+            ),
+            instead="The same, as an interval with a low and a high end.",
+            evidence=boosting_range,
+            control=0.5,
+            statements=("fmax",),
+        ),
+    ]

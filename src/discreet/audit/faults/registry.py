@@ -1,0 +1,30 @@
+"""All planted faults by their names: what an audit has to notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from discreet.audit.faults import attacked, reconstructed, sampled
+from discreet.audit.faults.fault import Fault
+from discreet.errors import ArgumentError
+
+
+def faults_of(*kinds: Iterable[Fault]) -> dict[str, Fault]:
+    """Return faults by their names, of which no two may be equal."""
+    found: dict[str, Fault] = {}
+    for fault in (fault for kind in kinds for fault in kind):
+        if fault.name in found:
+            raise ArgumentError(f"Two faults must not have one name, got {fault.name!r} twice.")
+        found[fault.name] = fault
+    return found
+
+
+FAULTS: dict[str, Fault] = faults_of(sampled.FAULTS, attacked.FAULTS, reconstructed.FAULTS)
+"""Every fault, as the audit lists them."""
+
+
+def find_fault(name: str) -> Fault:
+    """Return a fault, or raise with the names there are."""
+    if name not in FAULTS:
+        raise ArgumentError(f"planted must be one of {', '.join(FAULTS)}, got {name!r}.")
+    return FAULTS[name]

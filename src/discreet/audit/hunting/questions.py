@@ -1,0 +1,249 @@
+"""One cheap question of every plan, on a small schema of loans, for hunts that anybody can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet import samples
+from discreet.models.model import Model
+from discreet.plans import Plan
+from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
+from discreet.schema import Category, FloatArray, Number, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Form = Literal["linear", "trees", "network", "opaque"]
+HUNTED_FORMS: tuple[Form, ...] = ("linear", "trees", "opaque")
+"""Of the models that a plan is asked of: the engines of networks are those of linear models."""
+
+SCHEMA = Schema(
+    {
+        "age": Number(18, 90, step=1),
+        "income": Number(0, 200_000),
+        "late_payments": Number(0, 12, step=1),
+        "home": Category(*samples.HOMES),
+        "defaulted": Category(0, 1),
+    },
+    target="defaulted",
+)
+_TRAINED = 400
+_SCORED = 12
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about loans.
+
+    Args:
+      plan: its name in ``discreet.PLANS``.
+      ask: makes the plan, of a model or of None.
+      forms: of the models it is asked of; none if it takes no model.
+      relations: under which it can be answered.
+      rows: of the tables.
+    """
+
+    plan: str
+    ask: Callable[[Any], Plan]
+    forms: tuple[Form, ...] = ()
+    relations: tuple[Relation, ...] = RELATIONS
+    rows: int = 48
+
+
+@cache
+def loans(rows: int) -> pd.DataFrame:
+    """Return example loans with the columns of the schema."""
+    return samples.loans(rows)[list(SCHEMA)]
+
+
+def encoded(frame: pd.DataFrame) -> FloatArray:
+    """Return the features as a model gets them."""
+    return np.column_stack([SCHEMA[name].encode(frame[name]) for name in SCHEMA.features])
+
+
+@cache
+def model_of(form: Form) -> Model:
+    """Return a model of a form, fitted to example loans once."""
+    if form == "opaque":
+        return Model(_smooth_score, bounds=(0, 1), name="smooth score of loans")
+    train = loans(_TRAINED)
+    return Model(_estimator(form).fit(encoded(train), train["defaulted"].to_numpy()))
+
+
+def _estimator(form: Form) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if form == "trees":
+        return RandomForestClassifier(4, max_depth=3, random_state=0)
+    small = MLPClassifier((6,), solver="lbfgs", max_iter=2_000, random_state=0)
+    return make_pipeline(StandardScaler(), LogisticRegression() if form == "linear" else small)
+
+
+def _smooth_score(given: FloatArray) -> FloatArray:
+    """Return a function of rows that no form knows."""
+    age, income, late, home = given.T
+    return np.asarray(
+        0.5 + 0.4 * np.sin(income / 40_000) * np.cos(late / 3) - 0.001 * age * (home == 1)
+    )
+
+
+def _mean_line(frame: pd.DataFrame) -> FloatArray:
+    return np.linspace(0, 1, 4) * float(frame["defaulted"].to_numpy(dtype=np.float64).mean())
+
+
+def _spread_scores(frame: pd.DataFrame) -> dict[str, float]:
+    widths = {"age": 72, "income": 200_000, "late_payments": 12}
+    return {name: float(frame[name].to_numpy(dtype=np.float64).std()) / w for name, w in widths.items()}
+
+
+def _right_by_row(block: Any, cuts: Any) -> FloatArray:
+    right = [(block["income"] < cut) == (block["defaulted"] == 1) for cut in cuts]
+    return np.stack(right, axis=1).astype(np.float64)
+
+
+def _query() -> pd.DataFrame:
+    return loans(1)[list(SCHEMA.features)]
+
+
+def _public_rows() -> pd.DataFrame:
+    return loans(6)[list(SCHEMA.features)]
+
+
+def _valued(_: Any) -> Plan:
+    from sklearn.linear_model import LogisticRegression
+
+    import discreet as dc
+
+    refitted = LogisticRegression(solver="liblinear")
+    return dc.data_shapley(
+        refitted, test=loans(_SCORED), records=[0, 5], rounds=1, n_jobs=1, epsilon=1.0
+    )
+
+
+def questions() -> list[Question]:
+    """Return one question of every plan."""
+    return [*_of_models(), *_of_shap(), *_of_tables(), *_of_choices()]
+
+
+def _of_models() -> list[Question]:
+    import discreet as dc
+
+    def interaction(model: Any) -> Plan:
+        return dc.feature_interaction(model, subsets=8, points=4, epsilon=1.0)
+
+    def permutation(model: Any) -> Plan:
+        return dc.permutation_importance(model, repeats=2, sampling="marginal", epsilon=1.0)
+
+    def effects(model: Any) -> Plan:
+        return dc.accumulated_effects(model, "income", intervals=4, epsilon=1.0)
+
+    def dependence(model: Any) -> Plan:
+        return dc.partial_dependence(model, "income", resolution=4, epsilon=1.0)
+
+    return [
+        Question("accumulated_effects", effects, HUNTED_FORMS),
+        Question("feature_interaction", interaction, HUNTED_FORMS),
+        Question("partial_dependence", dependence, HUNTED_FORMS),
+        Question("permutation_importance", permutation, HUNTED_FORMS),
+    ]
+
+
+def _of_shap() -> list[Question]:
+    import discreet as dc
+
+    def baseline(model: Any) -> Plan:
+        return dc.shap_baseline(
+            model, _query(), clip=1.0, coalitions=8, resamples=2, epsilon=1.0, delta=1e-5
+        )
+
+    def binned(model: Any) -> Plan:
+        return dc.shap_dependence(model, "income", background=_public_rows(), bins=3, epsilon=1.0)
+
+    def importance(model: Any) -> Plan:
+        return dc.shap_importance(model, background=_public_rows(), epsilon=1.0)
+
+    def ranking(model: Any) -> Plan:
+        return dc.shap_ranking(model, _query(), epsilon=1.0)
+
+    def values(model: Any) -> Plan:
+        return dc.shap_values(model, _query(), epsilon=1.0)
+
+    def mean(_: Any) -> Plan:
+        return dc.background("mean", rows=3, epsilon=1.0)
+
+    return [
+        Question("background", mean),
+        Question("shap_baseline", baseline, ("linear", "opaque"), (REPLACE_ONE,)),
+        Question("shap_dependence", binned, HUNTED_FORMS),
+        Question("shap_importance", importance, HUNTED_FORMS),
+        Question("shap_ranking", ranking, HUNTED_FORMS),
+        Question("shap_values", values, HUNTED_FORMS),
+    ]
+
+
+def _of_tables() -> list[Question]:
+    import discreet as dc
+
+    names = ["income", "late_payments", "age"]
+    return [
+        Question("any_curve", lambda _: _any_curve()),
+        Question("any_ranking", lambda _: _any_ranking()),
+        Question("decision_tree", lambda _: dc.decision_tree("defaulted", depth=2, epsilon=1.0)),
+        Question(
+            "deniable_rows",
+            lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
+            relations=(REPLACE_ONE,),
+        ),
+        Question("entropy", lambda _: dc.entropy("home", method="direct", epsilon=1.0)),
+        Question("functional_mean", lambda _: dc.functional_mean(names, epsilon=1.0, delta=1e-5)),
+        Question("histogram", lambda _: dc.histogram("income", bins=6, epsilon=1.0)),
+        Question(
+            "mutual_information", lambda _: dc.mutual_information("home", "defaulted", epsilon=1.0)
+        ),
+        Question(
+            "random_forest", lambda _: dc.random_forest("defaulted", depth=2, trees=3, epsilon=1.0)
+        ),
+        Question("synthesize", lambda _: dc.synthesize(5, bins=3, epsilon=1.0)),
+    ]
+
+
+def _any_curve() -> Plan:
+    import discreet as dc
+
+    return dc.any_curve(
+        _mean_line, grid=[0, 1, 2, 3], bounds=(0, 1), subsets=4, name="line", epsilon=1.0
+    )
+
+
+def _any_ranking() -> Plan:
+    import discreet as dc
+
+    items = ["age", "income", "late_payments"]
+    return dc.any_ranking(_spread_scores, items=items, subsets=4, name="spread", epsilon=1.0)
+
+
+def _of_choices() -> list[Question]:
+    import discreet as dc
+
+    cuts = [20_000, 60_000, 120_000]
+    return [
+        Question(
+            "choose",
+            lambda _: dc.choose(
+                _right_by_row, cuts, columns=["income", "defaulted"], name="rule", epsilon=1.0
+            ),
+        ),
+        Question("data_shapley", _valued, relations=(REPLACE_ONE,), rows=16),
+        Question("most_frequent", lambda _: dc.most_frequent("home", epsilon=1.0)),
+        Question("percentile", lambda _: dc.percentile("age", 50, epsilon=1.0)),
+        Question("quantiles", lambda _: dc.quantiles("age", [25, 50, 90], epsilon=1.0)),
+    ]

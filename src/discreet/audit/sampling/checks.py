@@ -1,0 +1,123 @@
+"""The product's own noises, selections and plans on trial, with the samplers that releases use.
+
+A lower bound from samples is above the truth now and then; a promise is called broken only if it is
+exceeded at a confidence at which all checks together are wrong once in a million audits.
+"""
+
+from __future__ import annotations
+
+from discreet.audit.finding import Check, Effort, Finding
+from discreet.audit.sampling.auditing import SampleAudit, sample
+from discreet.audit.sampling.drawing import INTERRUPTED, Trial, draw
+from discreet.audit.sampling.float_lattice import lattice
+from discreet.audit.sampling.subjects import Subject, noises, selections
+
+SURE = 1.0 - 1e-8
+"""The confidence at which a promise is called broken: one in a million for a hundred checks."""
+
+_SHOWN = 0.95
+_LATTICE_RUNS = 2_000
+
+
+def checks() -> list[Check]:
+    """Return a check of the loss of every subject, and one of the last bits of every noise."""
+    from discreet.audit.sampling.plan_subjects import plans
+
+    on_noise = list(noises())
+    subjects = [*on_noise, *selections(), *plans()]
+    return [*map(sample_check, subjects), *map(lattice_check, on_noise)]
+
+
+def sample_check(subject: Subject) -> Check:
+    """Return the check that bounds the loss of a subject from below.
+
+    Args:
+      subject: a mechanism with its promise and two neighbours.
+    """
+    return Check(
+        f"sample: {subject.name}",
+        "sample",
+        f"{subject.name}: {subject.pair}",
+        lambda effort: _look_at_loss(subject, effort),
+        subject.quick,
+    )
+
+
+def lattice_check(subject: Subject) -> Check:
+    """Return the check that looks for outputs which the other side never has.
+
+    Args:
+      subject: a mechanism with two neighbours.
+    """
+    return Check(
+        f"lattice: {subject.name}",
+        "lattice",
+        f"{subject.name}: {subject.pair}",
+        lambda effort: _look_at_last_bits(subject, effort),
+    )
+
+
+def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
+    trial = Trial(subject.mechanism, (subject.first, subject.second), subject.batched)
+    draw(trial, 1, seed=effort.seed, progress=False)  # what is computed once takes none of the time
+    audit = sample(
+        subject.mechanism,
+        subject.first,
+        subject.second,
+        samples=effort.samples,
+        epsilon=subject.epsilon,
+        delta=subject.delta,
+        confidence=_SHOWN,
+        event=subject.event,
+        batched=subject.batched,
+        seconds=effort.seconds / 3,
+        seed=effort.seed,
+        progress=False,
+    )
+    _hand_on_interruption(audit.stopped)
+    sure = audit.bound_at(SURE)
+    return Finding(
+        check=subject.name,
+        kind="sample",
+        held=sure <= subject.epsilon and not _failed(audit),
+        promised=subject.epsilon,
+        found=audit.epsilon,
+        unit="epsilon",
+        said=f"{audit} At {SURE} confidence epsilon >= {sure:.3f}.",
+        tries=2 * audit.samples,
+    )
+
+
+def _failed(audit: SampleAudit) -> bool:
+    """Say whether the mechanism raised; no promise is kept by that."""
+    return audit.stopped.startswith("the mechanism")
+
+
+def _look_at_last_bits(subject: Subject, effort: Effort) -> Finding:
+    audit = lattice(
+        subject.mechanism,
+        subject.first,
+        subject.second,
+        samples=min(_LATTICE_RUNS, effort.samples),
+        batched=subject.batched,
+        seconds=effort.seconds / 3,
+        seed=effort.seed,
+        progress=False,
+    )
+    _hand_on_interruption(audit.stopped)
+    return Finding(
+        check=subject.name,
+        kind="lattice",
+        held=audit.held,
+        promised=0.0,
+        found=audit.share,
+        unit="share",
+        said=str(audit),
+        tries=2 * audit.samples,
+    )
+
+
+def _hand_on_interruption(stopped: str) -> None:
+    """Raise what an audit caught: whoever runs many checks decides what an interruption ends."""
+    if stopped == INTERRUPTED:
+        raise KeyboardInterrupt
