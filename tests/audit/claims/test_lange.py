@@ -13,40 +13,32 @@ from discreet.audit.claims.lange.curves import BUDGETS, biases, column, specific
 from discreet.audit.claims.lange.rankings import displacements, specially_ordered
 from discreet.audit.claims.lange.stages import diagrams, marks_output, separates
 from discreet.randomness import public_generator
-from tests.audit.claims.trials import covers, run_both, statements
+from tests.audit.claims.covers import check_places, check_verdict, statements
 
 CLAIMS = claims()
 
 PLACES = [
-    *(("Corollary", f"I.0.{i}") for i in range(1, 6)),
-    *(("Definition", n) for n in ("I.1", "I.2", "II.1")),
-    *(("Lemma", n) for n in ("I.1", "II.1", "IV.1", "IV.2", "V.3")),
-    ("Theorem", "V.1"),
-    *(("Algorithm", n) for n in ("3", "4", "7", "8")),
-    ("Table", "I"),
-    *(("Figure", str(i)) for i in range(1, 17)),
+    *(f"Corollary I.0.{n}" for n in range(1, 6)),
+    *(f"Definition {n}" for n in ("I.1", "I.2", "II.1")),
+    *(f"Lemma {n}" for n in ("I.1", "II.1", "IV.1", "IV.2", "V.3")),
+    "Theorem V.1",
+    *(f"Algorithm {n}" for n in (3, 4, 7, 8)),
+    "Table I",
+    *(f"Figure {n}" for n in range(1, 17)),
 ]
 """Every numbered item of the supplement; what is skipped, as Lemma V.2, is in the main paper alone."""
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_evidence_comes_to_the_verdict_and_its_control_to_another(claim: Claim) -> None:
-    evidence, control = run_both(claim)
-    assert evidence.verdict == claim.verdict
-    if claim.evidence is not None:
-        assert control.verdict != claim.verdict
-        assert all(math.isfinite(figure) for figure in evidence.figures.values())
+def test_evidence_comes_to_the_verdict_and_can_fail(claim: Claim) -> None:
+    check_verdict(claim)
+    assert claim.statements
+    assert set(claim.statements) <= statements()
 
 
-@pytest.mark.parametrize(("kind", "number"), PLACES)
-def test_every_numbered_item_has_a_claim(kind: str, number: str) -> None:
-    assert any(covers(claim, kind, number) for claim in CLAIMS)
-
-
-def test_ids_are_unique_and_statements_exist() -> None:
+def test_every_numbered_item_is_there() -> None:
+    check_places(CLAIMS, PLACES)
     assert len(register_of(CLAIMS)) == len(CLAIMS)
-    assert {name for claim in CLAIMS for name in claim.statements} <= statements()
-    assert all(claim.statements for claim in CLAIMS)
 
 
 def test_displacements_by_hand() -> None:

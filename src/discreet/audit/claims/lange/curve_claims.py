@@ -24,7 +24,7 @@ def claims() -> list[Claim]:
         Claim(
             id="lange-2024-table-i",
             paper="lange-2024",
-            place="Table I, Figures 2, 11 to 13",
+            place="Table I, Figure 2, Figure 11, Figure 12, Figure 13",
             says="DP PDP has a lower mean integrated squared error than the generic design at all "
             "budgets for 36 of 38 features.",
             verdict="holds",
@@ -149,7 +149,7 @@ def claims() -> list[Claim]:
         Claim(
             id="lange-2024-figures-14-16",
             paper="lange-2024",
-            place="Figures 14 to 16, Section III-C",
+            place="Figure 14, Figure 15, Figure 16, Section III-C",
             says="DP ALE has a lower error than Generic DP ALE but for capital gain, capital loss "
             "and native country.",
             verdict="not reproducible",
