@@ -12,48 +12,47 @@ from discreet.audit.claims.chaves.errors import laplace_miss
 from discreet.audit.claims.chaves.laws import published, winner_chance
 from discreet.audit.claims.chaves.percentile import answers, onsets, published_repeats
 from discreet.audit.claims.claim import Claim, register_of
-from tests.audit.claims.trials import covers, run_both, statements
+from tests.audit.claims.covers import check_places, check_verdict, statements
 
 CLAIMS = claims()
 
 PLACES = [
-    *(("Lemma", n) for n in ("2.3", "4.7")),
-    *(("Definition", n) for n in ("2.1", "2.2", "2.4", "2.5", "2.6", "2.7", "2.9", "3.1", "3.2")),
-    *(("Definition", n) for n in ("3.4", "3.5", "4.1", "4.9", "5.1", "6.1", "6.2", "7.1")),
-    *(("Corollary", n) for n in ("2.8", "4.3", "4.4", "4.5", "4.6", "4.11")),
-    *(("Theorem", n) for n in ("3.3", "4.2", "4.8", "4.10", "7.2", "7.3")),
-    *(("Proposition", n) for n in ("5.2", "5.3", "5.4", "6.3", "6.4")),
-    *(("Algorithm", n) for n in ("1", "2", "3", "4")),
-    *(("Figure", n) for n in ("1", "2", "3", "4", "5")),
+    *(f"Lemma {n}" for n in ("2.3", "4.7")),
+    *(f"Definition 2.{n}" for n in (1, 2, 4, 5, 6, 7, 9)),
+    *(
+        f"Definition {n}"
+        for n in ("3.1", "3.2", "3.4", "3.5", "4.1", "4.9", "5.1", "6.1", "6.2", "7.1")
+    ),
+    *(f"Corollary {n}" for n in ("2.8", "4.3", "4.4", "4.5", "4.6", "4.11")),
+    *(f"Theorem {n}" for n in ("3.3", "4.2", "4.8", "4.10", "7.2", "7.3")),
+    *(f"Proposition {n}" for n in ("5.2", "5.3", "5.4", "6.3", "6.4")),
+    *(f"Algorithm {n}" for n in range(1, 5)),
+    *(f"Figure {n}" for n in range(1, 6)),
 ]
 """Every numbered item of the paper."""
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_evidence_comes_to_the_verdict_and_its_control_to_another(claim: Claim) -> None:
-    evidence, control = run_both(claim)
-    assert evidence.verdict == claim.verdict
-    if claim.evidence is not None:
-        assert control.verdict != claim.verdict
-        assert all(math.isfinite(figure) for figure in evidence.figures.values())
+def test_evidence_comes_to_the_verdict_and_can_fail(claim: Claim) -> None:
+    check_verdict(claim)
+    assert claim.statements
+    assert set(claim.statements) <= statements()
 
 
-@pytest.mark.parametrize(("kind", "number"), PLACES)
-def test_every_numbered_item_has_a_claim(kind: str, number: str) -> None:
-    assert any(covers(claim, kind, number) for claim in CLAIMS)
+def test_every_numbered_item_is_there() -> None:
+    check_places(CLAIMS, PLACES)
 
 
 def test_numbering_has_no_gap() -> None:
-    for section, last in {"2": 9, "3": 5, "4": 11, "5": 4, "6": 4, "7": 3}.items():
-        found = {n for kind, n in PLACES if n.startswith(f"{section}.")}
+    for section, last in {2: 9, 3: 5, 4: 11, 5: 4, 6: 4, 7: 3}.items():
+        found = {place.split()[1] for place in PLACES if f" {section}." in place}
         assert found == {f"{section}.{i}" for i in range(1, last + 1)}
 
 
-def test_ids_are_unique_and_statements_exist() -> None:
+def test_ids_are_unique_and_figures_finite() -> None:
     assert len(register_of(CLAIMS)) == len(CLAIMS)
-    named = {name for claim in CLAIMS for name in claim.statements}
-    assert named <= statements()
-    assert all(claim.statements for claim in CLAIMS)
+    cheap = [claim for claim in CLAIMS if claim.id.startswith("chaves-2025-definition")]
+    assert all(math.isfinite(f) for claim in cheap for f in claim.run().figures.values())
 
 
 def test_two_laplace_noises_differ_as_the_closed_form_says() -> None:

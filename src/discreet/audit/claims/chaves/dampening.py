@@ -11,7 +11,6 @@ from discreet.audit.claims.claim import Claim, Evidence, judged
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
 from discreet.randomness import IntArray, public_generator
-from discreet.trees.scores import last_log_step
 
 _UNIT = 1_000
 
@@ -98,6 +97,8 @@ def repeats_are_admissible(twist: float = 1.0) -> Evidence:
 
 def entropy_is_priced(twist: float = 1.0) -> Evidence:
     """Add a record that lowers the information gain of one attribute most, of others not at all."""
+    from discreet.trees.scores import last_log_step
+
     rows, attributes, epsilon = 10_000, 1_000, 1.0
     claimed = math.log2(rows + 1) + 1 / math.log(2)
     moved = last_log_step(rows)

@@ -15,7 +15,7 @@ from discreet.randomness import public_generator
 
 def divergence_is_privacy(twist: float = 1.0) -> Evidence:
     """Compare both forms of the promise on random pairs of laws with four outcomes."""
-    generator, unequal, private, pairs = public_generator(0), 0, 0, 2_000
+    generator, unequal, private, pairs = public_generator(0), 0, 0, 600
     events = [list(s) for k in range(1, 5) for s in itertools.combinations(range(4), k)]
     for _ in range(pairs):
         p, q = generator.dirichlet(np.ones(4), 2)
@@ -128,7 +128,7 @@ def claims() -> list[Claim]:
         Claim(
             id="chaves-2025-lemma-2-3",
             paper="chaves-2025",
-            place="Lemma 2.3 (with Definitions 2.1 and 2.2)",
+            place="Lemma 2.3 (with Definition 2.1, Definition 2.2)",
             says="(epsilon, delta)-privacy is a delta-approximate max divergence of at most epsilon.",
             verdict="holds",
             because="The worst event of either form is where one law exceeds exp(epsilon) times the "
@@ -140,7 +140,8 @@ def claims() -> list[Claim]:
         Claim(
             id="chaves-2025-definition-2-7",
             paper="chaves-2025",
-            place="Definitions 2.7 and 4.1 (with 2.5, 2.6 and 3.5)",
+            place="Definition 2.7, Definition 4.1 (with Definition 2.5, Definition 2.6, Definition "
+            "3.5)",
             says="The maximum of exp(-beta t) LS(x, t) over t = 0, ..., |x| is the least smooth bound.",
             verdict="false",
             because="The range of t belongs to tables of one size. Where records come and go, as "
@@ -154,7 +155,7 @@ def claims() -> list[Claim]:
         Claim(
             id="chaves-2025-corollary-2-8",
             paper="chaves-2025",
-            place="Corollary 2.8 (with Definitions 2.4, 3.2 and 3.4)",
+            place="Corollary 2.8 (with Definition 2.4, Definition 3.2, Definition 3.4)",
             says="Smooth sensitivity is at most the global one.",
             verdict="holds",
             because="Every term is a local sensitivity times a factor of at most one; attained at t "

@@ -13,7 +13,6 @@ from discreet.audit.claims.claim import Claim, Evidence
 from discreet.mechanisms.selection.dampening import LocalDampening
 from discreet.mechanisms.smooth.densities import SmoothNoiseName
 from discreet.privacy.relation import ADD_REMOVE
-from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
 
 _NOISES: tuple[SmoothNoiseName, ...] = ("student-t", "laplace", "laplace-log-normal")
 _BEST = "Scores by counts or by exact distances, with permute-and-flip or the exponential mechanism."
@@ -57,6 +56,8 @@ def smooth_beats_for_all_budgets(twist: float = 1.0) -> Evidence:
 
 def low_error_by_chance(twist: float = 1.0) -> Evidence:
     """Follow local dampening over budgets, by |x_k - E(answer)| and by E|x_k - answer|."""
+    from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
+
     counts = np.concatenate([np.ones(21), [20], np.zeros(42)]).astype(np.int64)
     values = np.concatenate([20 - 1.5 * np.arange(20, 0, -1), 20 + np.arange(44)])
     measure = PercentileDistances(Fraction(50), ADD_REMOVE)

@@ -42,6 +42,12 @@ def step_losses(noise: SmoothNoiseName, candidates: int, gaps: FloatArray, after
     return float(np.abs(ratios).max())
 
 
+def walk_loss(noise: SmoothNoiseName, candidates: int, gaps: FloatArray) -> float:
+    """Return the greatest log-ratio between the laws at neighbouring gaps."""
+    laws = np.log(leader_law(smooth_noise(noise), candidates, gaps))
+    return float(np.abs(np.diff(laws, axis=1)).max())
+
+
 def step_delta(
     noise: SmoothNoiseName, candidates: int, epsilon: float, gaps: FloatArray, after: FloatArray
 ) -> float:

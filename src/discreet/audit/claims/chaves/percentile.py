@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from discreet.audit.claims.chaves.laws import published, step_losses
+from discreet.audit.claims.chaves.laws import published, walk_loss
 from discreet.audit.claims.claim import Claim, Evidence, judged
 from discreet.randomness import IntArray
 
@@ -123,7 +123,7 @@ def repeats_are_smooth(twist: float = 1.0) -> Evidence:
     jump = float(max(abs(power[a] - power[b]) for a, b in neighbours(tables)))
     alpha, beta = published("student-t", 1.0)
     gaps = alpha / 2 * np.exp(beta * np.arange(1, 60, 2))
-    lost = step_losses("student-t", 4_096, gaps[:-1], gaps[1:])
+    lost = walk_loss("student-t", 4_096, gaps)
     return Evidence(
         judged(twist, jump),
         f"One edit changes ln S by {jump:.0f} beta; with Student's T and 4,096 candidates an edit then "

@@ -12,6 +12,7 @@ from discreet.audit.claims.chaves.laws import (
     slid_and_dilated,
     step_delta,
     step_losses,
+    walk_loss,
 )
 from discreet.audit.claims.claim import Claim, Evidence, judged
 
@@ -38,7 +39,7 @@ def student_is_pure(twist: float = 1.0) -> Evidence:
     """Walk through all stabilities of 0/1 utilities, epsilon 1."""
     alpha, beta = published("student-t", 1.0)
     gaps = alpha / 2 * np.exp(beta * np.arange(60))
-    lost = {m: step_losses("student-t", m, gaps[:-1], gaps[1:]) for m in (4_096, 6_000, 100_000)}
+    lost = {m: walk_loss("student-t", m, gaps) for m in (4_096, 6_000, 100_000)}
     return Evidence(
         judged(twist, lost[100_000]),
         f"At epsilon 1 a step loses {lost[4_096]:.3f}, {lost[6_000]:.3f} and {lost[100_000]:.2f} with "
@@ -50,7 +51,7 @@ def student_is_pure(twist: float = 1.0) -> Evidence:
 def laplace_keeps_delta(twist: float = 1.0) -> Evidence:
     """Compute the delta that Laplace noise needs at epsilon 1, for both kinds of utilities."""
     alpha, beta = published("laplace", 1.0)
-    gaps = np.linspace(0.1, 40.0, 120)
+    gaps = np.linspace(0.1, 40.0, 80)
     general = {m: _needed(m, *slid_and_dilated(alpha, beta, gaps)) for m in (100, 1_000)}
     simple = {m: _needed(m, gaps, gaps * math.exp(-beta)) for m in (10**8, 10**9)}
     return Evidence(

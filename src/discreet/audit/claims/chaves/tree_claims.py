@@ -49,7 +49,7 @@ def claims() -> list[Claim]:
         Claim(
             id="chaves-2025-definition-6-2",
             paper="chaves-2025",
-            place="Definitions 6.2 and 7.1",
+            place="Definition 6.2, Definition 7.1",
             says="The utility that is 1 for the greatest alone and 0 otherwise has global "
             "sensitivity 1.",
             verdict="holds",

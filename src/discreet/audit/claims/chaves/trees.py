@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from discreet.audit.claims.chaves.laws import published, step_losses
+from discreet.audit.claims.chaves.laws import published, walk_loss
 from discreet.audit.claims.claim import Evidence, judged
 from discreet.mechanisms.smooth.densities import leader_law, smooth_noise
 from discreet.randomness import IntArray
@@ -98,8 +98,8 @@ def epsilon_for_beta(twist: float = 1.0) -> Evidence:
     """Let the scale follow exp(-epsilon k) with Student's T and two attributes, epsilon .1."""
     epsilon = 0.1
     gaps = published("student-t", epsilon)[0] / 2 * np.exp(epsilon * np.arange(130))
-    lost = step_losses("student-t", 2, gaps[:-1], gaps[1:]) / epsilon
-    end = step_losses("student-t", 2, gaps[-2:-1], gaps[-1:]) / epsilon
+    lost = walk_loss("student-t", 2, gaps) / epsilon
+    end = walk_loss("student-t", 2, gaps[-2:]) / epsilon
     return Evidence(
         judged(twist, lost),
         f"A step loses up to {lost:.2f} epsilon, and {end:.3f} in the end.",
