@@ -34,7 +34,7 @@ class AttackDisplay:
         self.ax_.set_yticks(places, names)
         self.ax_.set_ylim(len(names) - 0.4, -0.6)
         self.ax_.set_xlim(-0.02, 1.02)
-        self.ax_.legend(fontsize=8, frameon=False, loc="upper left")
+        self.ax_.legend(fontsize=8, frameon=False, loc="upper left", markerscale=0.4)
         write_title(self.ax_, title or f"{self.result.attack} of {self.result.target}")
         tidy(self.ax_)
         return self
