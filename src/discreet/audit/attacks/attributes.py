@@ -11,8 +11,7 @@ from typing import Any
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.linkage import Guess, attack_linkage, linkage
 from discreet.audit.attacks.scoring import AttackResult
-from discreet.audit.attacks.targets import Target
-from discreet.audit.attacks.trials import Release
+from discreet.audit.attacks.targets import Release, Target
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.schema import Category, Schema

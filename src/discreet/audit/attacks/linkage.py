@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_guesses
-from discreet.audit.attacks.targets import Target
-from discreet.audit.attacks.trials import Release, ask, run_trials
+from discreet.audit.attacks.targets import Release, Target, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.randomness import public_generator

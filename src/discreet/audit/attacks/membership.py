@@ -20,8 +20,7 @@ import numpy as np
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_attack
-from discreet.audit.attacks.targets import Target
-from discreet.audit.attacks.trials import Release, ask, run_trials
+from discreet.audit.attacks.targets import Release, Target, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_whole
 from discreet.schema import FloatArray
