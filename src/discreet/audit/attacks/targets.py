@@ -94,6 +94,7 @@ def sums_target(
     relation: RelationName = "replace-one",
     *,
     name: str | None = None,
+    noise: Callable[[int], NoiseSource] = SimulatedNoise,
 ) -> Target:
     """Return the noisy sums of a plan as a target, with their exact likelihood.
 
@@ -103,6 +104,7 @@ def sums_target(
       schema: their public facts.
       relation: by which the plan is calibrated and its ceiling is true, if the tables are neighbours.
       name: what the target is called.
+      noise: the source, from a seed; seeded noise if left out, so that an attack can be repeated.
     """
     program = _prepared(plan, tables, schema, relation)
     for stage in program.stages:
@@ -115,13 +117,9 @@ def sums_target(
     noises = [stage.noise for stage in program.stages]
 
     def draw(which: int, trials: int, seed: int) -> FloatArray:
-        source = SimulatedNoise(seed)
-        return np.hstack(
-            [
-                _noisy(noise, steps, trials, source)
-                for noise, steps in zip(noises, raw[which], strict=True)
-            ]
-        )
+        source = noise(seed)
+        pairs = zip(noises, raw[which], strict=True)
+        return np.hstack([_noisy(law, steps, trials, source) for law, steps in pairs])
 
     def likelihood(outputs: FloatArray) -> FloatArray:
         return np.column_stack([_log_likelihood(noises, sums, outputs) for sums in raw])
