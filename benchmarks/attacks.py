@@ -5,8 +5,8 @@ schema allows. ``figure 7`` repeats the attacks of Ma, Wu and Yan (2026) on a hi
 regression on its entropy and total, and the nearer of two candidate histograms. Their noise of scale
 1/epsilon is ours where a record is removed, and half of ours where one is replaced.
 
-An attack is *above* (marked !) if the sure part of any of its figures, accuracy, area under the curve or
-true positives, exceeds the ceiling of the epsilon that was claimed, corrected for all attacks made.
+An attack is *above* (marked !) if the sure part of any of its figures (accuracy, area under the curve,
+true positives) exceeds the ceiling of the epsilon that was claimed, corrected for all attacks made.
 """
 
 from __future__ import annotations
@@ -300,7 +300,8 @@ def over_epsilon(rows: Rows) -> Rows:
         line[column], roof[column] = f"{row['accuracy']:.3f}{mark}", f"{row['accuracy ceiling']:.3f}"
     groups: dict[tuple[str, ...], Rows] = {}
     for line, roof in lines.values():
-        line["exact"], roof["exact"] = f"{exact.get(line['target'], math.nan):.3f}", ""
+        line["exact"] = f"{exact[line['target']]:.3f}" if line["target"] in exact else ""
+        roof["exact"] = ""
         groups.setdefault(tuple(roof.values()), []).append(line)
     names = tuple(next(iter(lines.values()))[1])
     return [
