@@ -23,12 +23,15 @@ _LIKELIHOOD: tuple[tuple[str, RelationName], ...] = (
     ("histogram", "add-remove"),
     ("Gaussian histogram", "replace-one"),
     ("partial dependence", "replace-one"),
+    ("partial dependence", "add-remove"),
     ("SHAP values", "replace-one"),
     ("SHAP values", "add-remove"),
     ("accumulated effects", "replace-one"),
     ("permutation importance", "replace-one"),
     ("forest", "replace-one"),
+    ("forest", "add-remove"),
     ("valuation", "replace-one"),
+    ("valuation", "add-remove"),
 )
 _LEARNED = ("histogram", "SHAP values")
 _TIMES, _QUESTIONS = 4, 20
@@ -66,6 +69,14 @@ def _membership_checks() -> list[Check]:
     ]
     return [
         *found,
+        attack_check(
+            "likelihood ratio on a histogram with the system's noise",
+            "a histogram with the noise of real releases: was a record in the table",
+            _by_system_noise,
+        ),
+        attack_check(
+            "threshold on a choice", "the most frequent value: was a record in the table", _by_choice
+        ),
         attack_check(
             "threshold on synthetic rows",
             "synthetic rows: was a record in the table",
@@ -137,6 +148,24 @@ def _by_likelihood(name: str, relation: RelationName, effort: Effort) -> AttackR
     return replace(found, target=f"{name}, {relation}")
 
 
+def _by_system_noise(effort: Effort) -> AttackResult:
+    """Attack what no seed repeats: the samplers of releases instead of their seeded twins."""
+    from discreet.audit.attacks import scenes
+    from discreet.audit.attacks.membership import attack_membership
+    from discreet.audit.attacks.targets import sums_target
+    from discreet.randomness import SystemNoise
+
+    target = sums_target(
+        scenes.PLANS["histogram"](EPSILON),
+        scenes.neighbours("add-remove"),
+        scenes.SCHEMA,
+        "add-remove",
+        name="histogram, system's noise",
+        noise=lambda seed: SystemNoise(),
+    )
+    return attack_membership(target, trials=_trials(effort, _FAST), seed=effort.seed)
+
+
 def _by_learning(name: str, effort: Effort) -> AttackResult:
     from discreet.audit.attacks.membership import attack_membership
     from discreet.audit.attacks.scenes import sums_scene
@@ -145,6 +174,14 @@ def _by_learning(name: str, effort: Effort) -> AttackResult:
     return attack_membership(
         target, attack="classifier", trials=_trials(effort, _LEARNING), seed=effort.seed
     )
+
+
+def _by_choice(effort: Effort) -> AttackResult:
+    from discreet.audit.attacks.membership import attack_membership
+    from discreet.audit.attacks.scenes import choice_scene
+
+    trials = _trials(effort, _ONE_BY_ONE)
+    return attack_membership(choice_scene(EPSILON), attack="threshold", trials=trials, seed=effort.seed)
 
 
 def _by_synthetic_cells(effort: Effort) -> AttackResult:

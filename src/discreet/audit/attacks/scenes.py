@@ -24,6 +24,7 @@ from discreet.plans import Plan
 from discreet.privacy.relation import RelationName
 from discreet.samples import loan_schema, loans
 from discreet.schema import FloatArray, Number
+from discreet.select.choose.most_frequent import most_frequent
 from discreet.tables.histogram.plan import histogram
 from discreet.tables.synthesis.plan import synthesize
 from discreet.trees.forest import random_forest
@@ -55,11 +56,12 @@ def others() -> Any:
     return loans(ROWS)
 
 
-def table_with(*records: dict[str, Any]) -> Any:
+def table_with(*records: dict[str, Any], known: Any = None) -> Any:
     """Return the known records and some more."""
     import pandas as pd
 
-    return pd.concat([others(), pd.DataFrame(list(records))], ignore_index=True)
+    frame = others() if known is None else known
+    return pd.concat([frame, pd.DataFrame(list(records))], ignore_index=True)
 
 
 @cache
@@ -123,6 +125,19 @@ def synthetic_scene(epsilon: float) -> Target:
         return np.array([rows.values.count(cell) for cell in cells], dtype=np.float64)
 
     return result_target(plan, neighbours(), SCHEMA, read=read, name="synthetic rows")
+
+
+def choice_scene(epsilon: float) -> Target:
+    """Return which home is the most frequent one, where the record decides between two of them."""
+    even = others().assign(home=["rent", "own"] * (ROWS // 2))
+    tables = [table_with(extreme(end), known=even) for end in ("high", "low")]
+    homes = SCHEMA["home"].values  # type: ignore[union-attr]
+
+    def read(choice: Any) -> FloatArray:
+        return np.array([choice.winner == home for home in homes], dtype=np.float64)
+
+    plan = most_frequent("home", epsilon=epsilon)
+    return result_target(plan, tables, SCHEMA, read=read, name="most frequent value")
 
 
 def candidates(count: int = 6) -> Any:

@@ -28,7 +28,7 @@ from discreet.schema import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-    from discreet.audit.attacks.picture import AttackDisplay
+    from discreet.audit.attacks.verdict import AttackDisplay
 
 BoolArray = NDArray[np.bool_]
 
@@ -178,7 +178,7 @@ class AttackResult:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AttackDisplay:
         """Draw the figures with their intervals and ceilings."""
-        from discreet.audit.attacks.picture import AttackDisplay
+        from discreet.audit.attacks.verdict import AttackDisplay
 
         return AttackDisplay(self).plot(ax, title=title)
 

@@ -3,13 +3,17 @@
 A plan is prepared once, the exact sums of every candidate table are taken once, and each trial adds
 fresh noise by the plan's own mechanism. The attacker sees the noisy sums themselves, which no
 post-processing makes better, and knows all exact sums but not which of them were released.
+
+Mechanisms of others are run one trial at a time: ``run_trials`` keeps what is there if it takes too
+long, and ``ask`` says what failed.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +25,11 @@ from discreet.plans import Perturbation, Plan, Program, Setting, Stage
 from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray, Schema
+
+Release = Callable[[Any, int], Any]
+"""Anybody's mechanism: runs on a table with a seed."""
+
+T = TypeVar("T")
 
 _POINTS = 13
 """At which the curve of an event is read."""
@@ -85,6 +94,7 @@ def sums_target(
     relation: RelationName = "replace-one",
     *,
     name: str | None = None,
+    noise: Callable[[int], NoiseSource] = SimulatedNoise,
 ) -> Target:
     """Return the noisy sums of a plan as a target, with their exact likelihood.
 
@@ -94,6 +104,7 @@ def sums_target(
       schema: their public facts.
       relation: by which the plan is calibrated and its ceiling is true, if the tables are neighbours.
       name: what the target is called.
+      noise: the source, from a seed; seeded noise if left out, so that an attack can be repeated.
     """
     program = _prepared(plan, tables, schema, relation)
     for stage in program.stages:
@@ -106,13 +117,9 @@ def sums_target(
     noises = [stage.noise for stage in program.stages]
 
     def draw(which: int, trials: int, seed: int) -> FloatArray:
-        source = SimulatedNoise(seed)
-        return np.hstack(
-            [
-                _noisy(noise, steps, trials, source)
-                for noise, steps in zip(noises, raw[which], strict=True)
-            ]
-        )
+        source = noise(seed)
+        pairs = zip(noises, raw[which], strict=True)
+        return np.hstack([_noisy(law, steps, trials, source) for law, steps in pairs])
 
     def likelihood(outputs: FloatArray) -> FloatArray:
         return np.column_stack([_log_likelihood(noises, sums, outputs) for sums in raw])
@@ -238,3 +245,40 @@ _LAWS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "linf": lambda offsets, scale: -offsets.max(axis=1) / scale,
 }
 """Logarithms up to constants, which ratios do not need."""
+
+
+def run_trials(trial: Callable[[int], T], *, trials: int, seconds: float, fewest: int) -> list[T]:
+    """Return what trials came to: all of them, or those until time was up or Ctrl-C came.
+
+    Args:
+      trial: does one, by its number.
+      trials: at most so many.
+      seconds: no trial begins after so many.
+      fewest: with fewer there is nothing to tell.
+    """
+    found: list[T] = []
+    stop = time.monotonic() + seconds
+    try:
+        for number in range(trials):
+            found.append(trial(number))
+            if time.monotonic() > stop:
+                break
+    except KeyboardInterrupt:
+        if len(found) < fewest:
+            raise
+    if len(found) < fewest:
+        raise ArgumentError(
+            f"seconds must be enough for {fewest} trials, got {seconds!r} and {len(found)} trials."
+        )
+    return found
+
+
+def ask(release: Release, table: Any, seed: int) -> Any:
+    """Return one output, or say at which seed the mechanism failed."""
+    try:
+        return release(table, seed)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise ArgumentError(
+            f"release must answer for every seed, got {what!r:.120} at seed {seed}."
+        ) from error
