@@ -88,7 +88,7 @@ def test_choosing_on_the_runs_that_are_evaluated_would_be_noticed() -> None:
         )
         generator = np.random.default_rng(seed)
         sides = outcomes_of(*(laplace(0.0, 600, generator) for _ in range(2)))
-        best = chosen_event(scores_for("auto", *sides), *sides, runs=600, delta=0.0, error=0.2)
+        best = chosen_event(scores_for("auto", *sides), sides, sides, runs=600, delta=0.0, error=0.2)
         hits = best.hits(sides[best.side]), best.hits(sides[1 - best.side])
         unfair += epsilon_bounds(hits[0], 600, hits[1], 600, delta=0.0, error=0.2) > 0
     assert fair <= allowed < unfair

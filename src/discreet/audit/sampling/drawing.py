@@ -271,7 +271,7 @@ def _can_be_sent(trial: Trial) -> bool:
 
     try:
         dumps(trial)
-    except Exception:  # any of the many ways in which pickling fails
+    except Exception:  # pickling fails with errors of many kinds
         return False
     return True
 
