@@ -102,7 +102,7 @@ class _Table:
         allowed = float(ndtri(1.0 - error / 2))
         above, below = _moved(likely, runs, -allowed), _moved(unlikely, runs, allowed)
         if gaussian:
-            proven = ndtri(above) - ndtri(below)
+            proven = np.nan_to_num(ndtri(above) - ndtri(below), nan=-np.inf)
         else:
             with np.errstate(divide="ignore"):
                 proven = np.log(np.maximum(above - delta, 0.0)) - np.log(below)
@@ -118,7 +118,7 @@ def _moved(shares: Any, runs: int, errors: float) -> Any:
     """
     square = errors**2
     spread = errors * np.sqrt(shares * (1 - shares) / runs + square / (4 * runs**2))
-    return (shares + square / (2 * runs) + spread) / (1 + square / runs)
+    return np.clip((shares + square / (2 * runs) + spread) / (1 + square / runs), 0.0, 1.0)
 
 
 def _tables(scores: Iterable[LearnedScore], learned: Sides, choose: Sides) -> Iterator[_Table]:
