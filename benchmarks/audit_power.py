@@ -23,6 +23,7 @@ from discreet.audit.faults.fault import Fault
 from discreet.audit.faults.registry import FAULTS
 from discreet.audit.finding import Effort
 from discreet.audit.sampling.auditing import sample
+from discreet.audit.sampling.checks import audit_of
 from discreet.audit.sampling.plan_subjects import plans
 from discreet.audit.sampling.subjects import Subject, noises, selections
 
@@ -70,19 +71,7 @@ def fault_row(fault: Fault) -> dict[str, Any]:
 
 def mechanism_row(subject: Subject, runs: int, seconds: float) -> dict[str, Any]:
     """Return the lower bound on the loss of a true mechanism."""
-    audit = sample(
-        subject.mechanism,
-        subject.first,
-        subject.second,
-        samples=runs,
-        epsilon=subject.epsilon,
-        delta=subject.delta,
-        confidence=CONFIDENCE,
-        event=subject.event,
-        batched=subject.batched,
-        seconds=seconds,
-        progress=False,
-    )
+    audit = audit_of(subject, samples=runs, seconds=seconds, confidence=CONFIDENCE)
     return {
         "mechanism": subject.name,
         "neighbours": subject.pair,

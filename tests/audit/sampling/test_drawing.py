@@ -89,6 +89,21 @@ def test_a_call_that_takes_longer_than_there_is_time_is_finished() -> None:
     assert drawn.runs == 1 and drawn.stopped == OUT_OF_TIME
 
 
+def test_whoever_begins_what_takes_hours_is_told() -> None:
+    left = [3]
+
+    def slow(value: float) -> float:
+        time.sleep(0.02)
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return value
+
+    with pytest.warns(UserWarning, match="hours on one core. Give seconds="):
+        drawn = draw(trial(slow), 200_000)
+    assert drawn.runs == 1
+
+
 @pytest.mark.parametrize("answers", [2, 3, 11, 200])
 def test_an_interruption_keeps_what_was_drawn(answers: int) -> None:
     drawn = draw(trial(After(answers, KeyboardInterrupt())), 1000)

@@ -214,11 +214,13 @@ def _evaluated(
         return _nothing(sides, f"Fewer than {_FEWEST} runs per side prove nothing.")
     if sides[0].all_equal(sides[1]):
         return _nothing(sides, "All outcomes of both tables are one and the same.")
-    learn, choose, rest = zip(*map(_cut, sides), strict=True)
+    parts = [_cut(side) for side in sides]
+    learn, choose, rest = ((parts[0][i], parts[1][i]) for i in range(3))
     scores = scores_for(event, *learn)
     best = chosen_event(
         scores,
-        *choose,
+        learn,
+        choose,
         runs=min(map(len, rest)),
         delta=delta,
         error=error,
@@ -248,7 +250,7 @@ def _nothing(sides: tuple[Outcomes, Outcomes], note: str) -> dict[str, Any]:
 
 
 def _bounds(
-    event: Event, rest: tuple[Outcomes, ...], kind: EventName, delta: float, error: float
+    event: Event, rest: tuple[Outcomes, Outcomes], kind: EventName, delta: float, error: float
 ) -> dict[str, Any]:
     """Return what the one event proves on runs that had no part in its choice."""
     hits = (event.hits(rest[0]), event.hits(rest[1]))

@@ -57,22 +57,43 @@ def lattice_check(subject: Subject) -> Check:
     )
 
 
-def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
+def audit_of(
+    subject: Subject, *, samples: int, seconds: float, confidence: float, seed: int = 0
+) -> SampleAudit:
+    """Return the audit of a subject.
+
+    Args:
+      subject: a mechanism with its promise and two neighbours.
+      samples: runs per side.
+      seconds: that runs may take; what a mechanism computes once takes none of them.
+      confidence: of the bound.
+      seed: of what is public.
+    """
     trial = Trial(subject.mechanism, (subject.first, subject.second), subject.batched)
-    draw(trial, 1, seed=effort.seed, progress=False)  # what is computed once takes none of the time
-    audit = sample(
+    draw(trial, 1, seed=seed, progress=False)
+    return sample(
         subject.mechanism,
         subject.first,
         subject.second,
-        samples=effort.samples,
+        samples=samples,
         epsilon=subject.epsilon,
         delta=subject.delta,
-        confidence=SURE,
+        confidence=confidence,
         event=subject.event,
         batched=subject.batched,
-        seconds=effort.seconds / 3,
-        seed=effort.seed,
+        seconds=seconds,
+        seed=seed,
         progress=False,
+    )
+
+
+def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
+    audit = audit_of(
+        subject,
+        samples=effort.samples,
+        seconds=effort.seconds / 3,
+        confidence=SURE,
+        seed=effort.seed,
     )
     _hand_on_interruption(audit.stopped)
     found = audit.bound_at(_SHOWN)

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.sampling.intervals import epsilon_bounds, lower_share, mu_bounds, upper_share
 from discreet.audit.sampling.outcomes import FloatArray, Outcomes
-from discreet.audit.sampling.scores import Score
+from discreet.audit.sampling.scores import LearnedScore
+
+Sides = tuple[Outcomes, Outcomes]
 
 _MOST_THRESHOLDS = 400
 
-_DOUBTS = (0.02, 0.16, 0.5)
-"""Events are compared as if their shares were so unlikely far from what is seen, so that rare ones do
-not win by luck; with less doubt where nothing would be proven."""
+_DOUBTS = (2.5, 1.0, 0.0)
+"""Events are compared as if their shares were so many standard errors worse than seen, so that rare
+ones do not win by luck; with less doubt where nothing would be proven."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Event:
       side: the side on which it is more frequent, 0 or 1.
     """
 
-    score: Score
+    score: LearnedScore
     threshold: float
     above: bool
     side: int
@@ -47,9 +48,9 @@ class Event:
 
 
 def chosen_event(
-    scores: Iterable[Score],
-    first: Outcomes,
-    second: Outcomes,
+    scores: Iterable[LearnedScore],
+    learned: Sides,
+    choose: Sides,
     *,
     runs: int,
     delta: float,
@@ -60,14 +61,14 @@ def chosen_event(
 
     Args:
       scores: functions of outcomes.
-      first: runs to choose by.
-      second: the same of the other side.
+      learned: runs of both sides that scores were learned from; plain ones are chosen by them too.
+      choose: runs of both sides to choose by.
       runs: per side on which the event will be evaluated.
       delta: of the promise.
       error: one minus the confidence that is asked for.
       gaussian: whether mu is bounded, or epsilon.
     """
-    tables = list(_tables(scores, first, second))
+    tables = list(_tables(scores, learned, choose))
     for doubt in _DOUBTS:
         best = max((table.best(runs, delta, error, doubt, gaussian) for table in tables), key=_proven)
         if best[0] > 0:
@@ -83,7 +84,7 @@ def _proven(tried: tuple[float, Event]) -> float:
 class _Table:
     """Hits of every threshold of one score, for one direction."""
 
-    score: Score
+    score: LearnedScore
     above: bool
     side: int
     thresholds: FloatArray
@@ -93,21 +94,38 @@ class _Table:
     def best(
         self, runs: int, delta: float, error: float, doubt: float, gaussian: bool
     ) -> tuple[float, Event]:
-        """Return what the best threshold will prove on so many runs, and its event."""
-        likely = lower_share(self.hits[0], self.runs[0], doubt) * runs
-        unlikely = upper_share(self.hits[1], self.runs[1], doubt) * runs
+        """Return about what the best threshold will prove on so many runs, and its event."""
+        from scipy.special import ndtri
+
+        likely = _moved(self.hits[0] / self.runs[0], self.runs[0], -doubt)
+        unlikely = _moved(self.hits[1] / self.runs[1], self.runs[1], doubt)
+        allowed = float(ndtri(1.0 - error / 2))
+        above, below = _moved(likely, runs, -allowed), _moved(unlikely, runs, allowed)
         if gaussian:
-            proven = mu_bounds(likely, runs, unlikely, runs, error=error)
+            proven = np.nan_to_num(ndtri(above) - ndtri(below), nan=-np.inf)
         else:
-            proven = epsilon_bounds(likely, runs, unlikely, runs, delta=delta, error=error)
+            with np.errstate(divide="ignore"):
+                proven = np.log(np.maximum(above - delta, 0.0)) - np.log(below)
         place = int(np.argmax(proven))
         event = Event(self.score, float(self.thresholds[place]), self.above, self.side)
         return float(proven[place]), event
 
 
-def _tables(scores: Iterable[Score], first: Outcomes, second: Outcomes) -> Iterator[_Table]:
+def _moved(shares: Any, runs: int, errors: float) -> Any:
+    """Return shares moved by so many standard errors, up or down (Wilson 1927).
+
+    It need not be exact: whatever the choice is made by, the event is evaluated on other runs.
+    """
+    square = errors**2
+    spread = errors * np.sqrt(shares * (1 - shares) / runs + square / (4 * runs**2))
+    return np.clip((shares + square / (2 * runs) + spread) / (1 + square / runs), 0.0, 1.0)
+
+
+def _tables(scores: Iterable[LearnedScore], learned: Sides, choose: Sides) -> Iterator[_Table]:
     for score in scores:
-        values = score.of(first), score.of(second)
+        values = [score.of(side) for side in choose]
+        if score.plain:
+            values = [np.append(score.of(learned[side]), values[side]) for side in (0, 1)]
         thresholds = _thresholds(np.concatenate(values))
         for above in (True, False):
             hits = [_hits(side, thresholds, above) for side in values]

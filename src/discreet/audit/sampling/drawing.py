@@ -11,6 +11,7 @@ import inspect
 import math
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ Progress = bool | Callable[[int], None] | None
 _TASKS = 64
 _LARGEST_TASK = 16_384
 _TELL_EVERY = 0.1
+_LONG = 1800.0
 _SEED_BITS = 128
 
 INTERRUPTED = "interrupted"
@@ -140,11 +142,22 @@ def check_draws(samples: int, seconds: float | None, workers: int, seed: int | N
         check_whole("seed", seed, 0)
 
 
+def _tell_if_long(seconds: float) -> None:
+    """Warn whoever has begun what takes very long."""
+    if seconds > _LONG:
+        warnings.warn(
+            f"All runs will take about {seconds / 3600:.2g} hours on one core. Give seconds= or fewer "
+            "samples; Ctrl-C keeps what was drawn.",
+            stacklevel=2,
+        )
+
+
 @dataclass(frozen=True)
 class _Task:
     number: int
     size: int
     seed: int
+    samples: int
 
     def generator(self, side: int) -> np.random.Generator:
         """Return the generator of one side of this task alone."""
@@ -154,7 +167,7 @@ class _Task:
 def _tasks(samples: int, seed: int) -> list[_Task]:
     size = _task_size(samples)
     return [
-        _Task(number, min(size, samples - start), seed)
+        _Task(number, min(size, samples - start), seed, samples)
         for number, start in enumerate(range(0, samples, size))
     ]
 
@@ -173,7 +186,7 @@ def _task(trial: Trial, task: _Task, deadline: float, advance: Callable[[int], N
         for blocks in found.blocks:
             blocks.append([])
     try:
-        for _ in _in_time(found, 1 if trial.batched else task.size, deadline, advance):
+        for _ in _in_time(found, task, trial.batched, deadline, advance):
             for side in (0, 1):
                 outcome = trial.run(side, generators[side], task.size)
                 if trial.batched:
@@ -190,13 +203,15 @@ def _task(trial: Trial, task: _Task, deadline: float, advance: Callable[[int], N
 
 
 def _in_time(
-    found: Drawn, turns: int, deadline: float, advance: Callable[[int], None]
+    found: Drawn, task: _Task, batched: bool, deadline: float, advance: Callable[[int], None]
 ) -> Iterator[None]:
-    """Yield so many turns, or fewer if time is up, and tell now and then how many runs there are."""
+    """Yield the turns of a task, fewer if time is up, and tell now and then how many runs there are."""
     told, last = 0, time.time()
-    for _ in range(turns):
+    for turn in range(1 if batched else task.size):
         yield
         now = time.time()
+        if turn == task.number == 0 and deadline == math.inf:
+            _tell_if_long((now - last) * task.samples / (task.size if batched else 1))
         if now - last > _TELL_EVERY:
             advance(found.calls_answered - told)
             told, last = found.calls_answered, now
@@ -271,7 +286,7 @@ def _can_be_sent(trial: Trial) -> bool:
 
     try:
         dumps(trial)
-    except Exception:  # any of the many ways in which pickling fails
+    except Exception:  # pickling fails with errors of many kinds
         return False
     return True
 

@@ -93,6 +93,9 @@ def lattice(
 ) -> LatticeAudit:
     """Return the share of outputs of one table that the other can never produce, by their last bits.
 
+    It sees most between a table whose answer is zero and a neighbour's of about the scale of the noise:
+    outputs that all lie far from zero are spaced alike on both sides, and tell nothing here.
+
     Args:
       mechanism: ``mechanism(table)`` returns a number or an array of them; with ``batched=True``,
         ``mechanism(table, size)`` returns ``size`` rows. All numbers of an output are looked at.

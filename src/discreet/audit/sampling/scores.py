@@ -31,14 +31,21 @@ _MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class Score:
-    """A function of outcomes, with a name for people."""
+class LearnedScore:
+    """A function of outcomes, with a name for people.
+
+    Args:
+      name: in words.
+      of: the function.
+      plain: whether nothing had to be learned for it.
+    """
 
     name: str
     of: Callable[[Outcomes], FloatArray]
+    plain: bool = False
 
 
-def scores_for(event: EventName, first: Outcomes, second: Outcomes) -> Iterator[Score]:
+def scores_for(event: EventName, first: Outcomes, second: Outcomes) -> Iterator[LearnedScore]:
     """Yield the scores to try, learned from these runs.
 
     Args:
@@ -49,15 +56,19 @@ def scores_for(event: EventName, first: Outcomes, second: Outcomes) -> Iterator[
     if event in ("auto", "threshold", "gaussian"):
         yield from _single_numbers(first.width)
     if event in ("auto", "cells", "gaussian") or (event == "threshold" and not first.width):
-        yield Score("the product of ratios in cells", cell_ratios(first, second))
+        yield LearnedScore("the product of ratios in cells", cell_ratios(first, second))
     if event == "classifier" or (event in ("auto", "gaussian") and first.width > 1):
         yield from _classifiers(first, second)
 
 
-def _single_numbers(width: int) -> Iterator[Score]:
+def _single_numbers(width: int) -> Iterator[LearnedScore]:
     for place in range(min(width, _MOST_NUMBERS)):
         name = "the outcome" if width == 1 else f"number {place + 1} of {width}"
-        yield Score(name, lambda outcomes, place=place: outcomes.values[:, place])  # type: ignore[misc]
+        yield LearnedScore(name, _number(place), plain=True)
+
+
+def _number(place: int) -> Callable[[Outcomes], FloatArray]:
+    return lambda outcomes: outcomes.values[:, place]
 
 
 def cell_ratios(first: Outcomes, second: Outcomes) -> Callable[[Outcomes], FloatArray]:
@@ -101,7 +112,7 @@ def _log_ratios(first: Any, second: Any, cells: int) -> FloatArray:
     )
 
 
-def _classifiers(first: Outcomes, second: Outcomes) -> Iterator[Score]:
+def _classifiers(first: Outcomes, second: Outcomes) -> Iterator[LearnedScore]:
     """Yield a linear and a tree-based guess at the ratio of likelihoods."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
@@ -121,7 +132,7 @@ def _classifiers(first: Outcomes, second: Outcomes) -> Iterator[Score]:
     for name, model in kinds.items():
         with threadpool_limits(1):  # threads that wait for a busy machine take longer than one
             model.fit(rows, sides)
-        yield Score(name, _decision(model, features))
+        yield LearnedScore(name, _decision(model, features))
 
 
 def _decision(
