@@ -198,3 +198,21 @@ def test_bad_input_is_one_sentence(name: str) -> None:
     with pytest.raises(DiscreetError, match=says) as caught:
         audit(given, SCHEMA, **({"bounds": (0, 1)} | options))
     assert "\n" not in str(caught.value)
+
+
+def test_an_isolated_model_is_asked_for_the_rows_that_count_alone() -> None:
+    made = dc.Model(by_row, bounds=(0, 1), name="by row", isolated=True)
+    report = audit(made, SCHEMA, seconds=SHORT)
+    assert report.held and report.batches > 60 and report.rows < 10 * report.batches
+
+
+def test_an_isolated_model_that_keeps_something_is_found() -> None:
+    class Keeping:
+        last = 0.0
+
+        def __call__(self, rows: Any) -> Any:
+            before, Keeping.last = Keeping.last, float(rows[:, 0].sum()) % 1
+            return (rows[:, 0] + before) / 3
+
+    report = audit(dc.Model(Keeping(), bounds=(0, 1), isolated=True), SCHEMA, seconds=SHORT)
+    assert not report.held

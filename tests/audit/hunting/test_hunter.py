@@ -220,3 +220,17 @@ def test_a_model_that_answers_nothing_moves_nothing() -> None:
 def test_relations_are_named_in_reports() -> None:
     report = hunt(SumOf(scaled), SCHEMA, relation=ADD_REMOVE.value, rows=12, seconds=0.1)
     assert Relation(report.relation) is ADD_REMOVE
+
+
+def test_records_with_ids_go_to_their_subsets() -> None:
+    """Under add-remove the id of a record decides which subset it is in."""
+    named = dc.Schema({"income": dc.Number(0, 200_000)}, id="person")
+
+    def mean(frame: pd.DataFrame) -> np.ndarray:
+        return np.array([float(frame["income"].mean()) / 200_000] * 2)
+
+    plan = dc.any_curve(mean, grid=[0, 1], bounds=(0, 1), subsets=4, name="mean", epsilon=1.0)
+    for relation in ("replace-one", "add-remove"):
+        report = hunt(plan, named, relation=relation, rows=8, seconds=0.3)
+        assert report.held and report.tightness["curve"] > 0.4
+        assert set(report.reached[0].to_frame().columns) == {"income", "person"}
