@@ -74,12 +74,16 @@ def test_a_model_that_counts_its_calls_is_found_where_the_probe_is_too_short() -
 
         def __call__(self, rows: Any) -> Any:
             Counting.calls += 1
-            return rows[:, 0] / 2 + 0.25 * (Counting.calls > 700)
+            return rows[:, 0] / 2 + 0.25 * (Counting.calls > 400)
 
-    dc.Model(Counting(), bounds=(0, 1), name="counting").bind(SCHEMA)
-    Counting.calls = 0
-    report = audit(Counting(), SCHEMA, bounds=(0, 1), seconds=3.0)
-    assert not report.held and not report.refused and report.calls > 700
+    model = dc.Model(Counting(), bounds=(0, 1), name="counting")
+    model.bind(SCHEMA)
+    assert Counting.calls < 400
+    bound, _ = model.attach(SCHEMA)
+    ticks = iter(range(10**6))
+    interview = Interview(bound, SCHEMA, Paid(DOUBLE, DOUBLE), False, 0, 2, lambda: float(next(ticks)))
+    report = interview.hold("counting", 300.0)
+    assert not report.held and Counting.calls > 400
 
 
 def test_a_model_that_draws_is_found_by_the_same_call() -> None:
