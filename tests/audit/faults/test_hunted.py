@@ -27,10 +27,10 @@ def test_names_and_sentences() -> None:
 def test_a_fault_is_caught_by_its_own_check(name: str) -> None:
     check = BY_NAME[name].check
     check.run(Effort(seconds=0.1))  # libraries are imported and loops compiled when first used
-    start = time.perf_counter()
+    start = time.process_time()
     found = check.run(Effort())
     assert not found.held and found.found > 1, found.said
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 RIGHT: dict[str, Any] = {

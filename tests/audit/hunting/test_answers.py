@@ -74,12 +74,16 @@ def test_a_model_that_counts_its_calls_is_found_where_the_probe_is_too_short() -
 
         def __call__(self, rows: Any) -> Any:
             Counting.calls += 1
-            return rows[:, 0] / 2 + 0.25 * (Counting.calls > 700)
+            return rows[:, 0] / 2 + 0.25 * (Counting.calls > 400)
 
-    dc.Model(Counting(), bounds=(0, 1), name="counting").bind(SCHEMA)
-    Counting.calls = 0
-    report = audit(Counting(), SCHEMA, bounds=(0, 1), seconds=3.0)
-    assert not report.held and not report.refused and report.calls > 700
+    model = dc.Model(Counting(), bounds=(0, 1), name="counting")
+    model.bind(SCHEMA)
+    assert Counting.calls < 400
+    bound, _ = model.attach(SCHEMA)
+    ticks = iter(range(10**6))
+    interview = Interview(bound, SCHEMA, Paid(DOUBLE, DOUBLE), False, 0, 2, lambda: float(next(ticks)))
+    report = interview.hold("counting", 300.0)
+    assert not report.held and Counting.calls > 400
 
 
 def test_a_model_that_draws_is_found_by_the_same_call() -> None:
@@ -198,3 +202,21 @@ def test_bad_input_is_one_sentence(name: str) -> None:
     with pytest.raises(DiscreetError, match=says) as caught:
         audit(given, SCHEMA, **({"bounds": (0, 1)} | options))
     assert "\n" not in str(caught.value)
+
+
+def test_an_isolated_model_is_asked_for_the_rows_that_count_alone() -> None:
+    made = dc.Model(by_row, bounds=(0, 1), name="by row", isolated=True)
+    report = audit(made, SCHEMA, seconds=SHORT)
+    assert report.held and report.batches > 60 and report.rows < 10 * report.batches
+
+
+def test_an_isolated_model_that_keeps_something_is_found() -> None:
+    class Keeping:
+        last = 0.0
+
+        def __call__(self, rows: Any) -> Any:
+            before, Keeping.last = Keeping.last, float(rows[:, 0].sum()) % 1
+            return (rows[:, 0] + before) / 3
+
+    report = audit(dc.Model(Keeping(), bounds=(0, 1), isolated=True), SCHEMA, seconds=SHORT)
+    assert not report.held

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.audit.hunting.hunter import find_thresholds, hunt
+from discreet.audit.hunting.hunter import find_thresholds, hunt, hunt_stages
 from discreet.audit.hunting.neighbours import draw_table
 from discreet.audit.hunting.questions import SCHEMA as LOANS
 from discreet.audit.hunting.questions import model_of
@@ -35,7 +35,7 @@ def bump(values: np.ndarray) -> np.ndarray:
 def test_a_true_certificate_holds_and_is_reached(relation: Any) -> None:
     report = hunt(SumOf(scaled), SCHEMA, relation=relation, rows=12, seconds=0.3)
     assert report.held and report.tightness["sum"] == pytest.approx(1.0, abs=1e-4)
-    assert report.pairs > 30 and not report.partial
+    assert report.pairs >= 9 and not report.partial
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -118,8 +118,18 @@ def test_a_vector_that_follows_other_rows_is_found() -> None:
     def centred(values: np.ndarray) -> np.ndarray:
         return (values - values.mean()) / 400_000 + 0.5
 
-    report = hunt(SumOf(centred), SCHEMA, rows=12, seconds=0.3)
-    assert any("the same row beside another" in one.pair for one in report.found)
+    program = SumOf(centred).prepare(Setting(SCHEMA, REPLACE_ONE, 12))
+    rows = draw_table(SCHEMA, 12, 0)
+    report = hunt_stages(
+        lambda table, seed: program.stages,
+        SCHEMA,
+        REPLACE_ONE,
+        rows,
+        name="centred",
+        seconds=30.0,
+        until_broken=True,
+    )
+    assert "the same row beside another" in report.found[0].pair
 
 
 def test_later_stages_are_hunted_too() -> None:
@@ -220,3 +230,17 @@ def test_a_model_that_answers_nothing_moves_nothing() -> None:
 def test_relations_are_named_in_reports() -> None:
     report = hunt(SumOf(scaled), SCHEMA, relation=ADD_REMOVE.value, rows=12, seconds=0.1)
     assert Relation(report.relation) is ADD_REMOVE
+
+
+def test_records_with_ids_go_to_their_subsets() -> None:
+    """Under add-remove the id of a record decides which subset it is in."""
+    named = dc.Schema({"income": dc.Number(0, 200_000)}, id="person")
+
+    def mean(frame: pd.DataFrame) -> np.ndarray:
+        return np.array([float(frame["income"].mean()) / 200_000] * 2)
+
+    plan = dc.any_curve(mean, grid=[0, 1], bounds=(0, 1), subsets=4, name="mean", epsilon=1.0)
+    for relation in ("replace-one", "add-remove"):
+        report = hunt(plan, named, relation=relation, rows=8, seconds=0.3)
+        assert report.held and report.tightness["curve"] > 0.05
+        assert set(report.reached[0].to_frame().columns) == {"income", "person"}

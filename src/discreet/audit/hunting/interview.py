@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +164,7 @@ class Interview:
 
     def _meet(self, number: int, name: str, batch: Batch) -> None:
         """Ask for a batch, and compare every asked row with its earlier answers."""
-        rows, where = batch
+        rows, where = _asked_alone(*batch) if self._calls.isolated else batch
         said = self._calls(rows)
         self._seen.add(said)
         found = np.clip(said, *self._bound.bounds.limits)
@@ -252,3 +253,11 @@ class Interview:
         with np.errstate(over="ignore"):
             short = bool(np.all(said.astype(np.float32).astype(np.float64) == said))
         return "short" if short else "double"
+
+
+def _asked_alone(rows: FloatArray, where: Any) -> Batch:
+    """Return the asked rows of a batch without the others, which a model never sees beside them."""
+    asked = np.flatnonzero(where >= 0)
+    places = np.full(len(where), -1)
+    places[asked] = np.arange(len(asked))
+    return rows[where[asked]], places

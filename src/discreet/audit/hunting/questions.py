@@ -207,8 +207,8 @@ def _of_shap() -> list[Question]:
 def _of_tables() -> list[Question]:
     names = ["income", "late_payments", "age"]
     return [
-        Question("any_curve", lambda _: _any_curve()),
-        Question("any_ranking", lambda _: _any_ranking()),
+        Question("any_curve", lambda _: _any_curve(), rows=4),
+        Question("any_ranking", lambda _: _any_ranking(), rows=8),
         Question("decision_tree", lambda _: decision_tree("defaulted", depth=2, epsilon=1.0)),
         Question(
             "deniable_rows",
