@@ -63,8 +63,7 @@ def noisy_max_loss(twist: float) -> Evidence:
 
 def top_k_loss(twist: float) -> Evidence:
     """Search the law of the *set* of two features out of up to 40 for its greatest loss."""
-    epsilon, worst = 2.0, 0.0
-    mechanism = TopK(STEPS, epsilon, 2)
+    mechanism, worst = TopK(STEPS, 2.0, 2), 0.0
     for features in (4, 40):
         start = np.zeros(features, int)
         moved = np.where(np.arange(features) < 2, STEPS, -STEPS)
@@ -75,7 +74,7 @@ def top_k_loss(twist: float) -> Evidence:
             ]
             worst = max(worst, abs(math.log(chances[0] / chances[1])))
     return Evidence(
-        judged(twist * epsilon, worst),
+        judged(twist * 2.0, worst),
         f"k = 2, epsilon = 2: the greatest loss of the set found is {worst:.4f}",
         {"greatest loss": worst},
     )

@@ -218,8 +218,9 @@ def claims() -> list[Claim]:
             says="Gaussian noise on the whole vector, then the argmax, is worse than random.",
             verdict="false",
             because=(
-                "No noise that is the same for all features makes the best one less likely than "
-                "1/d; 0.063 against 0.075 is sampling error (a guess among 20 has 0.05)."
+                "Equal Gaussian noise on all features makes none less likely than a smaller one, "
+                "so the best has at least 1/d; 0.063 against 0.075 is sampling error (a guess "
+                "among 20 has 0.05)."
             ),
             instead="",
             evidence=gaussian_then_argmax,
