@@ -86,7 +86,9 @@ def trees_at_the_mean(twist: float) -> Evidence:
         decided(abs(moved[50] / moved[5000] - twist) < 1e-9),
         f"one cut, at the mean: one of 50 records moves an attribution by {moved[50]:.2f} r, one of "
         f"5000 by {moved[5000]:.2f} r. Interventional, d = 3: by {parts[0]:.3f} r/n (Linf), "
-        f"{parts[1]:.3f} r/n (L1), {parts[2]:.3f} r/n (L2); certified 1.667, {exact_l1(3):.3f}, {exact_l2(3):.3f}",
+        f"{parts[1]:.3f} r/n (L1), {parts[2]:.3f} r/n (L2); certified {2 - 1 / 3:.3f}, "
+        f"{exact_l1(3):.3f}, {exact_l2(3):.3f} (d = 20: {2 - 1 / 20}, {exact_l1(20):.2f}, "
+        f"{exact_l2(20):.2f})",
         {"n=50": moved[50], "n=5000": moved[5000], "linf": parts[0], "l1": parts[1], "l2": parts[2]},
     )
 
