@@ -63,8 +63,7 @@ def noisy_max_loss(twist: float) -> Evidence:
 
 def top_k_loss(twist: float) -> Evidence:
     """Search the law of the *set* of two features out of up to 40 for its greatest loss."""
-    epsilon, worst = 2.0, 0.0
-    mechanism = TopK(STEPS, epsilon, 2)
+    mechanism, worst = TopK(STEPS, 2.0, 2), 0.0
     for features in (4, 40):
         start = np.zeros(features, int)
         moved = np.where(np.arange(features) < 2, STEPS, -STEPS)
@@ -75,7 +74,7 @@ def top_k_loss(twist: float) -> Evidence:
             ]
             worst = max(worst, abs(math.log(chances[0] / chances[1])))
     return Evidence(
-        judged(twist * epsilon, worst),
+        judged(twist * 2.0, worst),
         f"k = 2, epsilon = 2: the greatest loss of the set found is {worst:.4f}",
         {"greatest loss": worst},
     )
@@ -132,7 +131,7 @@ def top_k_chance(twist: float) -> Evidence:
 
 def tie_advice(twist: float) -> Evidence:
     """Compare top-1 with top-3 at Delta/g = 5, epsilon = 1: how far above guessing is each?"""
-    features, epsilon = 20, 1.0
+    features, epsilon = 16, 1.0
     scores = np.rint(-np.arange(features) * STEPS / 5.0).astype(np.int64)  # every gap is Delta / 5
     single = float(ExponentialMechanism(STEPS, epsilon).probabilities(scores)[0]) * features
     peel = TopK(STEPS, epsilon, 3)
@@ -141,7 +140,7 @@ def tie_advice(twist: float) -> Evidence:
     three = kept * features / 3
     return Evidence(
         decided(three - 1.0 > (single - 1.0) * twist),
-        f"d = 20: top-1 is right {single:.2f} times as often as a guess, top-3 holds the right ones "
+        f"d = 16: top-1 is right {single:.2f} times as often as a guess, top-3 holds the right ones "
         f"{three:.2f} times as often",
         {"top-1 over guessing": single, "top-3 over guessing": three},
     )
