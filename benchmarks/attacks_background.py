@@ -11,6 +11,7 @@ explained, which target the MLP learned and which table gave the baseline are no
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from discreet.audit.attacks import reconstruction, shadow
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
 from discreet.audit.attacks.encoded import EncodedTable, noisy_sums, prepared
 from discreet.audit.attacks.scoring import AttackResult, Rate
-from discreet.engines.shapley.bootstrap import bootstrap_sensitivity
+from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
 from discreet.engines.shapley.kernel import kernel_values
 from discreet.explain.shap.background import background
 from discreet.explain.shap.values import shap_values
@@ -125,8 +126,8 @@ def _background_rows(trials: int, quick: bool) -> Rows:
 
 def tracing_rows(quick: bool) -> Rows:
     """Return how well records are traced by means, over n, d and epsilon."""
-    trials = 300 if quick else 1_500
-    sizes = ((8, 60),) if quick else ((8, 60), (20, 100), (100, 20), (20, 400))
+    trials = 300 if quick else 1_000
+    sizes = ((8, 60),) if quick else ((8, 60), (20, 100), (100, 20))
     found: Rows = []
     for n, d in sizes:
         for epsilon in (1.0,) if quick else (0.5, 1.0, 4.0, 16.0):
@@ -157,12 +158,17 @@ def _traced(n: int, d: int, epsilon: float) -> Iterable[tuple[str, marks.Means, 
 
 def published_mean_noise(n: int, d: int, epsilon: float) -> float:
     """Return the noise on a mean that Algorithm 1's noise on a linear model's values comes to."""
+    return _swaps(n, d).noise_scale(epsilon, DELTA) * d
+
+
+@cache
+def _swaps(n: int, d: int) -> BootstrapSensitivity:
+    """Return what Algorithm 1 sees of one table of signs, explained by equal weights."""
     table = public_generator(n + d).choice([-1.0, 1.0], (n, d))
     form = LinearForm(np.full(d, 1.0 / d), 0.0, False)
-    masks = paper_masks(d, max(400, 4 * d))
+    masks = paper_masks(d, 400)
     greatest = 2.0 / np.sqrt(d) / n
-    swaps = bootstrap_sensitivity(form, np.zeros(d), table, masks, greatest=greatest, resamples=50)
-    return swaps.noise_scale(epsilon, DELTA) * d
+    return bootstrap_sensitivity(form, np.zeros(d), table, masks, greatest=greatest, resamples=50)
 
 
 def table_8_rows(quick: bool) -> Rows:
