@@ -6,13 +6,13 @@ candidates are the values the schema allows, each as likely. It is linkage among
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.linkage import Guess, attack_linkage, linkage
 from discreet.audit.attacks.scoring import AttackResult
 from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.schema import Category, Schema
@@ -47,7 +47,7 @@ def attribute_tables(frame: Any, schema: Schema, column: str, *, record: int = -
 
 
 def infer_attribute(
-    release: Callable[[Any, int], Any],
+    release: Release,
     frame: Any,
     schema: Schema,
     column: str,
@@ -56,6 +56,7 @@ def infer_attribute(
     ceiling: Ceiling,
     record: int = -1,
     trials: int = 200,
+    seconds: float = 60.0,
     seed: int = 0,
     target: str = "release",
 ) -> AttackResult:
@@ -70,6 +71,7 @@ def infer_attribute(
       ceiling: what the promise implies for tables with two values of the record.
       record: its place in the table.
       trials: each draws the true value anew.
+      seconds: after so many, or Ctrl-C, it goes on with the trials it has.
       seed: of all of them.
       target: what is attacked, for the report.
     """
@@ -79,6 +81,7 @@ def infer_attribute(
         guess,
         ceiling=ceiling,
         trials=trials,
+        seconds=seconds,
         seed=seed,
         target=target,
         attack=_name(column),

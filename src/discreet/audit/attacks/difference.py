@@ -17,6 +17,7 @@ import numpy as np
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_attack
 from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.plans import Plan
@@ -26,7 +27,7 @@ _FAR = 2**32
 """Between seeds of the first and of the second question."""
 
 
-def difference_of(release: Callable[[Any, int], Any], part: Any) -> Callable[[Any, int], FloatArray]:
+def difference_of(release: Release, part: Any) -> Callable[[Any, int], FloatArray]:
     """Return a release of a table less one of a part of it, for ``membership``.
 
     Args:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_guesses
 from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.randomness import public_generator
@@ -28,12 +29,13 @@ Guess = Callable[[Any], int]
 
 
 def linkage(
-    release: Callable[[Any, int], Any],
+    release: Release,
     tables: Sequence[Any],
     guess: Guess,
     *,
     ceiling: Ceiling,
     trials: int = 200,
+    seconds: float = 60.0,
     seed: int = 0,
     target: str = "release",
     attack: str = "linkage",
@@ -46,6 +48,7 @@ def linkage(
       guess: the place of a candidate, from an output; see ``nearest``.
       ceiling: what the promise implies for two of the tables.
       trials: each draws the true candidate anew.
+      seconds: after so many, or Ctrl-C, it goes on with the trials it has.
       seed: of all of them.
       target: what is attacked, for the report.
       attack: what the guess is called there.
@@ -59,7 +62,12 @@ def linkage(
     if len(tables) < 2:
         raise ArgumentError(f"tables must be at least two, got {len(tables)}.")
     truth = public_generator(seed).integers(0, len(tables), trials)
-    right = [_guessed(guess, release(tables[j], seed + i)) == j for i, j in enumerate(truth.tolist())]
+
+    def trial(number: int) -> bool:
+        place = int(truth[number])
+        return _guessed(guess, ask(release, tables[place], seed + number)) == place
+
+    right = run_trials(trial, trials=trials, seconds=seconds, fewest=_FEWEST)
     return score_guesses(right, len(tables), ceiling, attack=attack, target=target)
 
 

@@ -13,7 +13,6 @@ other attack is better than:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ import numpy as np
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_attack
 from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_whole
 from discreet.schema import FloatArray
@@ -35,7 +35,7 @@ _TREES, _LEAF = 60, 10
 
 
 def membership(
-    release: Callable[[Any, int], Any],
+    release: Release,
     with_record: Any,
     without_record: Any,
     *,
@@ -64,7 +64,7 @@ def membership(
     >>> from discreet.randomness import public_generator
     >>> def noisy_count(table, seed):
     ...     return [len(table) + public_generator(seed).laplace()]
-    >>> found = membership(noisy_count, [1, 1], [1], ceiling=Ceiling(1.0), attack="threshold")
+    >>> found = membership(noisy_count, "ab", "a", ceiling=Ceiling(1.0), attack="threshold")
     >>> found.accuracy.value > 0.6, found.beats(), found.beats(Ceiling(0.3))
     (True, False, True)
     """
@@ -73,7 +73,7 @@ def membership(
     check_whole("seed", seed, 0)
     if attack == "likelihood ratio" and score is None:
         raise ArgumentError("score must be the log likelihood ratio for that attack, got None.")
-    here, gone = _trials(release, (with_record, without_record), trials, seconds, seed, score)
+    here, gone = _both(release, (with_record, without_record), trials, seconds, seed, score)
     if score is not None:
         zero = 0.0 if attack == "likelihood ratio" else None
         return score_attack(
@@ -111,59 +111,40 @@ def attack_membership(
     )
 
 
-def _trials(
-    release: Callable[[Any, int], Any],
+def _both(
+    release: Release,
     tables: tuple[Any, Any],
     trials: int,
     seconds: float,
     seed: int,
     score: Callable[[Any], float] | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return outputs, or their scores, of both tables in turn, until time is up."""
-    found: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    stop = time.monotonic() + seconds
-    try:
-        for trial in range(trials):
-            pair = [
-                _numbers(release, table, seed + 2 * trial + i, score) for i, table in enumerate(tables)
-            ]
-            for kept, one in zip(found, pair, strict=True):
-                kept.append(one)
-            if time.monotonic() > stop:
-                break
-    except KeyboardInterrupt:
-        if len(found[1]) < _FEWEST:
-            raise
-    if len(found[1]) < _FEWEST:
-        raise ArgumentError(
-            f"seconds must be enough for {_FEWEST} trials of either kind, got {seconds!r} and "
-            f"{len(found[1])} trials."
-        )
-    if len({one.shape for side in found for one in side}) > 1:
+    """Return outputs of both tables, or their scores; the tables take turns."""
+
+    def trial(number: int) -> list[FloatArray]:
+        seeds = (seed + 2 * number, seed + 2 * number + 1)
+        return [_numbers(release, table, s, score) for table, s in zip(tables, seeds, strict=True)]
+
+    found = run_trials(trial, trials=trials, seconds=seconds, fewest=_FEWEST)
+    if len({one.shape for pair in found for one in pair}) > 1:
         raise ArgumentError(
             "release must return as many numbers each time, got outputs of several shapes. "
             "Fill up what is missing."
         )
-    return np.vstack(found[0]), np.vstack(found[1])
+    return np.vstack([here for here, _ in found]), np.vstack([gone for _, gone in found])
 
 
 def _numbers(
-    release: Callable[[Any, int], Any], table: Any, seed: int, score: Callable[[Any], float] | None
+    release: Release, table: Any, seed: int, score: Callable[[Any], float] | None
 ) -> FloatArray:
     """Return one output as a row of numbers, or raise in a sentence."""
+    output = ask(release, table, seed)
     try:
-        output = release(table, seed)
-        given = output if score is None else score(output)
-        row = np.asarray(given, dtype=float).reshape(1, -1)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ArgumentError(
-            f"release must return numbers for every seed, got {what!r:.120} at seed {seed}."
-        ) from error
+        row = np.asarray(output if score is None else score(output), dtype=float).reshape(1, -1)
+    except (TypeError, ValueError):
+        row = np.full((1, 1), np.nan)
     if np.isnan(row).any() or not row.size:
-        raise ArgumentError(f"release must return numbers, got NaN or nothing at seed {seed}.")
+        raise ArgumentError(f"release must return numbers, got {output!r:.60} at seed {seed}.")
     return row
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.errors import ArgumentError
@@ -27,6 +27,10 @@ from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from discreet.audit.attacks.picture import AttackDisplay
+
+BoolArray = NDArray[np.bool_]
 
 DOUBT = 0.05
 """One minus the confidence of every interval, and the chance that any attack is called too good."""
@@ -174,39 +178,9 @@ class AttackResult:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AttackDisplay:
         """Draw the figures with their intervals and ceilings."""
+        from discreet.audit.attacks.picture import AttackDisplay
+
         return AttackDisplay(self).plot(ax, title=title)
-
-
-class AttackDisplay:
-    """Draws an ``AttackResult``; after ``plot`` it has ``ax_`` and ``figure_``."""
-
-    def __init__(self, result: AttackResult) -> None:
-        self.result = result
-        self.ax_: Any = None
-        self.figure_: Any = None
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> AttackDisplay:
-        """Draw on ``ax`` or on new axes; never calls ``show``."""
-        from discreet.plans.results.pictures.canvas import LINE, LOSS, axes_or_new, tidy, write_title
-
-        self.ax_ = axes_or_new(ax, height=2.4)
-        self.figure_ = self.ax_.figure
-        names = list(self.result.rates)
-        rates = [rate for rate, _ in self.result.rates.values()]
-        middle = np.array([rate.value for rate in rates])
-        ends = np.array([[rate.value - rate.low, rate.high - rate.value] for rate in rates]).T
-        places = np.arange(len(names))
-        label = "attack, 95 % interval"
-        self.ax_.errorbar(middle, places, xerr=ends, fmt="o", color=LINE, capsize=3, label=label)
-        roofs = [roof for _, roof in self.result.rates.values()]
-        self.ax_.plot(roofs, places, "|", color=LOSS, ms=22, mew=2, label="ceiling")
-        self.ax_.set_yticks(places, names)
-        self.ax_.set_ylim(len(names) - 0.4, -0.6)
-        self.ax_.set_xlim(-0.02, 1.02)
-        self.ax_.legend(fontsize=8, frameon=False, loc="lower left")
-        write_title(self.ax_, title or f"{self.result.attack} of {self.result.target}")
-        tidy(self.ax_)
-        return self
 
 
 def score_attack(
@@ -239,16 +213,15 @@ def score_attack(
         accuracy = _right(here[half:], gone[half:], _best_threshold(here[:half], gone[:half]))
     else:
         accuracy = _right(here, gone, threshold)
-    found, false = _apart(here, gone)
-    strict = _strict_threshold(false[:half])
+    found, false = _strict_answers(here, gone, half)
     return AttackResult(
         attack,
         target,
         ceiling,
         accuracy,
         auc=Rate(_area_under(here, gone) * len(here), len(here)),
-        tpr=Rate(int(np.sum(found[half:] > strict)), len(here) - half),
-        fpr=Rate(int(np.sum(false[half:] > strict)), len(gone) - half),
+        tpr=Rate(int(found[half:].sum()), len(here) - half),
+        fpr=Rate(int(false[half:].sum()), len(gone) - half),
     )
 
 
@@ -301,21 +274,21 @@ def _best_threshold(here: FloatArray, gone: FloatArray) -> float:
     return float((values[best] + values[best + 1]) / 2)
 
 
-def _apart(here: FloatArray, gone: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ranks in which ties are broken at random.
+def _strict_answers(here: FloatArray, gone: FloatArray, half: int) -> tuple[BoolArray, BoolArray]:
+    """Return who is said to be there at the least threshold that 1 % of the first half exceed in vain.
 
-    An attack may toss between equal scores; where a score has few values that alone attains a false
-    positive rate of 1 %.
+    An attack may toss between equal scores: where a score has few values, that alone attains a false
+    positive rate of 1 %. It does if more is found that way in the first half.
     """
     scores = np.concatenate([here, gone])
     ranks = np.empty(len(scores))
     ranks[np.lexsort((public_generator(_TOSS).random(len(scores)), scores))] = np.arange(len(scores))
-    return ranks[: len(here)], ranks[len(here) :]
-
-
-def _strict_threshold(gone: FloatArray) -> float:
-    """Return the least score that at most 1 % of the trials without the record exceed."""
-    return float(np.quantile(gone, 1 - FALSE_POSITIVES, method="inverted_cdf"))
+    answers = []
+    for kept in (scores, ranks):
+        above = kept > np.quantile(kept[len(here) :][:half], 1 - FALSE_POSITIVES, method="inverted_cdf")
+        answers.append((above[: len(here)], above[len(here) :]))
+    plain, tossed = answers
+    return plain if plain[0][:half].sum() >= tossed[0][:half].sum() else tossed
 
 
 def _right(here: FloatArray, gone: FloatArray, threshold: float) -> Rate:
