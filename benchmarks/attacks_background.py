@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.shap_tasks import fit, load, paper_masks
-from discreet.audit.attacks import fingerprinting as marks
-from discreet.audit.attacks import reconstruction, shadow
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.encoded import EncodedTable, noisy_sums, prepared
 from discreet.audit.attacks.scoring import AttackResult, Rate
+from discreet.audit.attacks.simulated import fingerprinting as marks
+from discreet.audit.attacks.simulated import reconstruction, shadow
+from discreet.audit.attacks.simulated.encoded import EncodedTable, noisy_sums, prepared
 from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
 from discreet.engines.shapley.kernel import kernel_values
 from discreet.explain.shap.background import background

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.audit.attacks.ceiling import Ceiling
-from discreet.audit.attacks.reconstruction import (
+from discreet.audit.attacks.scoring import Rate
+from discreet.audit.attacks.simulated.reconstruction import (
     ExplainedQueries,
     Reconstruction,
     background_stage,
@@ -14,7 +15,6 @@ from discreet.audit.attacks.reconstruction import (
     reconstruct_background,
     reconstruct_queries,
 )
-from discreet.audit.attacks.scoring import Rate
 from discreet.data.contributions import SealedContribution
 from discreet.engines.shapley.coalitions import enumerate_values
 

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.encoded import EncodedTable, prepared
 from discreet.audit.attacks.scoring import DOUBT, AttackResult, Rate, score_guesses
+from discreet.audit.attacks.simulated.encoded import EncodedTable, prepared
 from discreet.data.contributions import SealedContribution
 from discreet.explain.shap.background import background
 from discreet.explain.shap.values import shap_values

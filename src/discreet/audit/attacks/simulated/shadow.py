@@ -22,8 +22,8 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.encoded import EncodedTable, prepared
 from discreet.audit.attacks.scoring import AttackResult, score_attack
+from discreet.audit.attacks.simulated.encoded import EncodedTable, prepared
 from discreet.numerics import check_choice, check_whole
 from discreet.randomness import SimulatedNoise, public_generator
 from discreet.schema import Category, FloatArray, Number, Schema
