@@ -130,13 +130,15 @@ def tracing_rows(quick: bool) -> Rows:
     sizes = ((8, 60),) if quick else ((8, 60), (20, 100), (100, 20))
     found: Rows = []
     for n, d in sizes:
+        releases = [(None, "exact", marks.exact_means, NOTHING_PROMISED)]
         for epsilon in (1.0,) if quick else (0.5, 1.0, 4.0, 16.0):
-            for target, release, ceiling in _traced(n, d, epsilon):
-                one = marks.trace_records(
-                    release, rows=n, columns=d, ceiling=ceiling, target=target, trials=trials
-                )
-                row = _attack_row(f"fingerprint, n={n}, d={d}", target, epsilon, one)
-                found.append(row | {"blind": 0.5, "auc": one.auc.value})
+            releases += [(epsilon, *release) for release in _traced(n, d, epsilon)]
+        for epsilon, target, release, ceiling in releases:
+            one = marks.trace_records(
+                release, rows=n, columns=d, ceiling=ceiling, target=target, trials=trials
+            )
+            row = _attack_row(f"fingerprint, n={n}, d={d}", target, epsilon, one)
+            found.append(row | {"blind": 0.5, "auc": one.auc.value})
     return found
 
 
@@ -144,7 +146,6 @@ def _traced(n: int, d: int, epsilon: float) -> Iterable[tuple[str, marks.Means, 
     promise, with_delta = Ceiling(epsilon), Ceiling(epsilon, DELTA)
     noisy = marks.gaussian_means(published_mean_noise(n, d, epsilon))
     return [
-        ("exact", marks.exact_means, NOTHING_PROMISED),
         ("Mechanism B", noisy, with_delta),
         ("ours: background", marks.background_means(n, d, epsilon=epsilon), promise),
         ("ours: SHAP values", marks.shap_means(n, d, epsilon=epsilon), promise),

@@ -144,10 +144,10 @@ def shadowed(learner: Learner, attack: ShadowAttack, effort: Effort) -> AttackRe
     """Return how well shadow models tell whether a record was trained on."""
     from discreet.audit.attacks.simulated.shadow import attack_training
 
-    models = _per_second(effort, 30, most=1_000)
+    models = _per_second(effort, 20, most=1_000)
     return attack_training(learner, attack=attack, shadows=models, shown=models, seed=effort.seed)
 
 
 def _per_second(effort: Effort, rate: int, most: int) -> int:
     """Return how many trials take about as long as the effort allows: the same on every machine."""
-    return max(50, min(most, int(rate * effort.seconds)))
+    return max(40, min(most, int(rate * effort.seconds)))
