@@ -18,10 +18,11 @@ import numpy as np
 
 from benchmarks.shap_tasks import fit, load, paper_masks
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.scoring import AttackResult, Rate
+from discreet.audit.attacks.scoring import DOUBT, AttackResult, Rate
 from discreet.audit.attacks.simulated import fingerprinting as marks
 from discreet.audit.attacks.simulated import reconstruction, shadow
 from discreet.audit.attacks.simulated.encoded import EncodedTable, noisy_sums, prepared
+from discreet.audit.attacks.verdict import ATTACKS
 from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
 from discreet.engines.shapley.kernel import kernel_values
 from discreet.explain.shap.background import background
@@ -286,5 +287,5 @@ def _row(
         "high": rate.high,
         "ceiling": ceiling,
         "blind": blind,
-        "above": rate.low > ceiling,
+        "above": rate.at_least(DOUBT / ATTACKS) > ceiling,
     }
