@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.shap_tasks import fit, load, paper_masks
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
 from discreet.audit.attacks.scoring import DOUBT, AttackResult, Rate
+from discreet.audit.attacks.simulated import backgrounds, reconstruction, shadow
 from discreet.audit.attacks.simulated import fingerprinting as marks
-from discreet.audit.attacks.simulated import reconstruction, shadow
 from discreet.audit.attacks.simulated.encoded import EncodedTable, noisy_sums, prepared
 from discreet.audit.attacks.verdict import ATTACKS
 from discreet.engines.shapley.bootstrap import BootstrapSensitivity, bootstrap_sensitivity
@@ -108,7 +108,7 @@ def _record_rows(trials: int, quick: bool) -> Rows:
     found: Rows = []
     for released, told in (("values", "SHAP values"), ("background", "paid-once background")):
         for epsilon in (None, 1.0, *(() if quick else (0.5, 2.0, 4.0, 8.0))):
-            one = reconstruction.guess_record(released=released, epsilon=epsilon, trials=trials)
+            one = backgrounds.guess_record(released=released, epsilon=epsilon, trials=trials)
             target = "exact" if epsilon is None else "ours"
             attack = f"one record behind {told}"
             found.append(_attack_row(attack, target, epsilon, one) | {"blind": 1 / one.candidates})
@@ -118,7 +118,7 @@ def _record_rows(trials: int, quick: bool) -> Rows:
 def _background_rows(trials: int, quick: bool) -> Rows:
     found: Rows = []
     for epsilon in (None, 1.0, *(() if quick else (10.0, 1_000.0))):
-        shares, blind = reconstruction.reconstruct_background(epsilon=epsilon, trials=trials)
+        shares, blind = backgrounds.reconstruct_background(epsilon=epsilon, trials=trials)
         records = Rate(float(shares.sum() * 8), 8 * trials)
         target = "exact" if epsilon is None else "ours"
         found.append(_row("all 8 records by least squares", target, epsilon, records, 1.0, blind))

@@ -11,8 +11,9 @@ from discreet.audit.attacks.verdict import ATTACKS, attack_check
 from discreet.audit.finding import Check, Effort, Finding
 
 if TYPE_CHECKING:
+    from discreet.audit.attacks.simulated.backgrounds import Released
     from discreet.audit.attacks.simulated.fingerprinting import Means
-    from discreet.audit.attacks.simulated.reconstruction import Reconstruction, Released
+    from discreet.audit.attacks.simulated.reconstruction import Reconstruction
     from discreet.audit.attacks.simulated.shadow import Learner, ShadowAttack
 
 EPSILON = 1.0
@@ -105,7 +106,7 @@ def _inverted(effort: Effort) -> Finding:
 
 
 def _guessed(released: Released, effort: Effort) -> AttackResult:
-    from discreet.audit.attacks.simulated.reconstruction import guess_record
+    from discreet.audit.attacks.simulated.backgrounds import guess_record
 
     trials = _per_second(effort, 1_000, most=50_000)
     return guess_record(released=released, epsilon=EPSILON, trials=trials, seed=effort.seed)
