@@ -11,9 +11,10 @@ from discreet.audit.attacks.verdict import ATTACKS, attack_check
 from discreet.audit.finding import Check, Effort, Finding
 
 if TYPE_CHECKING:
-    from discreet.audit.attacks.fingerprinting import Means
-    from discreet.audit.attacks.reconstruction import Reconstruction, Released
-    from discreet.audit.attacks.shadow import Learner, ShadowAttack
+    from discreet.audit.attacks.simulated.backgrounds import Released
+    from discreet.audit.attacks.simulated.fingerprinting import Means
+    from discreet.audit.attacks.simulated.reconstruction import Reconstruction
+    from discreet.audit.attacks.simulated.shadow import Learner, ShadowAttack
 
 EPSILON = 1.0
 TRACED_ROWS, TRACED_COLUMNS = 8, 60
@@ -97,7 +98,7 @@ def finding_of_reconstruction(found: Reconstruction, *, attacks: int = ATTACKS) 
 
 
 def _inverted(effort: Effort) -> Finding:
-    from discreet.audit.attacks.reconstruction import reconstruct_queries
+    from discreet.audit.attacks.simulated.reconstruction import reconstruct_queries
 
     rows = _per_second(effort, 200, most=3_000)
     found = reconstruct_queries(epsilon=EPSILON, known=2 * rows, queries=rows, seed=effort.seed)
@@ -105,14 +106,14 @@ def _inverted(effort: Effort) -> Finding:
 
 
 def _guessed(released: Released, effort: Effort) -> AttackResult:
-    from discreet.audit.attacks.reconstruction import guess_record
+    from discreet.audit.attacks.simulated.backgrounds import guess_record
 
     trials = _per_second(effort, 1_000, most=50_000)
     return guess_record(released=released, epsilon=EPSILON, trials=trials, seed=effort.seed)
 
 
 def _traced(released: Released, effort: Effort) -> AttackResult:
-    from discreet.audit.attacks.fingerprinting import background_means, shap_means
+    from discreet.audit.attacks.simulated.fingerprinting import background_means, shap_means
 
     make = background_means if released == "background" else shap_means
     return traced(make(TRACED_ROWS, TRACED_COLUMNS, epsilon=EPSILON), released, effort)
@@ -120,7 +121,7 @@ def _traced(released: Released, effort: Effort) -> AttackResult:
 
 def traced(release: Means, target: str, effort: Effort) -> AttackResult:
     """Return how well records are traced by a release that promises epsilon = 1."""
-    from discreet.audit.attacks.fingerprinting import trace_records
+    from discreet.audit.attacks.simulated.fingerprinting import trace_records
 
     return trace_records(
         release,
@@ -134,7 +135,7 @@ def traced(release: Means, target: str, effort: Effort) -> AttackResult:
 
 
 def _shadowed(name: str, attack: ShadowAttack, effort: Effort) -> AttackResult:
-    from discreet.audit.attacks.shadow import private_forest, private_tree
+    from discreet.audit.attacks.simulated.shadow import private_forest, private_tree
 
     make = private_tree if name == "tree" else private_forest
     return shadowed(make(epsilon=EPSILON), attack, effort)
@@ -142,12 +143,12 @@ def _shadowed(name: str, attack: ShadowAttack, effort: Effort) -> AttackResult:
 
 def shadowed(learner: Learner, attack: ShadowAttack, effort: Effort) -> AttackResult:
     """Return how well shadow models tell whether a record was trained on."""
-    from discreet.audit.attacks.shadow import attack_training
+    from discreet.audit.attacks.simulated.shadow import attack_training
 
-    models = _per_second(effort, 30, most=1_000)
+    models = _per_second(effort, 20, most=1_000)
     return attack_training(learner, attack=attack, shadows=models, shown=models, seed=effort.seed)
 
 
 def _per_second(effort: Effort, rate: int, most: int) -> int:
     """Return how many trials take about as long as the effort allows: the same on every machine."""
-    return max(50, min(most, int(rate * effort.seconds)))
+    return max(40, min(most, int(rate * effort.seconds)))

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.audit.attacks.ceiling import Ceiling
-from discreet.audit.attacks.encoded import EncodedTable
-from discreet.audit.attacks.fingerprinting import exact_means
 from discreet.audit.attacks.late_checks import (
     EPSILON,
     finding_of_reconstruction,
     shadowed,
     traced,
 )
-from discreet.audit.attacks.reconstruction import reconstruct_queries
 from discreet.audit.attacks.scoring import AttackResult
-from discreet.audit.attacks.shadow import private_learner
+from discreet.audit.attacks.simulated.encoded import EncodedTable
+from discreet.audit.attacks.simulated.fingerprinting import exact_means
+from discreet.audit.attacks.simulated.reconstruction import reconstruct_queries
+from discreet.audit.attacks.simulated.shadow import private_learner
 from discreet.audit.attacks.verdict import attack_check
 from discreet.audit.faults.fault import Fault
 from discreet.audit.finding import Check, Effort, Finding

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.shadow import (
+from discreet.audit.attacks.simulated.shadow import (
     RECORD,
     Learner,
     Others,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.fingerprinting import (
+from discreet.audit.attacks.simulated.fingerprinting import (
     background_means,
     exact_means,
     gaussian_means,

@@ -22,13 +22,14 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.audit.attacks.encoded import EncodedTable, prepared
 from discreet.audit.attacks.scoring import AttackResult, score_attack
+from discreet.audit.attacks.simulated.encoded import EncodedTable, prepared
 from discreet.numerics import check_choice, check_whole
 from discreet.randomness import SimulatedNoise, public_generator
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.trees.forest import random_forest
 from discreet.trees.plan import TreePlan, decision_tree
+from discreet.trees.result import RandomForest
 
 ShadowAttack = Literal["confidence", "likelihood ratio"]
 Others = Literal["known", "drawn"]
@@ -152,7 +153,7 @@ def private_learner(
 
     def train(given: FloatArray, seed: int) -> FloatArray:
         model = program.finish(table(tuple(schema), given, SimulatedNoise(seed)))
-        return _private_view(model)
+        return np.array([*_private_view(model), *_residual(model, given[1:])])
 
     return Learner(name, Ceiling(plan.epsilon, plan.delta), train)
 
@@ -198,6 +199,18 @@ def _private_view(model: Any) -> FloatArray:
     share = float(model.encoded_shares(RECORD[None, :-1])[0, int(RECORD[-1])])
     leaves = np.array(model.left) == np.arange(len(model.left))
     return np.array([_logit(share), *np.array(model.counts)[leaves].sum(axis=0)])
+
+
+def _residual(model: Any, others: FloatArray) -> FloatArray:
+    """Return what the record's leaf counts of its class beyond the rows beside it; a tree's alone.
+
+    Which rows a tree of a forest counted, its nodes do not say.
+    """
+    if isinstance(model, RandomForest):
+        return np.empty(0)
+    (leaf,) = model.leaf_of(RECORD[None, :-1])
+    alike = (model.leaf_of(others[:, :-1]) == leaf) & (others[:, -1] == RECORD[-1])
+    return np.array([model.counts[leaf][int(RECORD[-1])] - alike.sum()])
 
 
 def _logit(share: float) -> float:

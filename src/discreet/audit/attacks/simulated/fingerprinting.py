@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.audit.attacks.ceiling import Ceiling
-from discreet.audit.attacks.encoded import noisy_sums, prepared
 from discreet.audit.attacks.scoring import AttackResult, Rate, score_attack
+from discreet.audit.attacks.simulated.encoded import noisy_sums, prepared
 from discreet.explain.shap.background import background
 from discreet.explain.shap.values import shap_values
 from discreet.models import Model

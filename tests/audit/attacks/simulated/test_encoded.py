@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.audit.attacks.encoded import EncodedTable, noisy_sums, prepared, released
-from discreet.audit.attacks.fingerprinting import sign_schema
-from discreet.audit.attacks.shadow import draw_rows, training_schema
+from discreet.audit.attacks.simulated.encoded import EncodedTable, noisy_sums, prepared, released
+from discreet.audit.attacks.simulated.fingerprinting import sign_schema
+from discreet.audit.attacks.simulated.shadow import draw_rows, training_schema
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.explain.shap.background import background

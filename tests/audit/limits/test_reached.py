@@ -1,0 +1,36 @@
+"""What is said of ours is what its plans have."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit.limits import reached
+from discreet.explain.shap.background import background
+from discreet.plans import Setting
+from discreet.privacy.relation import REPLACE_ONE
+from discreet.schema import Category, Number, Schema
+from discreet.tables.histogram.plan import histogram
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "linf"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_means_have_the_noise_of_a_background(delta: float, mechanism: str) -> None:
+    schema = Schema({f"column {place}": Number(-1.0, 1.0) for place in range(20)})
+    plan = background("mean", epsilon=1.0, delta=delta, mechanism=mechanism)  # type: ignore[arg-type]
+    (stage,) = plan.prepare(Setting(schema, REPLACE_ONE, 500)).stages
+    noise = reached.vector_noise(500, 20, 1.0, delta, mechanism)  # type: ignore[arg-type]
+    assert stage.noise.name == noise.name
+    assert stage.noise.std == pytest.approx(noise.std, rel=1e-6)
+
+
+def test_counts_have_the_noise_of_a_histogram() -> None:
+    schema = Schema({"home": Category("rent", "own", "other")})
+    (stage,) = histogram("home", epsilon=0.5).prepare(Setting(schema, REPLACE_ONE, 500)).stages
+    assert stage.noise.std == pytest.approx(reached.histogram_noise(3, 0.5).std)
+
+
+def test_a_choice_needs_the_gap_at_which_it_is_right() -> None:
+    gap = reached.needed_gap(10, 1.0, level=0.9)
+    assert reached.peeled_chance(10, gap, 1.0) >= 0.9
+    chances = [law(10, gap - 1, 1.0) for law in (reached.peeled_chance, reached.sorted_chance)]
+    assert max(chances) < 0.9
