@@ -153,6 +153,10 @@ def exact(
     """
     check_whole("tries", tries, 1)
     check_positive("seconds", seconds)
+    if neighbours is not None and start is None:
+        raise ArgumentError(
+            "start must be an input, or a list of inputs, to search neighbours from, got none."
+        )
     subject = law if isinstance(law, Subject) else _as_subject(law, pairs, neighbours, epsilon)
     given = subject.promise
     if (epsilon, delta) != (None, None):

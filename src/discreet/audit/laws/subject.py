@@ -48,7 +48,7 @@ class Promise:
         pure = all(isinstance(event, PureEvent | BoundedRangeEvent) for event in self.events)
         if self.delta == 0 and pure:
             whole = math.fsum(getattr(event, "epsilon", 0.0) for event in self.events) or self.epsilon
-            return lambda epsilon: pure_delta(epsilon, max(whole, self.epsilon))
+            return lambda epsilon: pure_delta(epsilon, whole)
         if len(self.events) == 1:
             return self.events[0].delta
         return ApproximateEvent(self.epsilon, self.delta, "promise").delta
