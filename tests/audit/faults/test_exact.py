@@ -27,7 +27,7 @@ SOURCE = Path(__file__).parents[3] / "src" / "discreet"
 def test_a_planted_fault_is_caught_within_seconds(fault: Fault) -> None:
     finding = fault.check.run(Effort())
     assert not finding.held
-    assert finding.found > 1.2 * finding.promised
+    assert finding.found > 1.2 * finding.promised or "exceeds the rho" in finding.said
     assert finding.seconds < 5
 
 
@@ -88,6 +88,15 @@ def test_mechanism_f_that_counts_a_failure_is_no_fault() -> None:
     assert exact(deniability_subject(test)).kept
     (fault,) = [fault for fault in FAULTS if "until a record passes" in fault.name]
     assert fault.check.run(Effort()).found == math.inf
+
+
+def test_flips_are_fine_if_they_are_charged_as_what_they_are() -> None:
+    from discreet.audit.faults.exact_laws import cheap_flips
+    from discreet.mechanisms import PermuteAndFlip
+
+    audit = exact(cheap_flips(1.0))
+    assert audit.exceeded == ("the rho 0.125 that is told",)
+    assert audit.epsilon <= 1.0 and exact(PermuteAndFlip(1, 1.0)).exceeded == ()
 
 
 def test_no_module_outside_the_audit_leads_to_a_fault() -> None:

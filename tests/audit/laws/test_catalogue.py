@@ -34,7 +34,7 @@ def test_a_noise_without_an_exact_law_is_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setitem(NOISES, "odd", Odd)
     (check,) = [check for check in checks() if check.subject == "odd noise on counts"]
-    with pytest.raises(ArgumentError, match="needs its exact law here"):
+    with pytest.raises(ArgumentError, match="needs an entry in LAWS"):
         check.run(Effort())
 
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.audit.laws.divergence import PrivacyProfile, aligned, as_probabilities, both_directions
+from discreet.audit.laws.divergence import (
+    ORDERS,
+    PrivacyProfile,
+    aligned,
+    as_probabilities,
+    both_directions,
+)
 from discreet.errors import ArgumentError
-from tests.oracles.laws import as_law, max_divergence
+from tests.oracles.laws import as_law, greatest_rho, max_divergence
 
 
 def laplace_pair(scale: float, moved: int) -> tuple[np.ndarray, np.ndarray]:
@@ -62,6 +69,23 @@ def test_any_pair_agrees_with_all_its_events(
     assert max(one.epsilon() for one in both_directions(p, q)) == pytest.approx(
         max_divergence(as_law(p), as_law(q)), abs=1e-8
     )
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_the_rho_of_gaussian_noise_is_what_it_is(scale: float) -> None:
+    window = np.arange(-60, 62)
+    weights = [np.exp(-0.5 * ((window - move) / scale) ** 2) for move in (0, 1)]
+    one, _ = both_directions(*(w / w.sum() for w in weights))
+    assert one.rho() == pytest.approx(0.5 / scale**2, rel=2e-3)
+    assert one.rho() <= 0.5 / scale**2 * (1 + 1e-9)
+
+
+def test_the_rho_of_randomised_response_agrees_with_many_digits() -> None:
+    keep = math.e / (1 + math.e)
+    one, _ = both_directions([keep, 1 - keep], [1 - keep, keep])
+    pair = ([mp.mpf(keep), mp.mpf(1 - keep)], [mp.mpf(1 - keep), mp.mpf(keep)])
+    assert one.rho() == pytest.approx(float(greatest_rho(*pair, ORDERS)), rel=1e-9)
+    assert PrivacyProfile(np.array([0.1, 0.9]), np.array([0.0, 1.0])).rho() == math.inf
 
 
 def test_an_outcome_that_only_one_law_has_costs_its_probability() -> None:

@@ -143,6 +143,7 @@ def test_an_infinite_loss_can_be_written_down() -> None:
         ({"pairs": [(0, 1)], "epsilon": 1.0, "delta": 1.0}, "delta must be"),
         ({"pairs": [(0, 1)], "epsilon": 1.0, "tries": 0}, "tries must be"),
         ({"pairs": [(0, 1)], "epsilon": 1.0, "seconds": 0}, "seconds must be"),
+        ({"neighbours": lambda x: [1 - x], "epsilon": 1.0}, "start must be an input"),
         ({"pairs": [3], "epsilon": 1.0}, "pairs must be pairs of inputs, got 3"),
         ({"neighbours": lambda x: [], "start": 0, "epsilon": 1.0}, "at least one pair"),
     ],

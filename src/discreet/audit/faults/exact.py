@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from discreet.audit.faults.exact_laws import (
+    cheap_flips,
+    free_failure,
+    halved_scale,
     private_threshold,
     renyi_noise,
     replaced_histogram,
     smooth_exponential,
+    tied_stability,
     until_one_passes,
     winner_and_second,
 )
@@ -90,6 +94,30 @@ FAULTS: list[Fault] = [
         "The gap is free for the winner alone; who came second is another answer of the same noise.",
         "a slip: reading the runner-up off the noisy scores",
         lambda: winner_and_second(_EPSILON),
+    ),
+    _fault(
+        "Mechanism F without a forced failure",
+        "No output is an outcome, and it tells that few records could have proposed what was.",
+        "Bindschaedler, Shokri and Gunter (2017)",
+        lambda: free_failure(DeniabilityTest(k=3, t=2, gamma=2.0, scale=0.25, rows=5)),
+    ),
+    _fault(
+        "exponential mechanism with half of its scale",
+        "Scores may move apart, one up and all others down: the noise is for half of that.",
+        "a slip: the factor two is left out",
+        lambda: halved_scale(_EPSILON),
+    ),
+    _fault(
+        "permute-and-flip charged as an exponential mechanism",
+        "Its log-ratios lie in no interval of length epsilon, so that its rho is above epsilon^2 / 8.",
+        "a slip: the event of another mechanism",
+        lambda: cheap_flips(_EPSILON),
+    ),
+    _fault(
+        "stability that forgets who wins ties",
+        "A rival that wins ties needs one step less than the gap to change the winner.",
+        "a slip: the plain gap between counts",
+        lambda: tied_stability(_EPSILON),
     ),
 ]
 """Each is caught by the check that our own mechanisms pass."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,22 @@ from discreet.audit.laws.neighbours import (
     Scores,
     corner_scores,
     neighbouring_tables,
+    small_tables,
 )
 from discreet.audit.laws.of_noise import noise_subject
 from discreet.audit.laws.of_records import PROPOSALS, Rows, attempt_law, replaced_records
-from discreet.audit.laws.of_scores import laplace_at, laplace_below
+from discreet.audit.laws.of_scores import laplace_at, laplace_below, pick_subject
 from discreet.audit.laws.subject import Pairs, Promise, Subject
-from discreet.mechanisms import AboveThreshold, NoisyMax, count_noise
+from discreet.mechanisms import (
+    AboveThreshold,
+    ExponentialMechanism,
+    NoisyMax,
+    PermuteAndFlip,
+    SmoothNoisyMax,
+    count_noise,
+)
 from discreet.mechanisms.selection.deniability import DeniabilityTest
-from discreet.privacy.accounting import PureEvent
+from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
 from discreet.privacy.certificate import certify_cells
 from discreet.privacy.relation import ADD_REMOVE
 from discreet.tables.entropy.values import renyi_entropy
@@ -87,11 +96,8 @@ def until_one_passes(test: DeniabilityTest) -> Subject:
     """Return Mechanism F as published: tried again until a record passes, priced as one attempt."""
     proposal, sizes = PROPOSALS["resample"]
 
-    def passes(count: int) -> float:
-        return test.pass_probability(count) / (1 - test.forced_failure)
-
     def law(rows: Rows) -> FloatArray:
-        records = attempt_law(proposal, sizes, rows, passes)[:-1]
+        records = attempt_law(proposal, sizes, rows, lambda count: _unforced(test, count))[:-1]
         return np.asarray(records / records.sum())
 
     promise = Promise(test.epsilon, test.delta)
@@ -99,7 +105,7 @@ def until_one_passes(test: DeniabilityTest) -> Subject:
     return Subject("Mechanism F until one passes", law, promise, lambda: pairs)
 
 
-def private_threshold(epsilon: float, scores: int = 400) -> Subject:
+def private_threshold(epsilon: float, scores: int = 200) -> Subject:
     """Return the first score above a threshold that is the second greatest score itself."""
     mechanism = AboveThreshold(1, epsilon)
 
@@ -142,6 +148,51 @@ def winner_and_second(epsilon: float) -> Subject:
                 yield start, other
 
     return _pure("noisy maximum, winner and second", law, epsilon, pairs)
+
+
+def halved_scale(epsilon: float) -> Subject:
+    """Return the exponential mechanism with the scale of scores that all move one way."""
+    twice = pick_subject(ExponentialMechanism(1, 2 * epsilon))
+    return _pure("exponential mechanism, half of its scale", twice.law, epsilon, twice.pairs)
+
+
+def cheap_flips(epsilon: float) -> Subject:
+    """Return permute-and-flip, told to the accountant as an exponential mechanism."""
+    flips = pick_subject(PermuteAndFlip(1, epsilon))
+    promise = Promise(epsilon, 0.0, (BoundedRangeEvent(epsilon),))
+    return replace(flips, promise=promise)
+
+
+def tied_stability(epsilon: float) -> Subject:
+    """Return a choice by stability where the gap to a rival that wins ties is taken as it is."""
+    mechanism = SmoothNoisyMax(3, epsilon)
+
+    def law(counts: Counts) -> FloatArray:
+        best, second = sorted(counts, reverse=True)[:2]
+        return mechanism.probabilities(int(np.argmax(counts)), best - second)
+
+    def pairs() -> Iterator[tuple[Counts, Counts]]:
+        for counts in small_tables(3, 3):
+            for other in neighbouring_tables(counts, ADD_REMOVE):
+                yield counts, other
+
+    return _pure("stability, plain gap", law, epsilon, pairs)
+
+
+def free_failure(test: DeniabilityTest) -> Subject:
+    """Return Mechanism F without a forced failure: no output says that few could have proposed it."""
+    proposal, sizes = PROPOSALS["resample"]
+
+    def law(rows: Rows) -> FloatArray:
+        return attempt_law(proposal, sizes, rows, lambda count: _unforced(test, count))
+
+    pairs = list(replaced_records(4, test.rows))
+    promise = Promise(test.epsilon, test.delta)
+    return Subject("Mechanism F without a forced failure", law, promise, lambda: pairs)
+
+
+def _unforced(test: DeniabilityTest, count: int) -> float:
+    return test.pass_probability(count) / (1 - test.forced_failure)
 
 
 def _pure(name: str, law: Callable[[Any], Law], epsilon: float, pairs: Pairs) -> Subject:

@@ -26,6 +26,9 @@ Law = FloatArray | Sequence[float] | Mapping[Hashable, float]
 ROUNDING = 1e-12
 """Probabilities are sums and integrals in floating point: a delta of so little is none."""
 
+ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
+"""Orders at which Rényi divergences are taken; zero-concentrated privacy speaks of all."""
+
 _MASS = 1e-6
 """A law may leave out so much: what lies beyond the window on which noise is laid out."""
 
@@ -46,8 +49,8 @@ class PrivacyProfile:
             loss = np.log(p) - np.log(q)
         order = np.argsort(-loss, kind="stable")
         self.pair = pair
-        self._loss = loss[order]
-        self._first = np.concatenate([[0.0], np.cumsum(p[order])])
+        self._loss, self._chance = loss[order], p[order]
+        self._first = np.concatenate([[0.0], np.cumsum(self._chance)])
         self._second = np.concatenate([[0.0], np.cumsum(q[order])])
 
     @property
@@ -73,6 +76,20 @@ class PrivacyProfile:
             return 0.0
         with np.errstate(divide="ignore"):
             return max(0.0, float(np.max(np.log(left[some]) - np.log(self._second[1:][some]))))
+
+    def rho(self) -> float:
+        """Return a lower bound on the zCDP cost: the greatest Rényi divergence over its order.
+
+        Outcomes that are rarer than rounding are left out; what is left out could only add to it.
+        """
+        common = self._chance > ROUNDING
+        logs, loss = np.log(self._chance[common]), self._loss[common]
+        return max(0.0, *(_log_sum(logs + (a - 1) * loss) / ((a - 1) * a) for a in ORDERS))
+
+
+def _log_sum(exponents: FloatArray) -> float:
+    most = float(exponents.max(initial=-math.inf))
+    return most if math.isinf(most) else most + math.log(float(np.exp(exponents - most).sum()))
 
 
 def both_directions(

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from discreet.audit.laws.picture import ExactDisplay
 
 
+_SHARE = 1e-9
+"""What rounding may add to a Rényi divergence, relatively."""
+
+
 @dataclass(frozen=True)
 class ExactAudit:
     """What exact laws say of a promise.
@@ -52,6 +56,11 @@ class ExactAudit:
         return max(profile.delta(self.promise.epsilon) for profile in self.profiles)
 
     @property
+    def rho(self) -> float:
+        """The true zCDP cost of the pairs that were kept, from below."""
+        return max(profile.rho() for profile in self.profiles)
+
+    @property
     def worst(self) -> str:
         """The pair with the greatest loss at the promised delta, in words."""
         return self.profiles[0].said
@@ -63,10 +72,20 @@ class ExactAudit:
 
     @property
     def kept(self) -> bool:
-        """Whether no pair exceeds the promise, nor the curve that the accountant is told."""
-        grid = epsilon_grid(self.promise)
-        under = self.curve(grid) <= self.promise.curve(grid) + ROUNDING
-        return self.delta <= self.promise.delta + ROUNDING and bool(under.all())
+        """Whether no pair exceeds the promise, nor the curve and the rho the accountant is told."""
+        return not self.exceeded
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """What is exceeded, in words; nothing of a promise that is kept."""
+        grid, promise = epsilon_grid(self.promise), self.promise
+        found = {
+            f"epsilon {promise.epsilon:g}, delta {promise.delta:g}": self.delta
+            > promise.delta + ROUNDING,
+            "the curve that is told": bool(np.any(self.curve(grid) > promise.curve(grid) + ROUNDING)),
+            f"the rho {promise.rho:.4g} that is told": self.rho > promise.rho * (1 + _SHARE),
+        }
+        return tuple(words for words, over in found.items() if over)
 
     def curve(self, epsilons: Iterable[float]) -> FloatArray:
         """Return the true delta at each epsilon: the greatest of the pairs that were kept."""
@@ -78,8 +97,16 @@ class ExactAudit:
         grid = epsilon_grid(self.promise)
         return {
             "name": self.name,
-            "promised": {"epsilon": self.promise.epsilon, "delta": self.promise.delta},
-            "found": {"epsilon": _plain(self.epsilon), "delta": self.delta},
+            "promised": {
+                "epsilon": self.promise.epsilon,
+                "delta": self.promise.delta,
+                "rho": _plain(self.promise.rho),
+            },
+            "found": {
+                "epsilon": _plain(self.epsilon),
+                "delta": self.delta,
+                "rho": _plain(self.rho),
+            },
             "kept": self.kept,
             "tightness": _plain(self.tightness),
             "worst": self.worst,
@@ -95,12 +122,10 @@ class ExactAudit:
 
     def finding(self) -> Finding:
         """Return it as what a check found; its name and time are the check's."""
-        word = "stays within" if self.kept else "exceeds"
+        kept = f"stays within epsilon {self.promise.epsilon:g}, delta {self.promise.delta:g}"
+        word = f"exceeds {' and '.join(self.exceeded)}" if self.exceeded else kept
         share = f", {self.tightness:.0%} of the promise" if math.isfinite(self.epsilon) else ""
-        said = (
-            f"{self.name} {word} epsilon {self.promise.epsilon:g}, delta {self.promise.delta:g}: the "
-            f"true loss of {self.worst} is {self.epsilon:.4g}{share}."
-        )
+        said = f"{self.name} {word}: the true loss of {self.worst} is {self.epsilon:.4g}{share}."
         return Finding(
             check=self.name,
             kind="exact",
@@ -153,6 +178,10 @@ def exact(
     """
     check_whole("tries", tries, 1)
     check_positive("seconds", seconds)
+    if neighbours is not None and start is None:
+        raise ArgumentError(
+            "start must be an input, or a list of inputs, to search neighbours from, got none."
+        )
     subject = law if isinstance(law, Subject) else _as_subject(law, pairs, neighbours, epsilon)
     given = subject.promise
     if (epsilon, delta) != (None, None):

@@ -26,7 +26,7 @@ LawOf = Callable[[Move], Law]
 _TAIL = 30.0
 """Windows hold so many noise scales on each side: exp(-30) is left out."""
 
-_NEAR = 16.0
+_NEAR = 10.0
 """Windows of several coordinates at once hold so many; what lies beyond is one outcome."""
 
 _FINE = 1_024
@@ -42,8 +42,8 @@ def noise_subject(noise: Noise) -> Subject:
     make = LAWS.get(noise.name)
     if make is None:
         raise ArgumentError(
-            f"noise must be one of {', '.join(LAWS)}, got {noise.name!r}. A new law of noise needs its "
-            "exact law here."
+            f"noise must be one of {', '.join(LAWS)}, got {noise.name!r}. A new noise needs an "
+            "entry in LAWS of discreet.audit.laws.of_noise."
         )
     law, moves = make(noise)
     promise = Promise(noise.epsilon, noise.delta, tuple(noise.events))
@@ -153,15 +153,14 @@ def rounded_cubes(noise: LinfNoise, size: int) -> LawOf:
     points of it that a cube has, coordinate by coordinate.
     """
     parts, line = noise.parts, _line(noise)
-    radii = np.arange(round(parts * noise.scale * (_NEAR + _TAIL)))
+    radii = np.arange(parts * noise.scale * (_NEAR + _TAIL))
     weight = np.exp(-radii / (noise.scale * parts))
     normal = math.fsum((2.0 * radii + 1) ** size * weight)
 
     @cache
     def shares(move: int) -> FloatArray:
-        first = parts * (line - move)[:, None] - parts // 2
-        inside = np.minimum(first + parts - 1, radii) - np.maximum(first, -radii) + 1
-        return np.asarray(np.maximum(inside, 0), dtype=np.float64)
+        first = (parts * (line - move) - parts // 2)[:, None].astype(np.float64)
+        return np.asarray(np.clip(radii + 1 - first, 0, parts) - np.clip(-radii - first, 0, parts))
 
     def law(move: Move) -> FloatArray:
         each = [shares(m) for m in move]

@@ -75,10 +75,11 @@ def attempt_law(
 def replaced_records(universe: int, rows: int) -> Iterator[tuple[Rows, Rows]]:
     """Yield all tables of so many records, each with every table in which one record is another."""
     for table in itertools.combinations_with_replacement(range(universe), rows):
-        for place, new in itertools.product(range(rows), range(universe)):
-            other = tuple(sorted((*table[:place], new, *table[place + 1 :])))
-            if table < other:
-                yield table, other
+        others = {
+            tuple(sorted((*table[:place], new, *table[place + 1 :])))
+            for place, new in itertools.product(range(rows), range(universe))
+        }
+        yield from ((table, other) for other in sorted(others) if table < other)
 
 
 def deniability_subject(test: DeniabilityTest, name: str = "resample") -> Subject:

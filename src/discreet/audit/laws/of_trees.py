@@ -158,8 +158,8 @@ def spanning_subject(choice: TreeChoice) -> Subject:
         return np.array([ready.probability(raw, order) for order in orders])
 
     def pairs() -> Iterator[tuple[Counts, Counts]]:
-        for second, moved in itertools.product(range(1, 8), (0, 1, FAR // 2)):
-            counts = (FAR - moved, *(moved * (place == second) for place in range(1, 8)))
+        for second, some in itertools.product((1, 3, 7), (5, 0, 1, FAR // 2)):
+            counts = (FAR, *(some * (place == second) for place in range(1, 8)))
             for other in neighbouring_tables(counts, choice.relation):
                 yield counts, other
 

@@ -44,11 +44,16 @@ class Promise:
         at = self._delta_at()
         return np.array([at(float(epsilon)) for epsilon in epsilons])
 
+    @property
+    def rho(self) -> float:
+        """The zCDP cost that is told; infinite where nothing is."""
+        return math.fsum(event.rho for event in self.events) if self.events else math.inf
+
     def _delta_at(self) -> Callable[[float], float]:
         pure = all(isinstance(event, PureEvent | BoundedRangeEvent) for event in self.events)
         if self.delta == 0 and pure:
             whole = math.fsum(getattr(event, "epsilon", 0.0) for event in self.events) or self.epsilon
-            return lambda epsilon: pure_delta(epsilon, max(whole, self.epsilon))
+            return lambda epsilon: pure_delta(epsilon, whole)
         if len(self.events) == 1:
             return self.events[0].delta
         return ApproximateEvent(self.epsilon, self.delta, "promise").delta

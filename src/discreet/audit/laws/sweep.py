@@ -19,7 +19,7 @@ from discreet.randomness import public_generator
 GRID = 41
 """Epsilons, from none to twice the promise, at which the worst pairs are kept."""
 
-_LAWS = 4_096
+_LAWS = 512
 _AT_LEAST = 16
 _RESTART = 5
 """One in so many inputs is taken at random instead of the most promising one."""
