@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.audit.claims.chaves.laws import published, winner_chance
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.mechanisms.smooth.densities import FloatArray, leader_law, smooth_noise
 
 _SIZES = (2, 10, 100, 1_000)
@@ -143,7 +143,7 @@ def variance_chooses_noise(twist: float = 1.0) -> Evidence:
             wrong += max(chances, key=chances.__getitem__) != min(variances, key=variances.__getitem__)
             cases += 1
     return Evidence(
-        "false" if wrong > cases / 2 else "holds",
+        decided(wrong <= cases / 2),
         f"The noise that variances favour wins less often in {wrong} of {cases} cases; the scales, "
         f"{2 / published('laplace', 1.0)[0]:.1f} and {2 / published('student-t', 1.0)[0]:.1f} at "
         "epsilon 1, and the betas are left out.",

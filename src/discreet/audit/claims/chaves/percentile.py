@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.claims.chaves.laws import published, walk_loss
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, Verdict, decided, judged
 from discreet.randomness import IntArray
+
+BoolArray = NDArray[np.bool_]
 
 _VALUES = 3
 _DISTANCES = "Counts edits exactly, on a public grid of values."
@@ -73,7 +76,7 @@ def index_exists(twist: float = 1.0) -> Evidence:
         first: min(found, key=lambda case: case[1], default=None) for first, found in missing.items()
     }
     return Evidence(
-        "false" if all(missing.values()) else "holds",
+        decided(not all(missing.values())),
         f"Numbered from one, k is no record in {len(missing[1])} of {len(cases)} cases, first for "
         f"(p, n) = {least[1]}; numbered from zero in {len(missing[0])}, first for {least[0]}.",
         {"missing from one": float(len(missing[1])), "missing from zero": float(len(missing[0]))},
@@ -90,12 +93,17 @@ def utility_moves_by_one(twist: float = 1.0) -> Evidence:
     )
 
 
+def onset_verdict(late: BoolArray, early: BoolArray) -> Verdict:
+    """Return the verdict on a distance that is claimed, by tables that change earlier and later."""
+    return "false" if late.any() else "loose" if early.any() else "holds"
+
+
 def _onset_evidence(claimed: IntArray, tables: IntArray, name: str) -> Evidence:
     true = onsets(tables)
     late, early = claimed > true, claimed < true
     first = tables[int(np.argmax(late))].tolist() if late.any() else None
     return Evidence(
-        "false" if late.any() else "loose" if early.any() else "holds",
+        onset_verdict(late, early),
         f"Of {len(tables)} tables {late.sum()} can change earlier than {name} says, the smallest with "
         f"counts {first}, and {early.sum()} only later.",
         {"too late": float(late.sum()), "too early": float(early.sum()), "tables": float(len(tables))},
