@@ -124,6 +124,33 @@ def onset_is_odd(twist: float = 1.0) -> Evidence:
     return _onset_evidence(np.floor(twist * claimed).astype(np.int64), tables, "2 j + 1")
 
 
+def positions_are_stable(twist: float = 1.0) -> Evidence:
+    """Read candidates as positions in the sorted table, and look for edits that move a utility."""
+    tables = small_tables(8)
+    inner = tables.sum(axis=1) < 8
+    marks = [
+        _marked_positions(counts, answer)
+        for counts, answer in zip(tables, answers(tables), strict=True)
+    ]
+    moved = np.zeros(len(tables), dtype=bool)
+    for a, b in neighbours(tables):
+        if marks[a] != marks[b]:
+            moved[[a, b]] = True
+    claimed = np.floor(twist * (2 * published_repeats(tables) + 1))[inner]
+    late = moved[inner] & (claimed > 0)
+    return Evidence(
+        onset_verdict(late, ~late),
+        f"{moved[inner].sum()} of {inner.sum()} tables have local sensitivity 1 at distance zero.",
+        {"sensitive": float(moved[inner].sum()), "tables": float(inner.sum())},
+    )
+
+
+def _marked_positions(counts: IntArray, answer: int) -> range:
+    """Return the positions at which the sorted records are equal to the median."""
+    below = int(counts[:answer].sum())
+    return range(below, below + int(counts[answer]))
+
+
 def repeats_are_smooth(twist: float = 1.0) -> Evidence:
     """Measure by how many beta the log of S = exp(-(2 j + 1) beta) jumps, and what that loses."""
     tables = small_tables(9)
@@ -186,10 +213,24 @@ def claims() -> list[Claim]:
             says="The local sensitivity at distance t is 1 if t >= 2 j + 1 and 0 otherwise.",
             verdict="false",
             because="After d edits the answer changes, so LS(x, t) = 1 from t = d - 1 on, which can "
-            "be 2 j: one record is a counterexample. (For positions in the data as candidates, "
-            "another reading, the local sensitivity is 1 wherever an insertion shifts the run.)",
+            "be 2 j: one record is a counterexample.",
             instead=_DISTANCES,
             evidence=onset_is_odd,
+            control=0.05,
+            statements=("percentile-distance",),
+        ),
+        Claim(
+            id="chaves-2025-proposition-5-3-positions",
+            paper="chaves-2025",
+            place="Proposition 5.3, candidates as positions",
+            says="The same, with positions in the sorted table as candidates, as u(x, i) is written "
+            "and the authors' code has it.",
+            verdict="false",
+            because="A record that comes or goes moves or lengthens the run of records equal to the "
+            "percentile, so that some position's utility changes: the local sensitivity is 1 "
+            "everywhere.",
+            instead="Candidates are values of a public grid.",
+            evidence=positions_are_stable,
             control=0.05,
             statements=("percentile-distance",),
         ),
