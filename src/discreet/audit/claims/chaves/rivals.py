@@ -18,7 +18,7 @@ _Chance = Callable[[int, float], float]
 
 
 def exponential_is_private(twist: float = 1.0) -> Evidence:
-    """Compute the loss of the exponential mechanism over all pairs of 0/1 utilities, epsilon 1."""
+    """Compute the loss of the exponential mechanism where all of many 0/1 utilities move, epsilon 1."""
     worst = 0.0
     for m in (2, 3, 10, 1_000):
         for ones in range(1, m if m < 10 else 2):
