@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import print_table, save_results
-from benchmarks.selection_published import published, published_law, published_table
+from discreet.audit.faults.published_smooth import published, published_law, published_table
 from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip
 from discreet.mechanisms.selection.dampening import LocalDampening
 from discreet.mechanisms.selection.inverse_sensitivity import InverseSensitivity

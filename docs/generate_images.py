@@ -10,10 +10,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import discreet as dc
+from discreet.audit.attacks import scenes
+from discreet.audit.attacks.ceiling import Ceiling
+from discreet.audit.attacks.membership import attack_membership
+from discreet.audit.attacks.scoring import Rate
+from discreet.audit.attacks.targets import exact_target
 from discreet.cli.demo import draw_truth
 from discreet.cli.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
 from discreet.engines.shapley.trees import tree_values
 from discreet.models import tree_ensemble
+from discreet.plans.results.pictures.canvas import INK, LINE, LOSS, RUG, tidy
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -32,6 +38,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     figure.savefig(IMAGES / "income.png", dpi=110)
     draw_applicant(frame, session)
+    draw_attacks()
 
 
 def draw_applicant(frame: Any, session: dc.Session) -> None:
@@ -49,6 +56,51 @@ def draw_applicant(frame: Any, session: dc.Session) -> None:
     display.ax_.plot(exact[order], range(len(order)), "x", color="#b0413e", ms=7, label="exact")
     display.ax_.legend(fontsize=8, frameon=False, loc="lower right")
     figure.savefig(IMAGES / "applicant.png", dpi=110)
+
+
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+TRIALS = 4_000
+
+
+def draw_attacks() -> None:
+    """Draw how often membership is guessed rightly: exact answers, ours, and the ceiling."""
+    figure = Figure(figsize=(7.0, 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    ax = figure.add_subplot()
+    grid = np.geomspace(0.08, 10.0, 200)
+    roof = [Ceiling(epsilon).accuracy for epsilon in grid]
+    ax.fill_between(grid, roof, 1.04, color=LOSS, alpha=0.08, lw=0)
+    ax.plot(grid, roof, color=LOSS, label="ceiling: no attack on an epsilon-private release is better")
+    series = {"histogram": ("o", LINE), "SHAP values": ("s", INK)}
+    for shift, (name, (marker, colour)) in zip((0.97, 1.03), series.items(), strict=True):
+        plan = scenes.PLANS[name](1.0)
+        exact = exact_target(plan, scenes.neighbours(), scenes.SCHEMA)
+        bare = attack_membership(exact, attack="threshold", trials=400).accuracy.value
+        at = np.multiply(EPSILONS, shift)
+        ax.plot(at, [bare] * len(at), marker, mfc="none", color=colour, label=f"exact {name}")
+        rates = [best_attack(name, epsilon) for epsilon in EPSILONS]
+        middle = np.array([rate.value for rate in rates])
+        ends = [middle - [r.low for r in rates], [r.high for r in rates] - middle]
+        label = f"released {name}, 95 % interval"
+        ax.errorbar(at, middle, yerr=ends, fmt=marker, ms=5, color=colour, capsize=3, label=label)
+    ax.axhline(0.5, color=RUG, lw=1, zorder=0)
+    ax.set_xscale("log")
+    ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    ax.minorticks_off()
+    ax.set(xlabel="epsilon", ylabel="membership guessed rightly", xlim=(0.08, 10), ylim=(0.46, 1.04))
+    ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0.0, 0.93))
+    tidy(ax)
+    figure.savefig(IMAGES / "attacks.png", dpi=110)
+
+
+def best_attack(name: str, epsilon: float) -> Rate:
+    """Return the better of a likelihood ratio and a learned threshold."""
+    target = scenes.sums_scene(name, epsilon)
+    tried = [
+        attack_membership(target, attack=attack, trials=TRIALS, seed=2027).accuracy
+        for attack in ("likelihood ratio", "threshold")
+    ]
+    return max(tried, key=lambda rate: rate.value)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ ENVIRONMENTS = {
     "pyDVL": "older",
     "diffprivlib": "privacy",
     "mbi": "privacy",
+    "jax-privacy": "audit",
 }
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -80,6 +80,8 @@ _HOMES = PLANS | {
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.plans.results.synthetic_rows",
     "Valuation": "discreet.plans.results.valuation",
+    "audit": "discreet.audit",
+    "claims": "discreet.audit.claims",
     "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
@@ -89,13 +91,15 @@ _HOMES = PLANS | {
     "report": "discreet.reporting",
     "samples": "discreet.samples",
 }
-_MODULES = {"dataflow", "errors", "samples"}
+_MODULES = {"audit", "claims", "dataflow", "errors", "samples"}
 
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from discreet import audit as audit
     from discreet import errors as errors
     from discreet import samples as samples
+    from discreet.audit import claims as claims
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.explain import dataflow as dataflow

@@ -59,8 +59,13 @@ def marks_of(node: ast.FunctionDef) -> dict[str, set[str]]:
     """Return the statements a test names, by kind of mark."""
     found: dict[str, set[str]] = defaultdict(set)
     for mark in node.decorator_list:
-        if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute):
-            found[mark.func.attr] |= {ast.literal_eval(argument) for argument in mark.args}
+        kind = (
+            mark.func.attr
+            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute)
+            else ""
+        )
+        if isinstance(mark, ast.Call) and kind in ("checks", "refutes"):
+            found[kind] |= {ast.literal_eval(argument) for argument in mark.args}
     return found
 
 

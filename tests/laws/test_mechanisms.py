@@ -1,7 +1,7 @@
 """One suite over every mechanism: its exact law, its promise, what the accountant charges.
 
-The laws are those of the audit's catalogue, which walks through the registries: a new mechanism joins by
-being registered.
+The laws are those of the audit's catalogue, which walks through the registries: a new mechanism joins
+by being registered.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Distances between exact output laws, and the neighbours over which they are hunted."""
+"""Distances between exact output laws, by definition and with many digits."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import mpmath as mp
 import numpy as np
@@ -15,20 +14,6 @@ Law = Mapping[object, float]
 
 def as_law(probabilities: NDArray[np.float64]) -> dict[object, float]:
     return dict(enumerate(probabilities.tolist()))
-
-
-def neighbours(scores: tuple[int, ...], sensitivity: int) -> Iterator[tuple[int, ...]]:
-    """Yield every vector whose scores moved by at most ``sensitivity``, each on its own."""
-    moves = range(-sensitivity, sensitivity + 1)
-    for move in itertools.product(moves, repeat=len(scores)):
-        yield tuple(s + m for s, m in zip(scores, move, strict=True))
-
-
-def small_vectors(candidates: int, spread: int) -> Iterator[tuple[int, ...]]:
-    """Yield all score vectors up to a common shift: the least score is zero."""
-    for scores in itertools.product(range(spread + 1), repeat=candidates):
-        if min(scores) == 0:
-            yield scores
 
 
 def max_divergence(first: Law, second: Law, floor: float = 1e-14) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audit.laws.of_scores import winner_and_gap as audited
 from discreet.randomness import IntArray, SelectionLaw
 
 FloatArray = NDArray[np.float64]
@@ -33,45 +34,10 @@ def permute_and_flip(scores: tuple[int, ...], scale: float) -> list[float]:
 
 
 def winner_and_gap(scores: tuple[int, ...], scale: float) -> dict[object, float]:
-    """Return the law of (winner, gap) of a noisy maximum, summed over the best rival's place.
-
-    Noise is spread evenly inside its step and the real gap is rounded down: against a rival m steps
-    high, with t rivals there, a gap of g has the winner g steps above m and above all of them inside
-    the step (one of t + 1 orders), or g + 1 steps above m and not above all (t of t + 1 orders).
-    """
-    reach = math.ceil(36 * scale)
-    places = np.arange(min(scores) - reach, max(scores) + reach + 1)
-    at = np.stack([_at(places - s, scale) for s in scores])
-    below = np.stack([_below(places - s, scale) for s in scores])
-    law: dict[object, float] = {}
-    for i, score in enumerate(scores):
-        ties = _coefficients([(below[j], at[j]) for j in range(len(scores)) if j != i])
-        for gap in range(reach + 12):
-            here, above = (_at(places + g - score, scale) for g in (gap, gap + 1))
-            law[i, gap] = sum(
-                float(rival @ (here + t * above)) / (t + 1) for t, rival in enumerate(ties) if t > 0
-            )
-    return law
-
-
-def _coefficients(factors: list[tuple[FloatArray, FloatArray]]) -> list[FloatArray]:
-    """Return, by number of ties t, P(best rival here and t rivals here): terms of prod(b + x a)."""
-    terms = [np.ones_like(factors[0][0])]
-    for below, at in factors:
-        grown = [term * below for term in terms] + [np.zeros_like(below)]
-        for t, term in enumerate(terms):
-            grown[t + 1] = grown[t + 1] + term * at
-        terms = grown
-    return terms
-
-
-def _at(value: IntArray, scale: float) -> FloatArray:
-    return math.tanh(0.5 / scale) * np.exp(-np.abs(value) / scale)
-
-
-def _below(value: IntArray, scale: float) -> FloatArray:
-    q = math.exp(-1.0 / scale)
-    return np.array([1 - q**v / (1 + q) if v > 0 else q ** (1 - v) / (1 + q) for v in value])
+    """Return the law of (winner, gap) of a noisy maximum by outcome."""
+    gaps = math.ceil(36 * scale) + 12
+    law = audited(scores, scale, gaps)
+    return {(i, gap): float(law[i, gap]) for i in range(len(scores)) for gap in range(gaps)}
 
 
 class ScriptedNoise:

@@ -103,10 +103,10 @@ class Dual:
         return _dual(other) / self
 
     def __lt__(self, other: Any) -> bool:
-        return bool(self.value < _dual(other).value)
+        return bool(_sign_of(self - other) < 0)
 
     def __gt__(self, other: Any) -> bool:
-        return bool(self.value > _dual(other).value)
+        return bool(_sign_of(self - other) > 0)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -140,6 +140,11 @@ def slope(function: Callable[[Any], Any], at: Any) -> Any:
     return function(Dual(at, arb(1))).slope
 
 
+def curvature(function: Callable[[Any], Any], at: Any) -> Any:
+    """Return the slope of the slope of a function over a ball."""
+    return function(Dual(Dual(at, arb(1)), Dual(arb(1), arb(0)))).slope.slope
+
+
 def normal_below(x: Any) -> Any:
     """Return P(N < x) of a normal variable."""
     if isinstance(x, Dual):
@@ -152,29 +157,38 @@ def _dual(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(_ball_of(x), arb(0))
 
 
+def _sign_of(x: Any) -> Any:
+    return _sign_of(x.value) if isinstance(x, Dual) else x
+
+
 def _ball_of(x: Any) -> Any:
     return x if isinstance(x, arb) else arb(x)
 
 
 def _lifted(plain: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function over balls, duals, and duals of duals, which carry a second slope."""
+
     def applied(x: Any) -> Any:
         if isinstance(x, Dual):
-            return Dual(plain(x.value), derivative(x.value) * x.slope)
+            return Dual(applied(x.value), derivative(x.value) * x.slope)
         return plain(_ball_of(x))
 
     return applied
 
 
 _LOG2 = arb.const_log2()
+_EXP = _lifted(arb.exp, lambda x: _EXP(x))
+_SQRT = _lifted(arb.sqrt, lambda x: 1 / (2 * _SQRT(x)))
+_TANH = _lifted(arb.tanh, lambda x: 1 - _TANH(x) * _TANH(x))
 
 BALL_MATH = SimpleNamespace(
-    exp=_lifted(arb.exp, arb.exp),
-    expm1=_lifted(arb.expm1, arb.exp),
+    exp=_EXP,
+    expm1=_lifted(arb.expm1, _EXP),
     log=_lifted(arb.log, lambda x: 1 / x),
     log1p=_lifted(arb.log1p, lambda x: 1 / (1 + x)),
     log2=_lifted(lambda x: x.log() / _LOG2, lambda x: 1 / (x * _LOG2)),
-    sqrt=_lifted(arb.sqrt, lambda x: 1 / (2 * x.sqrt())),
-    tanh=_lifted(arb.tanh, lambda x: 1 / x.cosh() ** 2),
+    sqrt=_SQRT,
+    tanh=_TANH,
     isinf=lambda x: x == math.inf,
     inf=math.inf,
 )

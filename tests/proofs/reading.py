@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Callable, Mapping
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-import numpy as np
 import z3
 
 from tests.proofs.balls import BALL_MATH, ball_max, ball_min
@@ -64,20 +66,71 @@ class Symbols:
     def read(self, target: Any, **names: Any) -> Callable[..., Any]:
         """Return the code of a function over symbols."""
         math = SimpleNamespace(sqrt=self.sqrt, hypot=lambda a, b: self.sqrt(a * a + b * b))
-        return _read(target, {"math": math, **_PLAIN, **_CHOICES, **names})
+        found = _read(target, {"math": math, **_PLAIN, **_CHOICES, **names})
+
+        def run(*arguments: Any, **options: Any) -> Any:
+            with _no_branches():
+                return found(*arguments, **options)
+
+        return run
 
 
-def symbol_arrays() -> Any:
-    """Return what a module calls ``np``, for arrays of symbols."""
-    chosen = np.frompyfunc(z3.If, 3, 1)
-    return SimpleNamespace(
+class Row:
+    """An array of symbols. NumPy's own arrays would compare symbols as objects: equal or not, now."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __getitem__(self, place: int) -> Any:
+        return self.entries[place]
+
+    def __neg__(self) -> Row:
+        return Row(*(-entry for entry in self.entries))
+
+    def sum(self) -> Row:
+        """Return the sum, as an array of one number."""
+        return Row(sum(self.entries))
+
+    def min(self) -> Any:
+        """Return the least entry."""
+        return least(*self.entries)
+
+
+def each(function: Callable[..., Any], *arrays: Any) -> Row:
+    """Apply a function entry by entry; numbers and arrays of one entry stand for all entries."""
+    entries = [array.entries if isinstance(array, Row) else (array,) for array in arrays]
+    size = max(len(part) for part in entries)
+    columns = [part * size if len(part) == 1 else part for part in entries]
+    return Row(*(function(*parts) for parts in zip(*columns, strict=True)))
+
+
+def _operator(
+    function: Callable[[Any, Any], Any], *, swapped: bool = False
+) -> Callable[[Row, Any], Row]:
+    def applied(row: Row, other: Any) -> Row:
+        return each(function, other, row) if swapped else each(function, row, other)
+
+    return applied
+
+
+for _name in ("add", "sub", "mul", "floordiv", "gt", "lt", "ge", "le", "eq"):
+    setattr(Row, f"__{_name}__", _operator(getattr(operator, _name)))
+for _name in ("add", "sub", "mul"):
+    setattr(Row, f"__r{_name}__", _operator(getattr(operator, _name), swapped=True))
+
+SYMBOL_ARRAYS: dict[str, Any] = {
+    "np": SimpleNamespace(
         asarray=lambda array, **_: array,
-        cumsum=np.cumsum,
-        int64=np.int64,
-        abs=np.frompyfunc(size_of, 1, 1),
-        maximum=np.frompyfunc(greatest, 2, 1),
-        where=lambda *parts: chosen(*parts),
-    )
+        cumsum=lambda row: Row(*itertools.accumulate(row.entries)),
+        int64=None,
+        abs=lambda row: each(size_of, row),
+        maximum=lambda *rows: each(greatest, *rows),
+        where=lambda *rows: each(z3.If, *rows),
+    ),
+    "max": lambda *rows: each(greatest, *rows),
+    "int": lambda number: number,
+}
+"""What a module calls ``np``, ``max`` and ``int``, for arrays of symbols."""
 
 
 def whole_quotient(dividend: Any, divisor: Any) -> Any:
@@ -96,6 +149,22 @@ def read_over_balls(target: Any, **names: Any) -> Callable[..., Any]:
     """
     choices = {"max": ball_max, "min": ball_min}
     return _read(target, {"math": BALL_MATH, **_PLAIN, **choices, **names})
+
+
+@contextmanager
+def _no_branches() -> Iterator[None]:
+    """Let no code decide by a symbol: z3 takes ``a == b`` for false unless they look the same."""
+
+    def decide(condition: Any) -> bool:
+        if z3.is_true(condition) or z3.is_false(condition):
+            return bool(z3.is_true(condition))
+        raise z3.Z3Exception(f"the code branches on {condition}")
+
+    usual, z3.BoolRef.__bool__ = z3.BoolRef.__bool__, decide
+    try:
+        yield
+    finally:
+        z3.BoolRef.__bool__ = usual
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -23,7 +23,7 @@ from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from tests.oracles.selection import ScriptedNoise
 from tests.proofs.cases import code_agrees, small_floats
-from tests.proofs.reading import Symbols, symbol_arrays
+from tests.proofs.reading import SYMBOL_ARRAYS, Row, Symbols
 from tests.proofs.solver import counterexample, greatest, proved, size_of
 
 EPSILONS = small_floats(-8, 4)
@@ -140,9 +140,9 @@ def support_test(moved: int, epsilon: float = 1.0, delta: float = 1e-6) -> Suppo
 
 def read_distance(moved: int, score: Any, threshold: Any) -> Any:
     """Return the code's distance to another support, for one symbolic score."""
-    read = Symbols().read(SupportTest.distance, np=symbol_arrays(), int=lambda number: number)
+    read = Symbols().read(SupportTest.distance, **SYMBOL_ARRAYS)
     told = SimpleNamespace(threshold=threshold, sensitivity=support_test(moved).sensitivity)
-    return read(told, np.array([score], dtype=object))
+    return read(told, Row(score))
 
 
 def support_facts(priced: int, moved: int) -> tuple[list[Any], list[Any]]:

@@ -1,13 +1,12 @@
-"""All small tables over a few values, their neighbours, and distances by breadth-first search."""
+"""Percentiles by their definition, and distances to them by breadth-first search."""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator
 from fractions import Fraction
 
-Counts = tuple[int, ...]
+from discreet.audit.laws.neighbours import Counts, neighbouring_tables, small_tables
 
 
 def percentile_of(counts: Counts, p: Fraction) -> int | None:
@@ -16,21 +15,6 @@ def percentile_of(counts: Counts, p: Fraction) -> int | None:
     rank = max(1, -(-p.numerator * rows // (100 * p.denominator)))
     reached = itertools.accumulate(counts)
     return next((place for place, upto in enumerate(reached) if upto >= rank), None) if rows else None
-
-
-def small_tables(values: int, most: int) -> list[Counts]:
-    return [c for c in itertools.product(range(most + 1), repeat=values) if sum(c) <= most]
-
-
-def neighbours(counts: Counts, relation: str) -> Iterator[Counts]:
-    """Yield every table one edit away."""
-    for i in range(len(counts)):
-        if relation == "add-remove":
-            moves = [{i: 1}] + ([{i: -1}] if counts[i] else [])
-        else:
-            moves = [{i: -1, j: 1} for j in range(len(counts)) if j != i and counts[i]]
-        for move in moves:
-            yield tuple(c + move.get(place, 0) for place, c in enumerate(counts))
 
 
 def searched_distances(
@@ -45,7 +29,7 @@ def searched_distances(
             found[counts][answer] = 0
         while waiting:
             counts = waiting.popleft()
-            for other in neighbours(counts, relation):
+            for other in neighbouring_tables(counts, relation):
                 if other in found and found[other][answer] is None:
                     found[other][answer] = found[counts][answer] + 1  # type: ignore[operator]
                     waiting.append(other)

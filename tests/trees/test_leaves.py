@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.audit.laws.of_trees import FEATURES, SCHEMA, counts_of
 from discreet.plans import Setting
 from discreet.trees.leaves import leaf_stage, node_counts, node_shares
-from tests.trees.tables import FEATURES, SCHEMA, counts_of, some_tree
+from tests.trees.tables import some_tree
 
 RECORDS = [(a, h, c) for a in (0.0, 1.0, 3.0) for h in (0.0, 1.0, 2.0) for c in (0.0, 1.0)]
 L1 = {"add-remove": 1, "replace-one": 2}

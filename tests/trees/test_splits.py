@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from functools import cache
@@ -8,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from discreet.audit.laws.of_trees import RECORDS, Rows, counts_of, neighbouring_rows, two_nodes
 from discreet.errors import ArgumentError
 from discreet.randomness import SimulatedNoise
 from discreet.trees.forest_growth import CandidateNodes
@@ -15,21 +15,10 @@ from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
 from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise
 from tests.oracles.goodness import fits
-from tests.trees.tables import counts_of, grid_and_splits
+from tests.trees.tables import grid_and_splits
 
 EXACT = [kind for kind in MECHANISMS[1:] if kind != "laplace"]
 """Noisy max has its own exhaustive tests; its law is a sum over noise, too slow for many tables."""
-
-Rows = tuple[tuple[float, float, float], ...]
-
-
-@cache
-def two_nodes() -> Level:
-    """Return a tree whose root is split by age, so that records are in one of two open nodes."""
-    grid, splits = grid_and_splits()
-    root = TreeNodes.start(grid)
-    middle = int(np.flatnonzero((splits.feature == 0) & (splits.last == 1))[0])
-    return Level(root.grow(splits, np.array([middle])), grid, splits, 2)
 
 
 @cache
@@ -49,30 +38,6 @@ def loss(noise: SplitNoise, first: Rows, second: Rows) -> tuple[float, float]:
     return least, most
 
 
-TABLES: list[Rows] = [
-    (),
-    ((1.0, 0.0, 0.0),) * 10 + ((1.0, 2.0, 1.0),) * 8 + ((2.0, 0.0, 1.0),) * 6,
-    ((0.0, 0.0, 1.0),) * 6 + ((1.0, 0.0, 0.0),) * 5 + ((1.0, 1.0, 0.0),) * 11,
-]
-"""Tables near which a replacement shows: the latter two were found by search."""
-
-RECORDS: Rows = (
-    (0.0, 2.0, 0.0),
-    (1.0, 2.0, 1.0),
-    (0.0, 1.0, 1.0),
-    (0.0, 2.0, 0.0),
-    (2.0, 1.0, 1.0),
-    (3.0, 0.0, 0.0),
-)
-
-
-def neighbours(relation: str) -> list[tuple[Rows, Rows]]:
-    if relation == "add-remove":
-        return [(rows, (*rows, new)) for rows in TABLES for new in RECORDS]
-    pairs = itertools.product(TABLES, RECORDS, RECORDS)
-    return [((*rows, old), (*rows, new)) for rows, old, new in pairs if old != new]
-
-
 def noise_of(kind: str, relation: str, criterion: str = "norm", epsilon: float = 1.0) -> SplitNoise:
     _, splits = grid_and_splits()
     name = "gain" if kind == "dampening" else criterion
@@ -86,7 +51,7 @@ def noise_of(kind: str, relation: str, criterion: str = "norm", epsilon: float =
 @pytest.mark.parametrize("kind", EXACT)
 def test_all_nodes_of_a_level_keep_epsilon_together(kind: str, relation: str) -> None:
     noise = noise_of(kind, relation)
-    for first, second in neighbours(relation):
+    for first, second in neighbouring_rows(relation):
         least, most = loss(noise, first, second)
         assert max(most, -least) <= 1.0 + 1e-9
         if kind in ("exponential", "dampening"):
@@ -98,7 +63,7 @@ def test_all_nodes_of_a_level_keep_epsilon_together(kind: str, relation: str) ->
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_every_criterion_keeps_epsilon(criterion: str, relation: str) -> None:
     noise = noise_of("permute-and-flip", relation, criterion, epsilon=3.0)
-    losses = [loss(noise, *pair) for pair in neighbours(relation)]
+    losses = [loss(noise, *pair) for pair in neighbouring_rows(relation)]
     assert max(max(most, -least) for least, most in losses) <= 3.0 + 1e-9
 
 
@@ -106,7 +71,7 @@ def test_every_criterion_keeps_epsilon(criterion: str, relation: str) -> None:
 @pytest.mark.parametrize("kind", ["permute-and-flip", "exponential", "stability"])
 def test_a_replacement_priced_as_one_is_caught(kind: str) -> None:
     noise = replace(noise_of(kind, "replace-one"), relation="add-remove")
-    losses = [loss(noise, *pair) for pair in neighbours("replace-one")]
+    losses = [loss(noise, *pair) for pair in neighbouring_rows("replace-one")]
     assert max(max(most, -least) for least, most in losses) > 1.5
 
 
@@ -172,7 +137,7 @@ def test_choices_by_stability_are_among_what_is_offered(kind: str, relation: str
         noise_of(kind, relation),
         offered_level().nodes.useful(offered_level().splits),
     )
-    for first, second in neighbours(relation)[::7]:
+    for first, second in list(neighbouring_rows(relation))[::7]:
         least = most = 0.0
         for one, other, allowed in zip(
             offered_laws(noise, first), offered_laws(noise, second), candidate_splits, strict=True

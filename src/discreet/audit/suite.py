@@ -27,6 +27,9 @@ _EFFORTS: dict[Level, Effort] = {
     "quick": Effort(seconds=0.4, samples=20_000),
     "full": Effort(seconds=20.0, samples=1_000_000),
 }
+PLANTED = Effort(seconds=5.0)
+"""For the check of a planted fault, which has to be caught however busy the machine is."""
+
 _NOT_RUN = "not run"
 
 
@@ -106,6 +109,7 @@ def run(
     level: Level = "quick",
     only: str = "",
     seed: int = 0,
+    effort: Effort | None = None,
     journal: str | Path | None = None,
     progress: bool | None = None,
 ) -> AuditReport:
@@ -116,6 +120,7 @@ def run(
       level: ``quick`` takes a minute, ``full`` up to an hour.
       only: run the checks whose name contains this text.
       seed: of what is simulated.
+      effort: what each check may do, if not what the level says.
       journal: a file that keeps every finding at once. Run again with the same file, the audit goes on
         where it stopped.
       progress: whether to show a bar; on a terminal if it is left out.
@@ -125,14 +130,14 @@ def run(
     """
     check_choice("level", level, LEVELS)
     asked = _asked(product_checks() if checks is None else checks, level, only)
-    effort = replace(_EFFORTS[level], seed=seed)
+    each = replace(_EFFORTS[level] if effort is None else effort, seed=seed)
     own = version("discreet")
     kept = _Journal(journal, {"level": level, "seed": seed, "version": own})
     found: list[Finding] = []
     partial = False
     with progress_bar("Audit", len(asked), progress) as advance:
         try:
-            for finding in _findings(asked, effort, kept):
+            for finding in _findings(asked, each, kept):
                 found.append(finding)
                 advance(1)
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ import typer
 
 from discreet.audit.faults.registry import FAULTS, find_fault
 from discreet.audit.finding import Checks, Finding, registry_of
-from discreet.audit.suite import AuditReport, product_checks, run
+from discreet.audit.suite import PLANTED, AuditReport, product_checks, run
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import ArgumentError
 
@@ -40,7 +40,14 @@ def audit_command(
         return
     _check_out(out)
     checks = _checks(planted)
-    report = run(checks, level="full" if full else "quick", only=only, seed=seed, journal=journal)
+    report = run(
+        checks,
+        level="full" if full else "quick",
+        only=only,
+        seed=seed,
+        effort=PLANTED if planted else None,
+        journal=journal,
+    )
     if out is not None:
         _save(report, out)
     if json:

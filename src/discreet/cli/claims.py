@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
 
 from discreet.audit.claims import PAPERS, Claim, find_claim, register
-from discreet.cli.output import JsonOption, print_json, print_table
+from discreet.cli.output import JsonOption, print_json
 from discreet.numerics import check_choice
 
 
@@ -59,13 +61,13 @@ def _show(told: dict[str, Any]) -> None:
 
 
 def _list(told: list[dict[str, Any]], run: bool) -> None:
-    header = ["id", "verdict", "found" if run else "place", "evidence" if run else "why"]
-    last = ("found", "evidence") if run else ("place", "because")
-    rows = [[one["id"], one["verdict"], *(one[name] for name in last)] for one in told]
-    counts = {verdict: sum(one["verdict"] == verdict for one in told) for verdict in _verdicts(told)}
-    title = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    print_table(f"{len(told)} claims: {title}", header, rows)
-
-
-def _verdicts(told: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(one["verdict"] for one in told))
+    """Print a line per claim, which a shell can search."""
+    for paper, claims in itertools.groupby(told, key=lambda one: one["paper"]):
+        typer.echo(f"\n{paper}")
+        for one in claims:
+            typer.echo(f"  {one['verdict']:<17}{one['id']:<46}{one['place']}")
+            if run:
+                mark = "" if one["found"] == one["verdict"] else f"NOW {one['found']}: "
+                typer.echo(f"    {mark}{one['evidence']}")
+    counts = Counter(one["verdict"] for one in told)
+    typer.echo(f"\n{len(told)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items()))

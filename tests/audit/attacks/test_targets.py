@@ -8,6 +8,7 @@ import pytest
 import discreet as dc
 from discreet.audit.attacks import scenes
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
+from discreet.audit.attacks.membership import attack_membership
 from discreet.audit.attacks.targets import exact_target, result_target, sums_target
 from discreet.errors import ArgumentError
 from discreet.schema import FloatArray
@@ -86,3 +87,12 @@ def test_bad_input_is_told_in_a_sentence() -> None:
         sums_target(plan, scenes.neighbours("add-remove"), scenes.SCHEMA)
     with pytest.raises(ArgumentError, match="plan must add noise to sums alone"):
         sums_target(dc.quantiles("income", [50], epsilon=1.0), TABLES, scenes.SCHEMA)
+
+
+def test_gaussian_noise_is_held_to_its_own_curve_and_touches_it() -> None:
+    target = scenes.sums_scene("Gaussian histogram", 3.0)
+    promised = Ceiling(3.0, 1e-6)
+    assert target.ceiling.accuracy < promised.accuracy - 0.3
+    found = attack_membership(target, trials=20_000)
+    assert found.accuracy.value == pytest.approx(target.ceiling.accuracy, abs=0.01)
+    assert not found.beats(attacks=64) and found.beats(Ceiling(0.3), attacks=64)

@@ -11,7 +11,7 @@ import discreet
 from discreet.audit.faults.fault import Fault
 from discreet.audit.faults.registry import FAULTS, find_fault
 from discreet.audit.finding import registry_of
-from discreet.audit.suite import run
+from discreet.audit.suite import PLANTED, run
 from discreet.errors import ArgumentError
 
 PACKAGE = Path(discreet.__file__).parent
@@ -19,16 +19,16 @@ PACKAGE = Path(discreet.__file__).parent
 NAMED = (
     "published smooth noisy max",
     "smooth sensitivity with exp(-epsilon j)",
-    "exponential with smooth sensitivity",
-    "published Renyi bound",
+    "exponential mechanism with smooth sensitivity",
+    "published bound on a Rényi entropy",
     "histogram with 1/epsilon under replacement",
-    "resample until it passes",
-    "numpy float noise",
+    "Mechanism F until a record passes",
+    "NumPy's float noise",
     "bounds read from data",
-    "model that looks at its batch",
+    "model that scales its batch",
     "rows dealt to trees by position",
-    "above-threshold with a data-dependent threshold",
-    "noisy gap used twice",
+    "above threshold with a private threshold",
+    "gap of a noisy maximum used twice",
     "wrapped sums",
     "bootstrap calibration",
 )
@@ -37,7 +37,7 @@ NAMED = (
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 def test_an_audit_of_a_planted_fault_fails(fault: Fault) -> None:
-    report = run(registry_of([fault.check]))
+    report = run(registry_of([fault.check]), effort=PLANTED)
     assert report.exit_code == 1
     (found,) = report.findings
     assert not found.held and found.unit != "not run", found.said

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from discreet.audit.laws.neighbours import moved_scores, small_vectors
 from discreet.errors import ArgumentError
 from discreet.mechanisms import (
     AboveThreshold,
@@ -22,7 +23,7 @@ from discreet.mechanisms.selection.pick import Selection
 from discreet.numerics import to_units
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent, event_cost, total
 from discreet.randomness import SimulatedNoise, SystemNoise
-from tests.oracles.laws import Law, as_law, max_divergence, neighbours, small_vectors
+from tests.oracles.laws import Law, as_law, max_divergence
 from tests.oracles.selection import (
     ScriptedNoise,
     permute_and_flip,
@@ -47,7 +48,7 @@ def worst_loss(law: Callable[[Scores], Law], candidates: int, sensitivity: int, 
 
     worst = 0.0
     for scores in small_vectors(candidates, spread):
-        for other in neighbours(scores, sensitivity):
+        for other in moved_scores(scores, sensitivity):
             worst = max(worst, max_divergence(of(scores), of(other)))
     return worst
 
@@ -78,7 +79,7 @@ def test_exponential_keeps_epsilon_and_its_range(epsilon: float, sensitivity: in
     assert worst_loss(law_of(mechanism), 3, sensitivity, 3) <= epsilon * (1 + 1e-12)
     for scores in small_vectors(3, 3):
         first = mechanism.probabilities(np.array(scores))
-        for other in neighbours(scores, sensitivity):
+        for other in moved_scores(scores, sensitivity):
             losses = np.log(first / mechanism.probabilities(np.array(other)))
             assert losses.max() - losses.min() <= epsilon * (1 + 1e-12)
 
@@ -303,7 +304,7 @@ def worst_threshold_loss(mechanism: AboveThreshold, threshold: int) -> float:
     d = mechanism.sensitivity
     worst = 0.0
     for scores in itertools.product(range(-2, 4), repeat=2):
-        worst = max(worst, *(max_divergence(law(scores), law(o)) for o in neighbours(scores, d)))
+        worst = max(worst, *(max_divergence(law(scores), law(o)) for o in moved_scores(scores, d)))
     for base, length in itertools.product((-3, 0, 2), (3, 10, 40)):
         low, high = (base,) * length, (base + d,) * (length - 1) + (base - d,)
         worst = max(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.laws.of_records import attempt_law
 from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.deniability import (
     DeniabilityTest,
@@ -40,21 +41,6 @@ TESTS = {
 Passing = Callable[[DeniabilityTest, int], float]
 
 
-def law(
-    proposal: Any, universe: list[tuple[int, ...]], table: tuple[int, ...], passes: Any
-) -> np.ndarray:
-    """The exact law of an attempt: every record of the universe, then null."""
-    codes = np.array([universe[place] for place in table])
-    found = np.zeros(len(universe) + 1)
-    for seed in codes:
-        for place, record in enumerate(np.array(universe)):
-            chance = proposal.probability(seed, record) / len(codes)
-            if chance:
-                found[place] += chance * passes(proposal.plausible(codes, seed, record))
-    found[-1] = 1 - found[:-1].sum()
-    return found
-
-
 def needed_delta(
     name: str, test: DeniabilityTest, change: Callable[[np.ndarray], np.ndarray], passes: Any
 ) -> float:
@@ -62,7 +48,7 @@ def needed_delta(
     proposal, sizes = CASES[name]
     universe = list(itertools.product(*(range(size) for size in sizes)))
     laws = {
-        table: change(law(proposal, universe, table, passes))
+        table: change(attempt_law(proposal, sizes, table, passes))
         for table in itertools.combinations_with_replacement(range(len(universe)), ROWS)
     }
     worst = 0.0
@@ -133,13 +119,13 @@ def test_the_loop_that_runs_has_the_exact_law(name: str) -> None:
     drawn = mechanism.release(codes.ravel(), SimulatedNoise(5)).reshape(times, -1)
     passed = drawn[~np.isnan(drawn[:, 0])].astype(np.int64)
     seen = np.bincount(np.ravel_multi_index(passed.T, sizes), minlength=len(universe))
-    exact = law(proposal, universe, table, test.pass_probability) * times
+    exact = attempt_law(proposal, sizes, table, test.pass_probability) * times
     counts = np.append(seen, times - len(passed))
     assert np.all(counts[exact == 0] == 0)
     often = exact > 5
     assert distance(counts, exact, often) < 70
     other = DeniabilityTest(2, 1, 2.0, 1.5, ROWS)
-    wrong = law(proposal, universe, table, other.pass_probability) * times
+    wrong = attempt_law(proposal, sizes, table, other.pass_probability) * times
     assert distance(counts, wrong, often) > 70
 
 

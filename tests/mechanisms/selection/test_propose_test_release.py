@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.audit.laws.of_records import support_law
 from discreet.errors import ArgumentError, UnsupportedEvent
 from discreet.mechanisms import SupportTest
 from discreet.privacy.accounting import ApproximateEvent, batch_epsilon, event_cost
@@ -26,13 +27,6 @@ def support_test(
     return SupportTest(certificate, "replace-one", epsilon, delta, 1.0, threshold)
 
 
-def law(test: SupportTest, scores: Scores) -> dict[object, float]:
-    """Return the law of the answer: the support, or None."""
-    raw = np.array(scores)
-    passes = test.pass_probability(raw)
-    return {tuple(np.abs(raw) > test.threshold): passes, None: 1 - passes}
-
-
 def least_delta(first: dict[object, float], second: dict[object, float], epsilon: float) -> float:
     return sum(max(0.0, p - math.exp(epsilon) * second.get(k, 0.0)) for k, p in first.items())
 
@@ -43,7 +37,9 @@ def worst_delta(test: SupportTest, moves: int) -> float:
     for scores in itertools.product(range(-8, 9), repeat=2):
         for step in itertools.product(range(-moves, moves + 1), repeat=2):
             other = tuple(s + m for s, m in zip(scores, step, strict=True))
-            worst = max(worst, least_delta(law(test, scores), law(test, other), test.epsilon))
+            worst = max(
+                worst, least_delta(support_law(test, scores), support_law(test, other), test.epsilon)
+            )
     return worst
 
 

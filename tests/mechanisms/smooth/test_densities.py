@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import t as student
 
-from benchmarks.selection_published import published, published_table
+from discreet.audit.faults.published_smooth import published, published_table
 from discreet.errors import ArgumentError
 from discreet.mechanisms.smooth.densities import SMOOTH_NOISES, leader_law, smooth_noise
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability

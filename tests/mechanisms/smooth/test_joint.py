@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaincc
 
-from benchmarks.selection_published import published
+from discreet.audit.faults.published_smooth import published
 from discreet.errors import ArgumentError
 from discreet.mechanisms.smooth.densities import leader_law, smooth_noise
 from discreet.mechanisms.smooth.joint import JointSmoothMax, draw_student_t, smooth_bound

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from discreet.audit.laws.neighbours import moved_scores, small_vectors
 from discreet.errors import ArgumentError
 from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip
 from discreet.privacy.accounting.conversion import (
@@ -23,7 +24,7 @@ from discreet.privacy.accounting.conversion import (
     zcdp_epsilon,
 )
 from tests.oracles.gaussians import analytic_delta, discrete_laplace, integrated_delta, shifted
-from tests.oracles.laws import greatest_rho, hockey_stick, neighbours, small_vectors
+from tests.oracles.laws import greatest_rho, hockey_stick
 
 PROPERTY = settings(max_examples=50, deadline=None)
 EPSILONS = st.floats(-4, 1.3).map(lambda x: 10.0**x)
@@ -201,7 +202,7 @@ def exponential_pairs(
     """Return the laws over all neighbours of small score vectors."""
     pairs: list[Pair] = []
     for scores in small_vectors(candidates, 3):
-        for other in neighbours(scores, 1):
+        for other in moved_scores(scores, 1):
             if other > scores:
                 first, second = (
                     [mp.mpf(p) for p in mechanism(1, epsilon).probabilities(np.array(s)).tolist()]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.laws.neighbours import neighbouring_tables, small_tables
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.select.choose.chooser import CHOICES
@@ -17,7 +18,6 @@ from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.choose.plan import choose
 from tests.laws.examples import Example
 from tests.oracles.laws import as_law, max_divergence
-from tests.select.tables import neighbours, small_tables
 
 SCHEMA = dc.Schema({"kind": dc.Category("a", "b", "c"), "mass": dc.Number(0, 10)})
 KINDS = ["a", "b", "c"]
@@ -38,7 +38,7 @@ def test_laws_of_neighbouring_tables_keep_epsilon(relation: str, mechanism: str)
     worst = max(
         max_divergence(known(counts), known(other))
         for counts in small_tables(3, 5)
-        for other in neighbours(counts, relation)
+        for other in neighbouring_tables(counts, relation)
     )
     assert 0.7 < worst <= 1.0 + 1e-9
 

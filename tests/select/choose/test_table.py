@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audit.laws.neighbours import Counts, neighbouring_tables, small_tables
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError, CertificateError
 from discreet.plans import Setting
@@ -20,7 +21,6 @@ from discreet.select.choose.table import JOINT, LOCAL, TABLE_CHOICES, JointChoic
 from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
-from tests.select.tables import Counts, neighbours, small_tables
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
 SCHEMA = dc.Schema({"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1)})
@@ -100,7 +100,7 @@ def test_laws_of_neighbours_keep_epsilon_if_the_claim_is_true(relation: str, mec
         if sum(counts) == 0 and relation == "replace-one":
             continue
         assert sum(known(counts).values()) == pytest.approx(1.0, abs=1e-6)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             assert max_divergence(known(counts), known(other)) <= 1.0 + 1e-9
 
 
@@ -118,7 +118,7 @@ def test_a_false_claim_breaks_the_promise(mechanism: str) -> None:
             as_law(law_of(stage, "add-remove", counts)), as_law(law_of(stage, "add-remove", other))
         )
         for counts in small_tables(4, 2)
-        for other in neighbours(counts, "add-remove")
+        for other in neighbouring_tables(counts, "add-remove")
         if sum(counts) and sum(other)
     )
     assert worst > 1.05

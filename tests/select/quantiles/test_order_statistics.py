@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audit.laws.neighbours import Counts, neighbouring_tables, small_tables
 from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
 from discreet.select.quantiles.order_statistics import (
@@ -15,7 +16,7 @@ from discreet.select.quantiles.order_statistics import (
     read_percentile,
     value_sensitivities,
 )
-from tests.select.tables import Counts, neighbours, percentile_of, searched_distances, small_tables
+from tests.select.tables import percentile_of, searched_distances
 
 PERCENTILES = (1, 10, 25, 33.3, 50, 62.5, 75, 90, 99, 100)
 RELATIONS = ("add-remove", "replace-one")
@@ -44,7 +45,7 @@ def test_scores_and_stability_move_by_one(p: float, relation: str) -> None:
             continue
         here = measure.standing(np.array(counts))
         assert here.winner == (percentile_of(counts, share) or 0)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             there = measure.standing(np.array(other))
             assert np.abs(here.scores - there.scores).max() <= 1
             if here.winner == there.winner:
@@ -71,7 +72,7 @@ def test_the_published_stability_is_neither_a_distance_nor_smooth() -> None:
         if sum(counts) < 2:
             continue
         wrong += published_stability(counts, p) != measure.standing(np.array(counts)).stability
-        for other in neighbours(counts, "add-remove"):
+        for other in neighbouring_tables(counts, "add-remove"):
             if percentile_of(counts, p) == percentile_of(other, p):
                 jumps += abs(published_stability(counts, p) - published_stability(other, p)) > 1
     assert jumps > 100 and wrong > 50
@@ -84,7 +85,7 @@ def test_the_distance_of_the_other_relation_is_caught() -> None:
     worst = max(
         np.abs(measure.distances(np.array(c)) - measure.distances(np.array(o))).max()
         for c in small_tables(3, 5)
-        for o in neighbours(c, "replace-one")
+        for o in neighbouring_tables(c, "replace-one")
     )
     assert worst == 2
 
@@ -103,7 +104,7 @@ def test_value_sensitivities_are_admissible(p: float, relation: str) -> None:
     }
     for counts, here in known.items():
         assert np.all(np.diff(here) >= 0)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             if other not in known:
                 continue
             a, b = (percentile_of(c, share) or 0 for c in (counts, other))
@@ -126,7 +127,7 @@ def test_sensitivities_that_are_too_small_are_caught(fault: str) -> None:
             continue
         found = _padded(value_sensitivities(np.array(counts), measure, 40), 4)
         planted = found - 1 if fault == "one value less" else np.append(0, found[:-1])
-        for other in neighbours(counts, "replace-one"):
+        for other in neighbouring_tables(counts, "replace-one"):
             a, b = percentile_of(counts, share), percentile_of(other, share)
             assert a is not None and b is not None
             broken += abs(a - b) > planted[0]
@@ -144,7 +145,7 @@ def test_dampened_value_utilities_move_by_one_edit() -> None:
         return dampening.scores(-np.abs(np.arange(5) - winner), table)
 
     for counts in small_tables(5, 5):
-        for other in neighbours(counts, "add-remove"):
+        for other in neighbouring_tables(counts, "add-remove"):
             assert np.abs(scores(counts) - scores(other)).max() <= PARTS
 
 

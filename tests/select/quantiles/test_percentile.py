@@ -10,13 +10,13 @@ import pytest
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.audit.laws.neighbours import neighbouring_tables, small_tables
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.select.quantiles.percentile import PERCENTILE_CHOICES, list_values, percentile, value_grid
 from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
-from tests.select.tables import neighbours, small_tables
 
 SCHEMA = dc.Schema(
     {"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1), "kind": dc.Category("a", "b")}
@@ -39,7 +39,7 @@ def test_no_neighbouring_tables_exceed_epsilon(p: float, relation: str, mechanis
     laws = {c: as_law(noise.law(np.array(c))) for c in small_tables(4, 6)}
     for counts, law in laws.items():
         assert sum(law.values()) == pytest.approx(1.0, abs=1e-9)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             if other in laws and (sum(counts) or relation == "add-remove"):
                 assert max_divergence(law, laws[other]) <= 1.0 + 1e-9
 
@@ -52,7 +52,7 @@ def test_add_remove_distances_under_replacing_are_caught() -> None:
     worst = max(
         max_divergence(laws[c], laws[o])
         for c in laws
-        for o in neighbours(c, "replace-one")
+        for o in neighbouring_tables(c, "replace-one")
         if sum(c) == 6
     )
     assert worst > 1.3

@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.audit.laws.neighbours import Counts, neighbouring_tables, small_tables
 from discreet.data import PrivateTable
 from discreet.errors import ArgumentError, CertificateError
 from discreet.plans import Result, Setting
@@ -26,7 +27,7 @@ from discreet.select.quantiles.plan import _marks, quantiles
 from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import max_divergence
-from tests.select.tables import Counts, neighbours, percentile_of, small_tables
+from tests.select.tables import percentile_of
 
 SCHEMA = dc.Schema(
     {"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1), "kind": dc.Category("a", "b")}
@@ -57,7 +58,7 @@ def test_laws_of_neighbours_keep_epsilon(relation: str, kind: str, ps: tuple[flo
     known = cache(lambda counts: law_of(noise, counts))
     for counts in small_tables(3, 3):
         assert sum(known(counts).values()) == pytest.approx(1.0, abs=1e-9)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             assert max_divergence(known(counts), known(other)) <= 1.0 + 1e-9
 
 
@@ -68,7 +69,7 @@ def test_the_price_of_adding_is_too_small_for_replacing() -> None:
     worst = max(
         max_divergence(known(counts), known(other))
         for counts in small_tables(3, 4)
-        for other in neighbours(counts, "replace-one")
+        for other in neighbouring_tables(counts, "replace-one")
     )
     assert worst > 1.05
 
@@ -244,7 +245,7 @@ def test_weights_keep_epsilon_and_the_law(relation: str) -> None:
     )
     for counts in [(1, 0, 1), (0, 2, 1), (2, 0, 0)]:
         assert sum(known(counts).values()) == pytest.approx(1.0, abs=1e-9)
-        for other in neighbours(counts, relation):
+        for other in neighbouring_tables(counts, relation):
             assert max_divergence(known(counts), known(other)) <= 1.0 + 1e-9
     law: dict[object, float] = {}
     for cuts, share in known((1, 0, 1)).items():

@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from discreet.errors import ArgumentError
 from discreet.numerics import check_probability, check_whole
 
-_STEPS = 2_000
+_STEPS = 1_000
 """Midpoints at which a trade-off curve is added up."""
 
 
@@ -82,7 +83,7 @@ class Ceiling:
             raise ArgumentError(f"fpr must be from 0 to 1, got {fpr!r}.")
         return min(_trade_off(epsilon, delta, fpr) for epsilon, delta in self.pairs)
 
-    @property
+    @cached_property
     def auc(self) -> float:
         """The greatest area under a curve of true over false positive rates.
 

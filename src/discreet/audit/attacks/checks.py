@@ -27,6 +27,7 @@ _LIKELIHOOD: tuple[tuple[str, RelationName], ...] = (
     ("SHAP values", "add-remove"),
     ("accumulated effects", "replace-one"),
     ("permutation importance", "replace-one"),
+    ("forest", "replace-one"),
     ("valuation", "replace-one"),
 )
 _LEARNED = ("histogram", "SHAP values")
@@ -117,9 +118,13 @@ def _difference_checks() -> list[Check]:
     ]
 
 
-def _trials(effort: Effort, share: float) -> int:
-    """Return how many trials an attack may make of the effort's samples."""
-    return max(160, int(effort.samples * share))
+_FAST, _ONE_BY_ONE, _LEARNING, _WHOLE_RESULTS = 4_000, 500, 1_000, 80
+"""Trials a second that a slow machine makes, by how they are drawn and what is made of them."""
+
+
+def _trials(effort: Effort, per_second: int) -> int:
+    """Return how many trials of either table fit into an effort; fewer than 160 show nothing."""
+    return max(160, min(effort.samples, int(effort.seconds * per_second)))
 
 
 def _by_likelihood(name: str, relation: RelationName, effort: Effort) -> AttackResult:
@@ -127,8 +132,8 @@ def _by_likelihood(name: str, relation: RelationName, effort: Effort) -> AttackR
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene(name, EPSILON, relation)
-    share = 0.05 if name == "partial dependence" else 0.4  # noise on a whole vector is drawn one by one
-    found = attack_membership(target, trials=_trials(effort, share), seed=effort.seed)
+    speed = _ONE_BY_ONE if name == "partial dependence" else _FAST  # its noise is on a whole vector
+    found = attack_membership(target, trials=_trials(effort, speed), seed=effort.seed)
     return replace(found, target=f"{name}, {relation}")
 
 
@@ -137,7 +142,9 @@ def _by_learning(name: str, effort: Effort) -> AttackResult:
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene(name, EPSILON)
-    return attack_membership(target, attack="classifier", trials=_trials(effort, 0.1), seed=effort.seed)
+    return attack_membership(
+        target, attack="classifier", trials=_trials(effort, _LEARNING), seed=effort.seed
+    )
 
 
 def _by_synthetic_cells(effort: Effort) -> AttackResult:
@@ -146,7 +153,7 @@ def _by_synthetic_cells(effort: Effort) -> AttackResult:
 
     target = synthetic_scene(EPSILON)
     return attack_membership(
-        target, attack="threshold", trials=_trials(effort, 0.005), seed=effort.seed
+        target, attack="threshold", trials=_trials(effort, _WHOLE_RESULTS), seed=effort.seed
     )
 
 
@@ -154,7 +161,7 @@ def _linked(effort: Effort) -> AttackResult:
     from discreet.audit.attacks.linkage import attack_linkage
     from discreet.audit.attacks.scenes import linkage_scene
 
-    return attack_linkage(linkage_scene(EPSILON), trials=_trials(effort, 0.5), seed=effort.seed)
+    return attack_linkage(linkage_scene(EPSILON), trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def linked_to_rows(effort: Effort, target: Target | None = None) -> AttackResult:
@@ -164,7 +171,7 @@ def linked_to_rows(effort: Effort, target: Target | None = None) -> AttackResult
 
     return attack_linkage(
         target or rows_scene(EPSILON),
-        trials=_trials(effort, 0.01),
+        trials=_trials(effort, _WHOLE_RESULTS),
         seed=effort.seed,
         guess=nearest_candidate(),
     )
@@ -178,7 +185,7 @@ def _inferred(effort: Effort) -> AttackResult:
 
     tables = attribute_tables(scenes.neighbours()[0], scenes.SCHEMA, "purpose")
     target = sums_target(histogram(scenes.CELLS, epsilon=EPSILON), tables, scenes.SCHEMA)
-    return attack_attribute(target, column="purpose", trials=_trials(effort, 0.5), seed=effort.seed)
+    return attack_attribute(target, column="purpose", trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def _inferred_from_values(effort: Effort) -> AttackResult:
@@ -186,10 +193,10 @@ def _inferred_from_values(effort: Effort) -> AttackResult:
     from discreet.audit.attacks.attributes import attack_attribute
     from discreet.audit.attacks.targets import sums_target
 
-    plan = scenes.PLANS["SHAP values"](EPSILON)
+    plan = scenes.late_plan(EPSILON)
     target = sums_target(plan, scenes.late_tables(), scenes.SCHEMA, name="SHAP values")
     return attack_attribute(
-        target, column="late_payments", trials=_trials(effort, 0.5), seed=effort.seed
+        target, column="late_payments", trials=_trials(effort, _FAST), seed=effort.seed
     )
 
 
@@ -203,7 +210,9 @@ def _overlapping(effort: Effort) -> AttackResult:
     rest = [scenes.others()] * 2
     part = sums_target(scenes.PLANS["histogram"](EPSILON), rest, scenes.SCHEMA, "add-remove")
     target = difference_target(whole, part)
-    return attack_membership(target, attack="threshold", trials=_trials(effort, 0.4), seed=effort.seed)
+    return attack_membership(
+        target, attack="threshold", trials=_trials(effort, _FAST), seed=effort.seed
+    )
 
 
 def _together(effort: Effort, *, fresh: bool) -> AttackResult:
@@ -211,7 +220,7 @@ def _together(effort: Effort, *, fresh: bool) -> AttackResult:
     from discreet.audit.attacks.scenes import sums_scene
 
     target = sums_scene("histogram", EPSILON / 8 if fresh else EPSILON, "add-remove")
-    return attack_repeats(target, times=8, fresh=fresh, trials=_trials(effort, 0.4), seed=effort.seed)
+    return attack_repeats(target, times=8, fresh=fresh, trials=_trials(effort, _FAST), seed=effort.seed)
 
 
 def asked_again(effort: Effort, ask: Ask | None = None) -> AttackResult:

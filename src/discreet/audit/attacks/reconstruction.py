@@ -38,7 +38,7 @@ TOLERANCE = 0.05
 """A guess this near, in ranges of a column, is right."""
 
 _TREES, _LEAF = 60, 3
-_WEIGHTS = (2.0, -1.5, 1.0, 3.0, -2.5, 0.7)
+WEIGHTS = (2.0, -1.5, 1.0, 3.0, -2.5, 0.7)
 """Of the logistic model that is explained: no two columns count alike."""
 
 
@@ -112,7 +112,7 @@ class ExplainedQueries:
         """Return what is released of a sealed query: one value of it is protected, over its range."""
         import pandas as pd
 
-        known = pd.DataFrame(self._public_rows(), columns=list(self.schema))
+        known = pd.DataFrame(self.public_rows(), columns=list(self.schema))
         plan = shap_values(
             logistic_model(self.columns),
             query,
@@ -130,13 +130,14 @@ class ExplainedQueries:
 
         bound = logistic_model(self.columns).bind(self.schema)
         engine = choose_engine(bound, self.schema, coalitions=None, seed=0)
-        return np.asarray(engine.against(self._public_rows())(queries))
+        return np.asarray(engine.against(self.public_rows())(queries))
 
     def draw(self, rows: int, seed: int) -> FloatArray:
         """Return rows as the owner and the attacker have them."""
         return public_generator(seed).random((rows, self.columns))
 
-    def _public_rows(self) -> FloatArray:
+    def public_rows(self) -> FloatArray:
+        """Return the background, which everybody knows."""
         return public_generator(7).random((self.background, self.columns))
 
 
@@ -274,7 +275,7 @@ def mean_stage(columns: int, records: int, epsilon: float, delta: float = 0.0) -
 
 def unit_schema(columns: int) -> Schema:
     """Return the schema of numbers between 0 and 1."""
-    check_whole("columns", columns, 1, len(_WEIGHTS))
+    check_whole("columns", columns, 1, len(WEIGHTS))
     return Schema({f"number {place}": Number(0.0, 1.0) for place in range(columns)})
 
 
@@ -283,8 +284,8 @@ def logistic_model(columns: int) -> Model:
     from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression().fit(np.eye(columns), np.arange(columns) % 2 if columns > 1 else [0])
-    fitted.coef_ = np.array([_WEIGHTS[:columns]])
-    fitted.intercept_ = np.array([-0.5 * sum(_WEIGHTS[:columns])])
+    fitted.coef_ = np.array([WEIGHTS[:columns]])
+    fitted.intercept_ = np.array([-0.5 * sum(WEIGHTS[:columns])])
     return Model(fitted)
 
 

@@ -26,6 +26,7 @@ from discreet.samples import loan_schema, loans
 from discreet.schema import FloatArray, Number
 from discreet.tables.histogram.plan import histogram
 from discreet.tables.synthesis.plan import synthesize
+from discreet.trees.forest import random_forest
 from discreet.value.plan import data_shapley
 
 SCHEMA = loan_schema()
@@ -100,6 +101,9 @@ PLANS: dict[str, Callable[[float], Plan]] = {
         model(), "late_payments", intervals=2, edges="uniform", rug=False, epsilon=epsilon
     ),
     "permutation importance": lambda epsilon: permutation_importance(model(), epsilon=epsilon),
+    "forest": lambda epsilon: random_forest(
+        "defaulted", trees=1, depth=2, method="random", rows="disjoint", epsilon=epsilon
+    ),
     "valuation": lambda epsilon: data_shapley(method="tknn", test=_tests(), epsilon=epsilon),
 }
 """Plans that add noise to sums, by what they release."""
@@ -156,6 +160,24 @@ def linkage_scene(epsilon: float, candidates: int = 6) -> Target:
     return sums_target(plan, candidate_tables(candidates), SCHEMA, name="histogram of two columns")
 
 
+_LATE = (0, 4, 8, 12)
+
+
+@cache
+def graded_model() -> Any:
+    """Return a tree that answers 0, 1/3, 2/3 or 1 by late payments."""
+    import pandas as pd
+    from sklearn.tree import DecisionTreeRegressor
+
+    public = pd.DataFrame([extreme("low", late_payments=late) for late in _LATE])[FEATURES]
+    return DecisionTreeRegressor(random_state=0).fit(public, [0.0, 1 / 3, 2 / 3, 1.0])
+
+
 def late_tables() -> list[Any]:
     """Return the table with a record known but for its late payments: none, a few, many, most."""
-    return [table_with(extreme("low", late_payments=late)) for late in (0, 4, 8, 12)]
+    return [table_with(extreme("low", late_payments=late)) for late in _LATE]
+
+
+def late_plan(epsilon: float) -> Plan:
+    """Return the plan of SHAP values that late payments of the background move."""
+    return shap_values(graded_model(), _query(), epsilon=epsilon)

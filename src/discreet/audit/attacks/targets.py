@@ -22,6 +22,9 @@ from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray, Schema
 
+_POINTS = 13
+"""At which the curve of an event is read."""
+
 Draw = Callable[[int, int, int], FloatArray]
 """Trials x numbers, of a candidate table, so many trials and a seed."""
 
@@ -195,8 +198,17 @@ def _all_sums(frame: Any, schema: Schema, relation: RelationName, program: Progr
 
 
 def _ceiling(plan: Plan, program: Program, tables: Sequence[Any], relation: RelationName) -> Ceiling:
-    """Return the promise for tables that differ in one record: two steps apart if both have it."""
-    promise = Ceiling(plan.epsilon, sum(stage.noise.delta for stage in program.stages))
+    """Return the promise for tables that differ in one record: two steps apart if both have it.
+
+    A single event with a delta has a curve of its own, which is a lower ceiling than the promise.
+    """
+    events = [event for stage in program.stages for event in stage.events]
+    delta = sum(stage.noise.delta for stage in program.stages)
+    curve: tuple[tuple[float, float], ...] = ()
+    if len(events) == 1 and delta > 0:
+        points = np.linspace(0.0, plan.epsilon, _POINTS).tolist()
+        curve = tuple((point, min(1.0, events[0].delta(point))) for point in points)
+    promise = Ceiling(plan.epsilon, delta, curve)
     replaced = len({len(frame) for frame in tables}) == 1
     return promise.group(2) if replaced and Relation(relation) is ADD_REMOVE else promise
 

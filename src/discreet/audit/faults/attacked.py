@@ -31,8 +31,7 @@ def _noise_of_removal(effort: Effort) -> AttackResult:
     """Noise for records that come or go, on records that are replaced."""
     plan = scenes.PLANS["histogram"](EPSILON)
     target = sums_target(plan, scenes.neighbours(), scenes.SCHEMA, "add-remove", name="histogram")
-    trials = max(4_000, effort.samples // 4)
-    return attack_membership(target.under(_PROMISE), trials=trials, seed=effort.seed)
+    return attack_membership(target.under(_PROMISE), trials=4_000, seed=effort.seed)
 
 
 def _free_repeats(effort: Effort) -> AttackResult:

@@ -11,7 +11,7 @@ from discreet.audit.finding import Check
 class Fault:
     """A mechanism of a paper, a library or a slip of the pen that is not as private as it says.
 
-    Nothing of it can be released: no plan leads here.
+    Nothing of it can be released: no plan uses it.
 
     Args:
       name: as ``histogram with 1/epsilon under replacement``.

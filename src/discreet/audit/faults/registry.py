@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.audit.faults import attacked, reconstructed, sampled
+from discreet.audit.faults import attacked, exact, hunted, reconstructed, sampled
 from discreet.audit.faults.fault import Fault
 from discreet.errors import ArgumentError
 
@@ -19,7 +19,9 @@ def faults_of(*kinds: Iterable[Fault]) -> dict[str, Fault]:
     return found
 
 
-FAULTS: dict[str, Fault] = faults_of(sampled.FAULTS, attacked.FAULTS, reconstructed.FAULTS)
+FAULTS: dict[str, Fault] = faults_of(
+    exact.FAULTS, sampled.FAULTS, hunted.FAULTS, attacked.FAULTS, reconstructed.FAULTS
+)
 """Every fault, as the audit lists them."""
 
 

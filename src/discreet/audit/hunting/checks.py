@@ -64,7 +64,7 @@ def finding_of_hunts(reports: list[HuntReport]) -> Finding:
     return Finding(
         check="",
         kind="hunt",
-        held=not broken,
+        held=not broken and bool(shares),
         promised=1.0,
         found=worst,
         unit="share",

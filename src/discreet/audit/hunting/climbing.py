@@ -29,7 +29,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
+class NearPair:
     """A pair near another one, and whether its first table is the same as before."""
 
     pair: Pair
@@ -51,17 +51,17 @@ class Proposer:
         self._marks = marks
         self._draw = generator
 
-    def near(self, pair: Pair) -> Proposal:
+    def near(self, pair: Pair) -> NearPair:
         """Return a pair with one or two values changed, or another table or place around it."""
         kind = self._draw.random()
         if kind < 0.65 or not len(pair.home.others):
             return self._other_record(pair)
         if kind < 0.9:
-            return Proposal(replace(pair, home=self._other_table(pair)), same_table=False)
+            return NearPair(replace(pair, home=self._other_table(pair)), same_table=False)
         place = int(self._draw.integers(len(pair.home.others) + 1))
-        return Proposal(replace(pair, home=replace(pair.home, place=place)), same_table=False)
+        return NearPair(replace(pair, home=replace(pair.home, place=place)), same_table=False)
 
-    def _other_record(self, pair: Pair) -> Proposal:
+    def _other_record(self, pair: Pair) -> NearPair:
         if pair.other is None or (pair.one is not None and self._draw.random() < 0.5):
             pair = pair.swapped()
         assert pair.other is not None
@@ -69,7 +69,7 @@ class Proposer:
             record: Record = tuple(pair.home.others[self._draw.integers(len(pair.home.others))])
         else:
             record = self._nudged(pair.other)
-        return Proposal(replace(pair, other=record), same_table=True)
+        return NearPair(replace(pair, other=record), same_table=True)
 
     def _nudged(self, record: Record) -> Record:
         for _ in range(1 if self._draw.random() < 0.7 else 2):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from discreet.arguments import shown
 from discreet.audit.hunting.neighbours import Rows, columns_of, draw_table
 from discreet.audit.hunting.report import HuntReport
 from discreet.audit.hunting.runs import run_program
-from discreet.audit.hunting.search import Search
+from discreet.audit.hunting.search import Search, StagesOf
 from discreet.audit.hunting.trial import Trial
 from discreet.data import PrivateTable
 from discreet.data.blocks import BLOCK_ROWS
@@ -57,7 +57,8 @@ def hunt(
       model: what the function makes the plan of; its split points are tried as well.
       relation: how neighbours differ.
       rows: of the tables.
-      seconds: after about so many it stops. Ctrl-C stops it too; both keep what was found.
+      seconds: after about so many it stops, but not before all corners were tried at one place.
+        Ctrl-C stops it too; both keep what was found.
       seed: of everything that is drawn.
       start: a public frame to start from, instead of one that is drawn.
       progress: whether a bar is shown; by default on a terminal.
@@ -80,12 +81,50 @@ def hunt(
     setting = Setting(known, agreed, len(table) if agreed.rows_public else None)
     program = asked.prepare(setting)
     neighbours = program.relation or agreed
-    thresholds = find_thresholds(asked, model, known)
+    return hunt_stages(
+        lambda private, noise: run_program(program, private, neighbours, noise).stages,
+        known,
+        neighbours,
+        table,
+        name=asked.plan_name,
+        seconds=seconds,
+        seed=seed,
+        thresholds=find_thresholds(asked, model, known),
+        progress=progress,
+    )
+
+
+def hunt_stages(
+    stages_of: StagesOf,
+    schema: Schema,
+    relation: Relation,
+    rows: Rows,
+    *,
+    name: str,
+    seconds: float,
+    seed: int = 0,
+    thresholds: Mapping[str, Sequence[float]] | None = None,
+    progress: bool | None = False,
+    until_broken: bool = False,
+) -> HuntReport:
+    """Do so for stages that no plan has.
+
+    Args:
+      stages_of: makes them for a table, with noise of a seed.
+      schema: of the tables.
+      relation: of the neighbours.
+      rows: the first table.
+      name: of what is on trial.
+      seconds: after about so many it stops.
+      seed: of everything that is drawn.
+      thresholds: numbers at which a sum may jump, by column.
+      progress: whether a bar is shown; None means on a terminal.
+      until_broken: whether it stops at the first certificate that is broken.
+    """
     with progress_bar("hunting", math.ceil(seconds * _TICKS), progress) as advance:
-        trial = Trial(known, neighbours, seconds, tick=_ticker(advance))
-        search = Search(trial, table, seed, thresholds)
-        search.go(lambda private, noise: run_program(program, private, neighbours, noise).stages)
-    return trial.report(asked.plan_name, len(table))
+        trial = Trial(schema, relation, seconds, tick=_ticker(advance), until_broken=until_broken)
+        Search(trial, rows, seed, thresholds or {}).go(stages_of)
+    return trial.report(name, len(rows))
 
 
 def plan_of(plan: Plan | MakePlan, model: Any) -> Plan:

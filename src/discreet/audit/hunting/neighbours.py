@@ -140,7 +140,7 @@ def plain_tables(schema: Schema, rows: Rows) -> dict[str, Rows]:
     halves = [low if row % 2 else high for row in range(len(rows))]
     return {
         "a drawn table": rows,
-        "equal rows": _stacked([tuple(rows[0])] * len(rows), rows),
+        "equal rows": _stacked([tuple(rows[len(rows) // 2])] * len(rows), rows),
         "low corners": _stacked([low] * len(rows), rows),
         "two corners": _stacked(halves, rows),
     }

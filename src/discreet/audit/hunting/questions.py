@@ -10,10 +10,32 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet import samples
+from discreet.explain.aggregate.plan import any_curve, any_ranking
+from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.interaction.plan import feature_interaction
+from discreet.explain.pdp.plan import partial_dependence
+from discreet.explain.permutation.plan import permutation_importance
+from discreet.explain.shap.background import background
+from discreet.explain.shap.baselines import shap_baseline
+from discreet.explain.shap.dependence import shap_dependence
+from discreet.explain.shap.importance import shap_importance
+from discreet.explain.shap.ranking import shap_ranking
+from discreet.explain.shap.values import shap_values
 from discreet.models.model import Model
 from discreet.plans import Plan
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
 from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.select.choose.most_frequent import most_frequent
+from discreet.select.choose.plan import choose
+from discreet.select.quantiles.percentile import percentile
+from discreet.select.quantiles.plan import quantiles
+from discreet.tables.entropy.plan import entropy, mutual_information
+from discreet.tables.functional.plan import functional_mean
+from discreet.tables.histogram.plan import histogram
+from discreet.tables.synthesis.plan import deniable_rows, synthesize
+from discreet.trees.forest import random_forest
+from discreet.trees.plan import decision_tree
+from discreet.value.plan import data_shapley
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +85,7 @@ def loans(rows: int) -> pd.DataFrame:
 
 def encoded(frame: pd.DataFrame) -> FloatArray:
     """Return the features as a model gets them."""
-    return np.column_stack([SCHEMA[name].encode(frame[name]) for name in SCHEMA.features])
+    return np.column_stack([SCHEMA[name].encode(frame[name].to_numpy()) for name in SCHEMA.features])
 
 
 @cache
@@ -121,12 +143,8 @@ def _public_rows() -> pd.DataFrame:
 def _valued(_: Any) -> Plan:
     from sklearn.linear_model import LogisticRegression
 
-    import discreet as dc
-
     refitted = LogisticRegression(solver="liblinear")
-    return dc.data_shapley(
-        refitted, test=loans(_SCORED), records=[0, 5], rounds=1, n_jobs=1, epsilon=1.0
-    )
+    return data_shapley(refitted, test=loans(_SCORED), records=[0, 5], rounds=1, n_jobs=1, epsilon=1.0)
 
 
 def questions() -> list[Question]:
@@ -135,19 +153,17 @@ def questions() -> list[Question]:
 
 
 def _of_models() -> list[Question]:
-    import discreet as dc
-
     def interaction(model: Any) -> Plan:
-        return dc.feature_interaction(model, subsets=8, points=4, epsilon=1.0)
+        return feature_interaction(model, subsets=8, points=4, epsilon=1.0)
 
     def permutation(model: Any) -> Plan:
-        return dc.permutation_importance(model, repeats=2, sampling="marginal", epsilon=1.0)
+        return permutation_importance(model, repeats=2, sampling="marginal", epsilon=1.0)
 
     def effects(model: Any) -> Plan:
-        return dc.accumulated_effects(model, "income", intervals=4, epsilon=1.0)
+        return accumulated_effects(model, "income", intervals=4, epsilon=1.0)
 
     def dependence(model: Any) -> Plan:
-        return dc.partial_dependence(model, "income", resolution=4, epsilon=1.0)
+        return partial_dependence(model, "income", resolution=4, epsilon=1.0)
 
     return [
         Question("accumulated_effects", effects, HUNTED_FORMS),
@@ -158,27 +174,25 @@ def _of_models() -> list[Question]:
 
 
 def _of_shap() -> list[Question]:
-    import discreet as dc
-
     def baseline(model: Any) -> Plan:
-        return dc.shap_baseline(
+        return shap_baseline(
             model, _query(), clip=1.0, coalitions=8, resamples=2, epsilon=1.0, delta=1e-5
         )
 
     def binned(model: Any) -> Plan:
-        return dc.shap_dependence(model, "income", background=_public_rows(), bins=3, epsilon=1.0)
+        return shap_dependence(model, "income", background=_public_rows(), bins=3, epsilon=1.0)
 
     def importance(model: Any) -> Plan:
-        return dc.shap_importance(model, background=_public_rows(), epsilon=1.0)
+        return shap_importance(model, background=_public_rows(), epsilon=1.0)
 
     def ranking(model: Any) -> Plan:
-        return dc.shap_ranking(model, _query(), epsilon=1.0)
+        return shap_ranking(model, _query(), epsilon=1.0)
 
     def values(model: Any) -> Plan:
-        return dc.shap_values(model, _query(), epsilon=1.0)
+        return shap_values(model, _query(), epsilon=1.0)
 
     def mean(_: Any) -> Plan:
-        return dc.background("mean", rows=3, epsilon=1.0)
+        return background("mean", rows=3, epsilon=1.0)
 
     return [
         Question("background", mean),
@@ -191,59 +205,45 @@ def _of_shap() -> list[Question]:
 
 
 def _of_tables() -> list[Question]:
-    import discreet as dc
-
     names = ["income", "late_payments", "age"]
     return [
         Question("any_curve", lambda _: _any_curve()),
         Question("any_ranking", lambda _: _any_ranking()),
-        Question("decision_tree", lambda _: dc.decision_tree("defaulted", depth=2, epsilon=1.0)),
+        Question("decision_tree", lambda _: decision_tree("defaulted", depth=2, epsilon=1.0)),
         Question(
             "deniable_rows",
-            lambda _: dc.deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
+            lambda _: deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
             relations=(REPLACE_ONE,),
         ),
-        Question("entropy", lambda _: dc.entropy("home", method="direct", epsilon=1.0)),
-        Question("functional_mean", lambda _: dc.functional_mean(names, epsilon=1.0, delta=1e-5)),
-        Question("histogram", lambda _: dc.histogram("income", bins=6, epsilon=1.0)),
-        Question(
-            "mutual_information", lambda _: dc.mutual_information("home", "defaulted", epsilon=1.0)
-        ),
-        Question(
-            "random_forest", lambda _: dc.random_forest("defaulted", depth=2, trees=3, epsilon=1.0)
-        ),
-        Question("synthesize", lambda _: dc.synthesize(5, bins=3, epsilon=1.0)),
+        Question("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
+        Question("functional_mean", lambda _: functional_mean(names, epsilon=1.0, delta=1e-5)),
+        Question("histogram", lambda _: histogram("income", bins=6, epsilon=1.0)),
+        Question("mutual_information", lambda _: mutual_information("home", "defaulted", epsilon=1.0)),
+        Question("random_forest", lambda _: random_forest("defaulted", depth=2, trees=3, epsilon=1.0)),
+        Question("synthesize", lambda _: synthesize(5, bins=3, epsilon=1.0)),
     ]
 
 
 def _any_curve() -> Plan:
-    import discreet as dc
-
-    return dc.any_curve(
-        _mean_line, grid=[0, 1, 2, 3], bounds=(0, 1), subsets=4, name="line", epsilon=1.0
-    )
+    return any_curve(_mean_line, grid=[0, 1, 2, 3], bounds=(0, 1), subsets=4, name="line", epsilon=1.0)
 
 
 def _any_ranking() -> Plan:
-    import discreet as dc
-
     items = ["age", "income", "late_payments"]
-    return dc.any_ranking(_spread_scores, items=items, subsets=4, name="spread", epsilon=1.0)
+    return any_ranking(_spread_scores, items=items, subsets=4, name="spread", epsilon=1.0)
 
 
 def _of_choices() -> list[Question]:
-    import discreet as dc
-
     cuts = [20_000, 60_000, 120_000]
     return [
         Question(
             "choose",
-            lambda _: dc.choose(
+            lambda _: choose(
                 _right_by_row, cuts, columns=["income", "defaulted"], name="rule", epsilon=1.0
             ),
         ),
         Question("data_shapley", _valued, relations=(REPLACE_ONE,), rows=16),
-        Question("most_frequent", lambda _: dc.most_frequent("home", epsilon=1.0)),
-        Question("percentile", lambda _: dc.percentile("age", 50, epsilon=1.0)),
-        Question("quantiles", lambda _: dc.quantiles("age", [25, 50, 90], epsilon=1.0)),
+        Question("most_frequent", lambda _: most_frequent("home", epsilon=1.0)),
+        Question("percentile", lambda _: percentile("age", 50, epsilon=1.0)),
+        Question("quantiles", lambda _: quantiles("age", [25, 50, 90], epsilon=1.0)),
     ]

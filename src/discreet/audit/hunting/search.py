@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,7 @@ from discreet.audit.hunting.neighbours import (
 )
 from discreet.audit.hunting.report import Tightest
 from discreet.audit.hunting.rows import OwnRow, by_row
-from discreet.audit.hunting.trial import Sums, Target, TimeIsUp, Trial, Tried
+from discreet.audit.hunting.trial import Enough, Sums, Target, TimeIsUp, Trial, Tried
 from discreet.data import PrivateTable
 from discreet.data.contributions import SubsetsContribution
 from discreet.plans import Stage
@@ -71,7 +72,7 @@ class Search:
                 rows = draw_table(self.trial.schema, len(self.rows), self.seed + number)
                 self._round(stages_of, rows, number)
                 number += 1
-        except TimeIsUp:
+        except (TimeIsUp, Enough):
             return
         except KeyboardInterrupt:
             self.trial.partial = True
@@ -93,7 +94,7 @@ class Search:
         known: list[Somebody] = list(newcomers(self.trial.schema, rows).items())
         tables = plain_tables(self.trial.schema, rows)
         first, *plain = tables.items()
-        self._around(*first, known, 1.0)
+        self._around(*first, known, 1.0, whole=True)
         self._own_rows(rows)
         share = _BY_STRUCTURE if self.climbing else 1.0
         try:
@@ -103,12 +104,18 @@ class Search:
         except TimeIsUp:
             self.trial.check_time()
 
-    def _around(self, named: str, rows: Rows, known: list[Somebody], share: float) -> None:
-        """Compare all who could stand at the first and at the last place of a table."""
+    def _around(
+        self, named: str, rows: Rows, known: list[Somebody], share: float, whole: bool = False
+    ) -> None:
+        """Compare all who could stand at the first and at the last place of a table.
+
+        ``whole`` tries those at the first place whatever the time: code is compiled when it first runs.
+        """
         for home, standing in around(self.trial.schema, self.trial.relation, rows, named):
             seen: list[tuple[Somebody, Sums]] = []
             for who in (*standing, *known):
-                seen.append((who, self._meet(home, seen, who, share)))
+                seen.append((who, self._meet(home, seen, who, math.inf if whole else share)))
+            whole = False
 
     def _at_marks(self, rows: Rows, known: list[Somebody], share: float) -> None:
         """Try a record with each of its values at all marks, against who stands there and corners."""
@@ -145,11 +152,14 @@ class Search:
                     self.trial.note((name, how), told)
 
     def _row_moves(self, law: OwnRow, stage: Stage[Any]) -> Iterator[tuple[str, Move]]:
-        for contribution in by_row([stage]):
-            yield from law.moves(contribution, self.trial.relation)
-        if isinstance(stage.contribution, SubsetsContribution):
-            for how in law.entangled(stage.contribution):
-                yield how, Move("linf", np.inf, 0.0)
+        try:
+            for contribution in by_row([stage]):
+                yield from law.moves(contribution, self.trial.relation)
+            if isinstance(stage.contribution, SubsetsContribution):
+                for how in law.entangled(stage.contribution):
+                    yield how, Move("linf", np.inf, 0.0)
+        except Exception as error:  # because of a value, which is a finding of its own
+            yield f"raised {type(error).__name__}: {error}", Move("linf", np.inf, 0.0)
 
     def _climb(self, number: int) -> None:
         """Change the farthest pairs a little, again and again, and keep what goes farther."""

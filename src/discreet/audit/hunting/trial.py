@@ -34,6 +34,10 @@ class TimeIsUp(Exception):
     """The seconds are spent."""
 
 
+class Enough(Exception):
+    """A certificate is broken, and no more was asked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tried:
     """A pair, the sums of both tables, and the share of a certificate it used."""
@@ -53,6 +57,7 @@ class Trial:
       seconds: after which ``check_time`` raises.
       clock: tells seconds.
       tick: is told how many have passed.
+      until_broken: whether the first certificate that is broken ends the trial.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Trial:
         *,
         clock: Clock = time.perf_counter,
         tick: Callable[[float], None] = lambda passed: None,
+        until_broken: bool = False,
     ) -> None:
         self.schema, self.relation = schema, relation
         self.reached: dict[Target, Tightest] = {}
@@ -73,6 +79,7 @@ class Trial:
         self.pairs = self.climbed = 0
         self.partial = False
         self._seconds, self._clock, self._tick = seconds, clock, tick
+        self._until_broken = until_broken
         self._start = clock()
 
     def check_time(self, share: float = 1.0) -> None:
@@ -133,6 +140,8 @@ class Trial:
     def note(self, what: tuple[str, str], broken: Tightest) -> None:
         """Remember a certificate that does not hold."""
         self.found[what] = broken
+        if self._until_broken:
+            raise Enough
 
     def _told(self, target: Target, move: Move, pair: Pair) -> Tightest:
         names = columns_of(self.schema)

@@ -58,9 +58,8 @@ class PrivacyProfile:
     def deltas(self, epsilons: FloatArray) -> FloatArray:
         """Return delta at each epsilon."""
         above = np.searchsorted(-self._loss, -epsilons, side="left")
-        with np.errstate(over="ignore", invalid="ignore"):
-            excess = self._first[above] - np.exp(epsilons) * self._second[above]
-        return np.asarray(np.maximum(np.nan_to_num(excess, nan=0.0), 0.0))
+        factor = np.exp(np.minimum(epsilons, 700.0))  # beyond this no product is a float
+        return np.asarray(np.maximum(self._first[above] - factor * self._second[above], 0.0))
 
     def delta(self, epsilon: float) -> float:
         """Return delta at one epsilon."""

@@ -96,9 +96,10 @@ class ExactAudit:
     def finding(self) -> Finding:
         """Return it as what a check found; its name and time are the check's."""
         word = "stays within" if self.kept else "exceeds"
+        share = f", {self.tightness:.0%} of the promise" if math.isfinite(self.epsilon) else ""
         said = (
             f"{self.name} {word} epsilon {self.promise.epsilon:g}, delta {self.promise.delta:g}: the "
-            f"true loss of {self.worst} is {self.epsilon:.4g}, {self.tightness:.0%} of the promise."
+            f"true loss of {self.worst} is {self.epsilon:.4g}{share}."
         )
         return Finding(
             check=self.name,

@@ -31,8 +31,8 @@ class ExactDisplay:
         if np.isfinite(audit.epsilon):
             most = max(most, 1.2 * audit.epsilon)
         grid = np.linspace(0.0, most, _POINTS)
-        self._curve(grid, promise.curve(grid), INK, "--", "promised")
         self._curve(grid, audit.curve(grid), LINE if audit.kept else LOSS, "-", "true, worst pairs")
+        self._curve(grid, promise.curve(grid), INK, "--", "promised")
         self.ax_.axvline(promise.epsilon, color=INK, linewidth=0.6, alpha=0.5)
         self.ax_.set_yscale("log")
         self.ax_.set_ylim(min(_LEAST, promise.delta / 10 or 1.0), 1.5)

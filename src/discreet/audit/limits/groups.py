@@ -54,7 +54,7 @@ def least_count_error(rows: int, epsilon: float, delta: float = 0.0) -> float:
     """Return the least mean absolute error of one count among ``rows`` records, in the worst case.
 
     Pure promises: for every prior the geometric mechanism, read in the light of it, has the least Bayes
-    risk (Ghosh, Roughgarden and Sundararajan 2012, Theorem 3.2), and the worst case is no better
+    risk (Ghosh, Roughgarden and Sundararajan 2012), and the worst case is no better
     than the mean over a prior. The prior here is uniform on a chain of tables with counts 0, ..., m.
 
     With a delta: of a table x uniform on the chain, |M - x| > t for all t below k/2 if M is on the

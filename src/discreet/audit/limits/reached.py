@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet.audit.limits.choosing import first_gap
-from discreet.mechanisms import Noise, count_noise, sum_noise
+from discreet.mechanisms import Noise, NoiseName, count_noise, sum_noise
 from discreet.mechanisms.additive.laplace import LaplaceNoise
 from discreet.mechanisms.additive.noise import Query
 from discreet.mechanisms.selection.basic import PermuteAndFlip
@@ -24,16 +24,21 @@ _WIDE = 60.0
 """Noise beyond so many scales has a chance below 1e-25."""
 
 
-def vector_noise(rows: int, columns: int, epsilon: float, delta: float = 0.0) -> Noise:
-    """Return the noise on the sum of ``rows`` vectors of numbers between -1 and 1."""
+def vector_noise(
+    rows: int, columns: int, epsilon: float, delta: float = 0.0, mechanism: NoiseName = "auto"
+) -> Noise:
+    """Return the noise on the sum of ``rows`` vectors of numbers between -1 and 1.
+
+    It is that of ``background("mean")`` and, up to the weights, of SHAP values of a linear model.
+    """
     bounds = {REPLACE_ONE: Bounds(2.0 * columns, 2.0 * math.sqrt(columns), 2.0)}
     return sum_noise(
         Certificate(("norms",), columns, bounds),
         relation=REPLACE_ONE,
         epsilon=epsilon,
         delta=delta,
+        mechanism=mechanism,
         largest_sum=float(rows),
-        joint=True,
     )
 
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from discreet.audit.limits import reached
 from discreet.audit.limits.choosing import least_farthest_count, least_gap
 from discreet.audit.limits.groups import least_count_error, least_mean_error
-from discreet.audit.limits.vectors import least_fingerprint_error, least_packed_coordinate
+from discreet.audit.limits.vectors import (
+    least_coordinate_error,
+    least_fingerprint_error,
+    least_packed_root,
+)
+from discreet.mechanisms import NoiseName
 from discreet.numerics import check_positive, check_probability, check_whole
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ _LEVEL = 0.9
 _NO_CONSTANT = "Steinke and Ullman (2017): root k log m / epsilon, published without a constant"
 _GEOMETRIC = "Ghosh, Roughgarden and Sundararajan (2012), uniform prior"
 _TWO_POINTS = "two points, at all distances"
+_K_NORM = "packing with the K-norm prior, or one number by itself"
 _NOTHING = 1e-12
 
 
@@ -147,26 +153,26 @@ def _of_choices(n: int, d: int, epsilon: float, delta: float, k: int) -> list[Lo
 
 
 def _of_vectors(n: int, d: int, epsilon: float, delta: float) -> list[LowerBound]:
-    pure, approximate = (reached.vector_noise(n, d, epsilon, given) for given in (0.0, delta))
     absolute = "mean of d numbers, mean absolute error of one"
     squared = "mean of d numbers, root mean squared error of one"
+    approximate = reached.vector_noise(n, d, epsilon, delta).std / n
+    packed = least_coordinate_error(n, d, epsilon)
+    laws: tuple[tuple[str, NoiseName], ...] = (("", "auto"), (", mechanism='linf'", "linf"))
+    noises = {told: reached.vector_noise(n, d, epsilon, 0.0, law) for told, law in laws}
+    roots = {
+        "packing of worlds that delta keeps apart": least_packed_root(n, d, epsilon, delta),
+        "fingerprinting, uniform prior": least_fingerprint_error(n, d, epsilon, delta),
+        "two points of one number": least_mean_error(n, epsilon, delta),
+    }
     return [
         LowerBound(
-            absolute, n, d, epsilon, 0.0,
-            least_packed_coordinate(n, d, epsilon), pure.std * pure.mean_deviation / n,
-            "packing with the K-norm prior",
-        ),
-        LowerBound(
-            squared, n, d, epsilon, delta,
-            least_fingerprint_error(n, d, epsilon, delta), approximate.std / n,
-            "fingerprinting, uniform prior",
-        ),
-        LowerBound(
-            squared, n, d, epsilon, delta,
-            least_mean_error(n, epsilon, delta), approximate.std / n,
-            "two points of one number",
-        ),
-    ]  # fmt: skip
+            absolute + told, n, d, epsilon, 0.0, packed, noise.std * noise.mean_deviation / n, _K_NORM
+        )
+        for told, noise in noises.items()
+    ] + [
+        LowerBound(squared, n, d, epsilon, delta, bound, approximate, source)
+        for source, bound in roots.items()
+    ]
 
 
 def _row(bound: LowerBound) -> dict[str, object]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
+
 from discreet.audit.limits.groups import group_delta, least_mean_error
 from discreet.numerics import check_positive, check_probability, check_whole
+from discreet.schema import FloatArray
 
 ErrorNorm = Literal["l1", "l2", "linf"]
 
@@ -25,26 +28,53 @@ _FLAT = 2.0 / 3.0
 """The mean of 1 - p^2, and twice the mean of p^2, of p uniform between -1 and 1."""
 
 
-def least_packed_error(rows: int, columns: int, epsilon: float, norm: ErrorNorm = "l1") -> float:
-    """Return the least mean error, in a norm, of a pure private mean of ``rows`` vectors.
+def least_packed_error(
+    rows: int, columns: int, epsilon: float, delta: float = 0.0, *, norm: ErrorNorm = "l1"
+) -> float:
+    """Return the least mean error, in a norm, of a private mean of ``rows`` vectors.
 
-    World w, a vector with greatest coordinate |w| <= n, has ceil(|w|) records w / ceil(|w|) and zeros
-    else: its mean is w / n, and so many replacements take it to the world of zeros, of law Q. Draw w
-    with density c e^(-eps ceil(|w|)). The chance that M is within t of w, in steps of 1 / n, is
+    World w, a vector with greatest coordinate |w| <= m <= n, has ceil(|w|) records w / ceil(|w|) and
+    zeros else: its mean is w / n, and so many replacements take it to the world of zeros, of law Q.
+    Draw w with density c e^(-eps ceil|w|). The chance that M is within t of w, in steps of 1 / n, is
 
-        integral of c e^(-eps ceil|w|) P_w(B_t(w)) dw <= c integral of Q(B_t(w)) dw <= c t^d vol(B_1)
+        integral of c e^(-eps ceil|w|) P_w(B_t(w)) dw <= c t^d vol(B_1) + d_m
 
-    so that the mean error over the worlds, and so that of the worst, is at least the integral of
-    1 - c t^d vol(B_1) where it is positive: d / (d + 1) (c vol(B_1))^(-1/d).
+    by P_w(B) <= e^(eps ceil|w|) Q(B) + delta_ceil|w|, with d_m the mean of the deltas, and since the
+    integral of Q(B_t(w)) over all w is t^d vol(B_1). So the mean error over the worlds, and that of the
+    worst, is at least the integral of 1 - d_m - c t^d vol(B_1) where it is positive:
+    (1 - d_m) d / (d + 1) ((1 - d_m) / (c vol(B_1)))^(1/d). The best m is taken; n if delta is zero.
     """
-    _check(rows, columns, epsilon, 0.0)
-    within = math.exp((_log_worlds(rows, columns, epsilon) - _LOG_BALLS[norm](columns)) / columns)
-    return within * columns / (columns + 1) / rows
+    _check(rows, columns, epsilon, delta)
+    shells = np.arange(1, _farthest_shell(rows, columns, epsilon) + 1, dtype=np.float64)
+    worlds = _log_shells(shells, columns, epsilon)
+    total = np.logaddexp.accumulate(worlds)
+    lost = np.zeros(len(shells))
+    if delta > 0:
+        deltas = [group_delta(epsilon, delta, int(shell)) for shell in shells]
+        with np.errstate(divide="ignore"):
+            lost = np.exp(np.logaddexp.accumulate(worlds + np.log(deltas)) - total)
+    kept = np.maximum(0.0, 1.0 - lost)
+    with np.errstate(divide="ignore"):
+        within = np.exp((total + np.log(kept) - _LOG_BALLS[norm](columns)) / columns)
+    return float((kept * within).max()) * columns / (columns + 1) / rows
 
 
-def least_packed_coordinate(rows: int, columns: int, epsilon: float) -> float:
-    """Return the least mean absolute error of a coordinate, on average over all, pure promises."""
-    return least_packed_error(rows, columns, epsilon, "l1") / columns
+def least_coordinate_error(rows: int, columns: int, epsilon: float) -> float:
+    """Return the least mean absolute error of a coordinate, on average over all, pure promises.
+
+    The better of two: packing, and one column by itself.
+    """
+    packed = least_packed_error(rows, columns, epsilon, norm="l1") / columns
+    return max(packed, least_mean_error(rows, epsilon))
+
+
+def least_packed_root(rows: int, columns: int, epsilon: float, delta: float) -> float:
+    """Return the least root mean squared error of a coordinate, on average over all.
+
+    The mean of a length is at most the root of the mean of its square.
+    """
+    packed = least_packed_error(rows, columns, epsilon, delta, norm="l2")
+    return packed / math.sqrt(columns)
 
 
 def least_fingerprint_error(rows: int, columns: int, epsilon: float, delta: float) -> float:
@@ -78,9 +108,12 @@ def least_fingerprint_error(rows: int, columns: int, epsilon: float, delta: floa
 
 
 def least_root_mean_square(rows: int, columns: int, epsilon: float, delta: float) -> float:
-    """Return the better of both: fingerprints of all columns, and one column by itself."""
-    alone = least_mean_error(rows, epsilon, delta)
-    return max(alone, least_fingerprint_error(rows, columns, epsilon, delta))
+    """Return the best of three: one column by itself, packing, fingerprints."""
+    return max(
+        least_mean_error(rows, epsilon, delta),
+        least_packed_root(rows, columns, epsilon, delta),
+        least_fingerprint_error(rows, columns, epsilon, delta),
+    )
 
 
 def _fingerprint(rows: int, columns: int, epsilon: float, delta: float) -> float:
@@ -103,21 +136,16 @@ def _geometric_up_to(most: int) -> list[int]:
     return found
 
 
-def _log_worlds(rows: int, columns: int, epsilon: float) -> float:
-    """Return the logarithm of the integral of e^(-eps ceil|w|) over the cube of half width n."""
-    peak = (columns + 40.0 * math.sqrt(columns) + 60.0) / epsilon
-    shells = range(1, min(rows, math.ceil(peak)) + 1)
-    logs = [
-        -epsilon * j + columns * math.log(2.0 * j) + math.log(-math.expm1(columns * _log_inner(j)))
-        for j in shells
-    ]
-    top = max(logs)
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+def _farthest_shell(rows: int, columns: int, epsilon: float) -> int:
+    """Return beyond which distance worlds add nothing any more."""
+    return min(rows, math.ceil((columns + 40.0 * math.sqrt(columns) + 60.0) / epsilon))
 
 
-def _log_inner(shell: int) -> float:
-    """Return ln((j - 1) / j), minus infinity for the innermost cube."""
-    return math.log1p(-1.0 / shell) if shell > 1 else -math.inf
+def _log_shells(shells: FloatArray, columns: int, epsilon: float) -> FloatArray:
+    """Return the logarithm of the integral of e^(-eps ceil|w|) over every shell between two cubes."""
+    with np.errstate(divide="ignore"):
+        inner = columns * np.log1p(-1.0 / shells)  # minus infinity for the innermost cube
+    return np.asarray(-epsilon * shells + columns * np.log(2.0 * shells) + np.log(-np.expm1(inner)))
 
 
 def _check(rows: int, columns: int, epsilon: float, delta: float) -> None:

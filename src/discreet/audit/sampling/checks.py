@@ -67,7 +67,7 @@ def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
         samples=effort.samples,
         epsilon=subject.epsilon,
         delta=subject.delta,
-        confidence=_SHOWN,
+        confidence=SURE,
         event=subject.event,
         batched=subject.batched,
         seconds=effort.seconds / 3,
@@ -75,15 +75,15 @@ def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
         progress=False,
     )
     _hand_on_interruption(audit.stopped)
-    sure = audit.bound_at(SURE)
+    found = audit.bound_at(_SHOWN)
     return Finding(
         check=subject.name,
         kind="sample",
-        held=sure <= subject.epsilon and not _failed(audit),
+        held=audit.held and not _failed(audit),
         promised=subject.epsilon,
-        found=audit.epsilon,
+        found=found,
         unit="epsilon",
-        said=f"{audit} At {SURE} confidence epsilon >= {sure:.3f}.",
+        said=f"epsilon >= {found:.3f} at {_SHOWN} confidence. {audit}",
         tries=2 * audit.samples,
     )
 

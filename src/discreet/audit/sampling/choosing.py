@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ from discreet.audit.sampling.outcomes import FloatArray, Outcomes
 from discreet.audit.sampling.scores import Score
 
 _MOST_THRESHOLDS = 400
-_STANDARD_ERROR = 0.16
-"""Shares are taken to be a standard error worse than seen, so that rare events do not win by luck."""
+
+_DOUBTS = (0.02, 0.16, 0.5)
+"""Events are compared as if their shares were so unlikely far from what is seen, so that rare ones do
+not win by luck; with less doubt where nothing would be proven."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +67,54 @@ def chosen_event(
       error: one minus the confidence that is asked for.
       gaussian: whether mu is bounded, or epsilon.
     """
-    tried: list[tuple[float, int, Event]] = []
+    tables = list(_tables(scores, first, second))
+    for doubt in _DOUBTS:
+        best = max((table.best(runs, delta, error, doubt, gaussian) for table in tables), key=_proven)
+        if best[0] > 0:
+            break
+    return best[1]
+
+
+def _proven(tried: tuple[float, Event]) -> float:
+    return tried[0]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Hits of every threshold of one score, for one direction."""
+
+    score: Score
+    above: bool
+    side: int
+    thresholds: FloatArray
+    hits: Any
+    runs: tuple[int, int]
+
+    def best(
+        self, runs: int, delta: float, error: float, doubt: float, gaussian: bool
+    ) -> tuple[float, Event]:
+        """Return what the best threshold will prove on so many runs, and its event."""
+        likely = lower_share(self.hits[0], self.runs[0], doubt) * runs
+        unlikely = upper_share(self.hits[1], self.runs[1], doubt) * runs
+        if gaussian:
+            proven = mu_bounds(likely, runs, unlikely, runs, error=error)
+        else:
+            proven = epsilon_bounds(likely, runs, unlikely, runs, delta=delta, error=error)
+        place = int(np.argmax(proven))
+        event = Event(self.score, float(self.thresholds[place]), self.above, self.side)
+        return float(proven[place]), event
+
+
+def _tables(scores: Iterable[Score], first: Outcomes, second: Outcomes) -> Iterator[_Table]:
     for score in scores:
         values = score.of(first), score.of(second)
         thresholds = _thresholds(np.concatenate(values))
-        for above, side in ((True, 0), (True, 1), (False, 0), (False, 1)):
-            one, other = (_hits(values[s], thresholds, above) for s in (side, 1 - side))
-            likely = lower_share(one, len(values[side]), _STANDARD_ERROR) * runs
-            unlikely = upper_share(other, len(values[1 - side]), _STANDARD_ERROR) * runs
-            counts: tuple[Any, ...] = (likely, runs, unlikely, runs)
-            proven = (
-                mu_bounds(*counts, error=error)
-                if gaussian
-                else epsilon_bounds(*counts, delta=delta, error=error)
-            )
-            place = int(np.argmax(proven))
-            event = Event(score, float(thresholds[place]), above, side)
-            tried.append((float(proven[place]), -len(tried), event))
-    return max(tried, key=lambda entry: entry[:2])[2]
+        for above in (True, False):
+            hits = [_hits(side, thresholds, above) for side in values]
+            for side in (0, 1):
+                one, other = side, 1 - side
+                runs = len(values[one]), len(values[other])
+                yield _Table(score, above, side, thresholds, (hits[one], hits[other]), runs)
 
 
 def _thresholds(values: FloatArray) -> FloatArray:

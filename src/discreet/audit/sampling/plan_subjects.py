@@ -13,7 +13,7 @@ from discreet.privacy.relation import Relation
 from discreet.randomness import NoiseSource
 from discreet.schema import Category, Number, Schema
 from discreet.select.choose.most_frequent import most_frequent
-from discreet.select.quantiles.plan import quantiles
+from discreet.select.quantiles.percentile import percentile
 from discreet.tables.histogram.plan import histogram
 
 _ROWS = 15
@@ -31,7 +31,7 @@ def plans(source: NoiseSource | None = None) -> Iterator[Subject]:
     pairs: list[tuple[Plan, list[int], list[int]]] = [
         (histogram("kind", epsilon=EPSILON), [10, 5], [9, 6]),
         (most_frequent("kind", epsilon=EPSILON), [8, 7], [7, 8]),
-        (quantiles("size", [50], epsilon=EPSILON), [7, 0, 0, 8], [8, 0, 0, 7]),
+        (percentile("size", 50, epsilon=EPSILON), [7, 0, 0, 8], [8, 0, 0, 7]),
     ]
     for plan, first, second in pairs:
         yield _prepared(plan, setting, first, second, source)

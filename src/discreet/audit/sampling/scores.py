@@ -23,6 +23,9 @@ EVENTS: tuple[EventName, ...] = get_args(EventName)
 _MOST_NUMBERS = 64
 _MOST_CELLS = 256
 _RUNS_PER_CELL = 150
+_LARGEST = 1e30
+"""Greater numbers are learned from as this one: their squares would be infinite."""
+
 _MOST_ROWS = 20_000
 """A classifier learns little from more rows, and slowly."""
 
@@ -134,8 +137,12 @@ def _decision(
 
 
 def _features(first: Outcomes, second: Outcomes) -> Callable[[Outcomes], FloatArray]:
-    """Return numbers, and the ratio of kinds where there are several."""
+    """Return numbers, those that were ever there, and the ratio of kinds where there are several."""
     kind = _of_kinds(first, second)
-    if len(first.names) == 1:
-        return lambda outcomes: np.clip(outcomes.values, -1e30, 1e30)
-    return lambda outcomes: np.clip(np.column_stack([outcomes.values, kind(outcomes)]), -1e30, 1e30)
+    there = ~np.isnan(np.concatenate([first.values, second.values])).all(axis=0)
+
+    def features(outcomes: Outcomes) -> FloatArray:
+        numbers = np.clip(outcomes.values[:, there], -_LARGEST, _LARGEST)
+        return numbers if len(first.names) == 1 else np.column_stack([numbers, kind(outcomes)])
+
+    return features

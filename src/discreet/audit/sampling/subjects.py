@@ -142,13 +142,17 @@ def selections(source: NoiseSource | None = None) -> Iterator[Subject]:
     for name, law in ON_SCORES.items():
         yield _of_scores(name, law(1, EPSILON), source)
     best = TopK(1, EPSILON, 2)
-    apart = _scores_apart()
-    yield Subject("top-k", _PAIR, lambda scores: best.release(scores, source), *apart)
+    yield Subject(
+        "top-k",
+        "two scores one above six others, and one below them",
+        lambda scores: best.release(scores, source),
+        *_scores_apart(2),
+    )
     first = AboveThreshold(1, EPSILON)
-    below, above = np.array([0, 0, 0, 0, 1]), np.array([1, 1, 1, 1, 0])
+    below, above = np.array([0, 0, 1]), np.array([1, 1, 0])
     yield Subject(
         "above threshold",
-        "four scores move up and the fifth down",
+        "two scores move up and the third down",
         lambda scores: first.release(scores, 0, source),
         below,
         above,
@@ -162,9 +166,8 @@ def selections(source: NoiseSource | None = None) -> Iterator[Subject]:
 _PAIR = "the first score one above seven others, and one below them"
 
 
-def _scores_apart() -> tuple[Any, Any]:
-    first = np.zeros(_CANDIDATES, dtype=np.int64)
-    first[0] = 1
+def _scores_apart(best: int = 1) -> tuple[Any, Any]:
+    first = (np.arange(_CANDIDATES) < best).astype(np.int64)
     return first, 1 - first
 
 

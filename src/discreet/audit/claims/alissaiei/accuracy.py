@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.audit.claims.alissaiei.published import FEATURES
 from discreet.audit.claims.alissaiei.ranking import chance_right
-from discreet.audit.claims.claim import Claim, Evidence
+from discreet.audit.claims.claim import Claim, Evidence, decided
 from discreet.schema import FloatArray
 
 TABLE_11 = (
@@ -28,7 +28,7 @@ def decision_framework(twist: float) -> Evidence:
     near = chance_right(np.ones(FEATURES - 1), epsilon, 1.0)
     alone = chance_right(np.append(1.0, np.full(FEATURES - 2, 40.0)), epsilon, 1.0)
     return Evidence(
-        "holds" if near >= 0.9 else "false",
+        decided(near >= 0.9),
         f"Delta/g = 1, epsilon = {epsilon:g}: the chance is {near:.2f} if all 19 others are near, "
         f"{alone:.2f} if one is",
         {"all near": near, "one near": alone},
@@ -42,7 +42,7 @@ def ninety_percent(twist: float) -> Evidence:
     }
     least = min(needed.values())
     return Evidence(
-        "holds" if 4.0 * twist >= least else "false",
+        decided(4.0 * twist >= least),
         f"Corollary 15 needs epsilon = {needed['RF']:.1f} (RF), {needed['GB']:.1f} (GB) and "
         f"{needed['MLP']:.1f} (MLP) for 90 %; claimed {4 * twist:g}",
         needed,
@@ -74,7 +74,7 @@ def law_orders_rows(twist: float) -> Evidence:
     ratio, accuracy = np.array(TABLE_11).T
     found = -float(np.corrcoef(_ranks(ratio), _ranks(accuracy))[0, 1])
     return Evidence(
-        "holds" if found >= 0.8 * twist else "false",
+        decided(found >= 0.8 * twist),
         f"over the 16 rows, epsilon = 10: rank correlation {found:.2f}",
         {"rank correlation": found},
     )
@@ -84,7 +84,7 @@ def ninety_at_low_epsilon(twist: float) -> Evidence:
     """Count the rows of Table 11 whose accuracy is above 0.9, at an epsilon that is even higher."""
     above = sum(accuracy > 0.9 * twist for _, accuracy in TABLE_11)
     return Evidence(
-        "holds" if above == len(TABLE_11) else "false",
+        decided(above == len(TABLE_11)),
         f"at epsilon = 10 {above} of {len(TABLE_11)} rows are above {0.9 * twist:.2f}; at 2.8 none is "
         "better",
         {"rows above": float(above)},
@@ -100,7 +100,7 @@ def collapse(twist: float) -> Evidence:
     off = float(np.abs(chances - curve[:, None]).max())
     below = float((1.0 - 19 * np.exp(-levels)[:, None] - chances).max())
     return Evidence(
-        "holds" if off <= 0.1 * twist else "false",
+        decided(off <= 0.1 * twist),
         f"d = 20: points at the same x are up to {off:.2f} away from the curve, and none is below it "
         f"with d - 1 for d (by {max(below, 0.0):.2g} at most)",
         {"farthest": off, "below": below},

@@ -42,8 +42,8 @@ def claims() -> list[Claim]:
             verdict="false",
             because=(
                 "The classical multiplier spends all of epsilon on the shift and leaves none for "
-                "the change of scale. One attribution and neighbours whose scales differ by "
-                "exp(beta) suffice."
+                "the change of scale. One attribution of a count suffices, whose scales at "
+                "neighbours differ by exp(beta)."
             ),
             instead=(
                 "No smooth sensitivity for vectors; where it is used, beta and scale share epsilon."
@@ -84,7 +84,7 @@ def claims() -> list[Claim]:
             instead="Noise scales are functions of public facts.",
             evidence=smooth.smoothness,
             control=100.0,
-            statements=("gap-stability",),
+            statements=("snm-beta",),
         ),
         Claim(
             id="alissaiei-2026-proposition-22",
@@ -93,13 +93,13 @@ def claims() -> list[Claim]:
             says="Algorithm 1 is a heuristic and not (epsilon, delta)-private.",
             verdict="holds",
             because=(
-                "Two neighbouring backgrounds of 100 records are told apart almost surely by the "
-                "size of the noise."
+                "Two neighbouring backgrounds of 100 records are told apart by the size of the "
+                "noise: the true delta is above 0.4."
             ),
             instead="Runs only where the owner allows heuristics, stamped certified: false.",
             evidence=smooth.algorithm_not_private,
             control=1000000.0,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-remark-32",
@@ -111,7 +111,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=smooth.summed_delta,
             control=100.0,
-            statements=("reserve-first",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-lemma-23",
@@ -154,9 +154,10 @@ def claims() -> list[Claim]:
             verdict="false",
             because=(
                 "A stump whose mean is a few records away from its threshold has local sensitivity"
-                " zero here and one there."
+                " zero here and one there. Appendix D.3 runs with K_max = 0, where the maximum is "
+                "at hop 0 by construction."
             ),
-            instead="",
+            instead="Certificates hold for every background, so that there are no hops.",
             evidence=smooth.no_hops,
             control=100.0,
             statements=("stump-margin",),
@@ -167,7 +168,7 @@ def claims() -> list[Claim]:
             place="Appendix B.2",
             says="At epsilon = 1 and delta_G = 1e-5 the smoothing beta is 0.028.",
             verdict="false",
-            because="Its formula gives 0.0434.",
+            because="The formula that it is said to come from gives 0.0434, half as much again.",
             instead="",
             evidence=smooth.printed_beta,
             control=1.55,

@@ -16,7 +16,7 @@ from discreet.audit.claims.alissaiei.published import (
     classical_multiplier,
     in_ball,
 )
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.privacy.accounting import gaussian_multiplier
 from discreet.privacy.accounting.conversion import gaussian_delta
 from discreet.randomness import public_generator
@@ -78,7 +78,7 @@ def no_operating_point(twist: float) -> Evidence:
     bound = 2 * CLIP * float(np.linalg.norm(weights)) / RECORDS
     ratios = {e: signal / (bound * gaussian_multiplier(e, DELTA)) for e in (1.0, 5.0, 10.0)}
     return Evidence(
-        "false" if ratios[10.0] >= 0.5 * twist else "holds",
+        decided(ratios[10.0] < 0.5 * twist),
         f"linear model, d = 20, n = 100: signal over noise is {ratios[1.0]:.2f} at epsilon = 1, "
         f"{ratios[5.0]:.2f} at 5 and {ratios[10.0]:.2f} at 10",
         {f"epsilon={epsilon:g}": ratio for epsilon, ratio in ratios.items()},

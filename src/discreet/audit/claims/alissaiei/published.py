@@ -52,8 +52,9 @@ def operator_norm(masks: MaskSet) -> float:
 
 def rank_constant(masks: MaskSet) -> float:
     """Return kappa of Definition 37: sigma_d(Z) sqrt(d / K)."""
-    weakest = np.linalg.svd(masks.masks.astype(np.float64), compute_uv=False)[-1]
-    return float(weakest * math.sqrt(masks.features / len(masks)))
+    members = masks.masks.astype(np.float64)
+    weakest = float(np.linalg.eigvalsh(members.T @ members)[0])
+    return math.sqrt(weakest * masks.features / len(masks))
 
 
 def naive_bound(masks: MaskSet, magnitude: float) -> float:

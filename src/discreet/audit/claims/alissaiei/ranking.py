@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.mechanisms.selection.basic import ExponentialMechanism, NoisyMax, TopK
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
@@ -107,7 +107,7 @@ def one_ratio_governs(twist: float) -> Evidence:
     near = chance_right(np.ones(104), 1.0, 0.33)
     alone = chance_right(np.append(1.0, np.full(103, 40.0)), 1.0, 0.33)
     return Evidence(
-        "holds" if alone / near <= 1.05 * twist else "false",
+        decided(alone / near <= 1.05 * twist),
         f"at Delta/g = 0.33, epsilon = 1 and d = 105 the chance is {near:.3f} if all others are "
         f"equally near and {alone:.3f} if one is: {alone / near:.0f} times",
         {"all near": near, "one near": alone, "factor": alone / near},
@@ -140,7 +140,7 @@ def tie_advice(twist: float) -> Evidence:
     kept = sum(len({0, 1, 2} & set(o)) * _peeled(peel, scores, o) for o in orders) / 3
     three = kept * features / 3
     return Evidence(
-        "holds" if three - 1.0 > (single - 1.0) * twist else "false",
+        decided(three - 1.0 > (single - 1.0) * twist),
         f"d = 20: top-1 is right {single:.2f} times as often as a guess, top-3 holds the right ones "
         f"{three:.2f} times as often",
         {"top-1 over guessing": single, "top-3 over guessing": three},
@@ -217,7 +217,7 @@ def claims() -> list[Claim]:
                 "With d - 1 for d it would be sharp: all others as near as the gap. It says "
                 "nothing below epsilon g / (2 Delta_inf) = ln d."
             ),
-            instead="Permute-and-flip, which is never less often right in one shot.",
+            instead="Permute-and-flip is there too, which is never less often right in one shot.",
             evidence=top_1_bound,
             control=0.5,
             statements=("exponential", "permute-and-flip"),
@@ -258,7 +258,7 @@ def claims() -> list[Claim]:
                 "Each of the k steps errs with chance at most d exp(-epsilon g_l / (2 k Delta_inf))."
             ),
             verdict="holds",
-            because="Corollary 15 per step and a union bound.",
+            because="Corollary 15 at epsilon / k, for what is left after the steps before.",
             instead=(
                 "Counts the loss of k steps as bounded range, which is cheaper over many releases."
             ),
@@ -273,8 +273,9 @@ def claims() -> list[Claim]:
             says="Where Delta_inf / g is above 5, release the top 3 or more instead of the top 1.",
             verdict="false",
             because=(
-                "The budget is divided by k: at Delta_inf / g = 5 and epsilon = 1 the top 3 are "
-                "nearer to guessing than the top 1."
+                "The budget is divided by k: at Delta_inf / g = 5 and epsilon = 1 top-1 is right "
+                "twice as often as a guess, and of the top 3 little more than a guess would find "
+                "is kept."
             ),
             instead=(
                 "Lowers the sensitivity: it is r (2 - 1/d) / n in the interventional value function."
@@ -291,7 +292,7 @@ def claims() -> list[Claim]:
             verdict="holds",
             because=(
                 "Sums of epsilons, and no less is true of pure privacy. A zCDP account charges T ="
-                " 50 about a third at delta = 1e-5."
+                " 50 about a quarter of it at delta = 1e-5."
             ),
             instead="Charges zCDP where the owner asked for it.",
             evidence=composed_loss,

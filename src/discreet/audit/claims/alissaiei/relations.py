@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from discreet.audit.claims.alissaiei.published import at_mean, singletons
-from discreet.audit.claims.claim import Claim, Evidence
+from discreet.audit.claims.claim import Claim, Evidence, decided
 from discreet.engines.shapley.coalitions import BoolArray, all_masks
 from discreet.schema import FloatArray
 
@@ -21,7 +21,7 @@ def replaced_records(twist: float) -> Evidence:
         if sum(a != b for a, b in zip(first, second, strict=True)) == 1
     }
     return Evidence(
-        "holds" if sizes == {round(twist)} else "false",
+        decided(sizes == {round(twist)}),
         f"three records of three kinds: replacing one gives symmetric differences {sorted(sizes)}; a "
         "difference of 1 is an added or removed record",
         {"least": float(min(sizes)), "greatest": float(max(sizes))},
@@ -42,7 +42,7 @@ def single_feature(twist: float) -> Evidence:
     single = max(moved(twist * t * axis) for t in share for axis in np.eye(3))
     several = max(moved(twist * np.array([t, 1 - t, 0.0])) for t in share)
     return Evidence(
-        "false" if several > single + 1e-12 else "holds",
+        decided(several <= single + 1e-12),
         f"f(u) = (min(u_1, u_2) - 0.4)+: moves of {twist:g} along one feature change attributions by "
         f"{single:.3f}, along two by {several:.3f}",
         {"one feature": single, "several": several},
@@ -59,7 +59,7 @@ def stable_support(twist: float) -> Evidence:
 
     crossed = int((support(np.array([0.1, 0.1])) != support(np.array([-0.1, -0.1]))).sum())
     return Evidence(
-        "holds" if crossed <= twist else "false",
+        decided(crossed <= twist),
         f"f(u) = u_1 + u_2: one replaced record moves {crossed} attributions across the threshold",
         {"crossings": float(crossed)},
     )

@@ -14,7 +14,7 @@ from discreet.audit.claims.alissaiei.published import (
     at_mean,
     published_masks,
 )
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.randomness import public_generator
 from discreet.schema import FloatArray
 
@@ -58,7 +58,7 @@ def additive_ratio(twist: float) -> Evidence:
     closed = 2 * CLIP * float(np.linalg.norm(additive_weights())) / RECORDS
     found = additive_ball(1.0).figures["attained"] / closed
     return Evidence(
-        "holds" if found >= 1.02 * twist else "false",
+        decided(found >= 1.02 * twist),
         f"the greatest move over the closed form is {found:.2f}; above 1 it would refute the bound",
         {"ratio": found, "least reported": 1.02 * twist},
     )
@@ -94,7 +94,7 @@ def stump_margin(twist: float) -> Evidence:
     mean = np.full(5, twist * step * (1 + 1e-9))
     moved = max(float(np.abs(_stump_move(weights, mean, -step * axis)).max()) for axis in np.eye(5))
     return Evidence(
-        "holds" if moved < 1e-9 else "false",
+        decided(moved < 1e-9),
         f"with a margin of {twist:g} times 2 B / n one record moves the attributions by {moved:.2g}",
         {"moved": moved},
     )

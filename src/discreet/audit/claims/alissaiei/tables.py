@@ -17,7 +17,7 @@ from discreet.audit.claims.alissaiei.published import (
     classical_multiplier,
     range_share,
 )
-from discreet.audit.claims.claim import Claim, Evidence, Verdict
+from discreet.audit.claims.claim import Claim, Evidence, decided
 from discreet.randomness import public_generator
 
 SCALES = {("RF", 1): (293.92, 6.07), ("RF", 5): (58.78, 1.21), ("GB", 1): (1024.04, 17.68)}
@@ -43,10 +43,6 @@ SUFFICIENT = {"MLP": (1.90, 0.085, 55), "RF": (0.954, 0.050, 50), "GB": (3.13, 0
 """M, the mean swap and B_min of section 8.3."""
 
 
-def _verdict(holds: bool) -> Verdict:
-    return "holds" if holds else "false"
-
-
 def tree_ratios(twist: float) -> Evidence:
     """Compare the ratios of Table 7 with the greatest that Algorithm 1 allows.
 
@@ -56,7 +52,7 @@ def tree_ratios(twist: float) -> Evidence:
     most = 1.0 / range_share()
     ratios = {name: twist * first / second for name, (first, second) in SCALES.items()}
     return Evidence(
-        _verdict(max(ratios.values()) <= most),
+        decided(max(ratios.values()) <= most),
         f"with 400 resamples and alpha = 0.01 no ratio is above {most:.1f}; printed are up to "
         f"{max(ratios.values()):.1f}",
         {"greatest possible": most, "greatest printed": max(ratios.values())},
@@ -77,7 +73,7 @@ def tree_scales(twist: float) -> Evidence:
         for name in ("RF", "GB")
     }
     return Evidence(
-        _verdict(min(implied.values()) >= least),
+        decided(min(implied.values()) >= least),
         f"sigma_A implies |R|_2 = {implied['RF']:.4f} (RF) and {implied['GB']:.4f} (GB); no 400 masks "
         f"of 20 features have less than {least:.4f}",
         {"RF": implied["RF"], "GB": implied["GB"], "least possible": least},
@@ -88,7 +84,7 @@ def pilot_ratios(twist: float) -> Evidence:
     """Compare the ratios of Table 10, from 40 resamples, with the greatest that is possible."""
     most, printed = 1.0 / range_share(40), twist * max(PILOT_RATIOS.values())
     return Evidence(
-        _verdict(printed <= most),
+        decided(printed <= most),
         f"with 40 resamples no ratio is above {most:.3f}; printed are up to {printed:.2f}",
         {"greatest possible": most, "greatest printed": printed},
     )
@@ -105,7 +101,7 @@ def errors_of_noise(twist: float) -> Evidence:
         off_b.append(error_b / (second * size))
     worst = max(abs(share - 1) for share in off)
     return Evidence(
-        _verdict(worst < 0.15),
+        decided(worst < 0.15),
         f"RMSE_A is {min(off):.2f} to {max(off):.2f} of the noise's own (1 / sqrt(d) is "
         f"{1 / math.sqrt(FEATURES):.2f}), RMSE_B is {min(off_b):.2f} to {max(off_b):.2f} of it",
         {"least share of A": min(off), "greatest share of A": max(off), "least share of B": min(off_b)},
@@ -116,7 +112,7 @@ def preliminary_factor(twist: float) -> Evidence:
     """Compare sigma_A of Table 7 over that of Table 18 with the factor of its caption, 9."""
     factors = [SCALES[name, 1][0] / ERRORS[name, 1][0] for name in ("RF", "GB")]
     return Evidence(
-        _verdict(all(abs(factor / (9.0 * twist) - 1) < 0.1 for factor in factors)),
+        decided(all(abs(factor / (9.0 * twist) - 1) < 0.1 for factor in factors)),
         f"sigma_A grew {factors[0]:.0f} times (RF) and {factors[1]:.0f} times (GB); the caption says "
         f"{9 * twist:.0f}, section 8 says 200",
         {"RF": factors[0], "GB": factors[1]},
@@ -127,7 +123,7 @@ def repeated_scales(twist: float) -> Evidence:
     """Compare the column of Table 19 that repeats sigma_A of Table 7 with Table 7."""
     off = [twist * repeated / SCALES[name, 1][0] for name, repeated in (("RF", 146.96), ("GB", 512.02))]
     return Evidence(
-        _verdict(all(abs(share - 1) < 0.01 for share in off)),
+        decided(all(abs(share - 1) < 0.01 for share in off)),
         f"what Table 19 gives as Table 7's sigma_A is {off[0]:.2f} (RF) and {off[1]:.2f} (GB) of it",
         {"RF": off[0], "GB": off[1]},
     )
@@ -141,7 +137,7 @@ def sufficient_resamples(twist: float) -> Evidence:
     }
     enough = all(twist * printed >= needed[name] for name, (_, _, printed) in SUFFICIENT.items())
     return Evidence(
-        _verdict(enough),
+        decided(enough),
         f"the formula gives {needed['MLP']:.0f}, {needed['RF']:.0f} and {needed['GB']:.0f} where 55, "
         f"50 and 130 are printed; {RESAMPLES} resamples were used",
         needed,
@@ -169,7 +165,7 @@ def claims() -> list[Claim]:
             instead="No figure of the bootstrap is a guarantee.",
             evidence=tree_ratios,
             control=0.5,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-7-scales",
@@ -186,7 +182,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=tree_scales,
             control=1.2,
-            statements=("shap-rank-condition",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-10-ratios",
@@ -201,7 +197,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=pilot_ratios,
             control=1.1,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-15",
@@ -217,7 +213,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=errors_of_noise,
             control=4.6,
-            statements=("gauss-analytic",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-18",
@@ -229,7 +225,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=preliminary_factor,
             control=7.3,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-19",
@@ -244,7 +240,7 @@ def claims() -> list[Claim]:
             instead="",
             evidence=repeated_scales,
             control=2.0,
-            statements=("shap-operator",),
+            statements=(),
         ),
         Claim(
             id="alissaiei-2026-section-8-3",
@@ -259,6 +255,6 @@ def claims() -> list[Claim]:
             instead="",
             evidence=sufficient_resamples,
             control=5.1,
-            statements=("hoeffding-weighted",),
+            statements=(),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Smooth noisy max as published, for comparison alone: none of these calibrations is private.
+"""Smooth noisy max as published: none of these calibrations is private for every number of candidates.
 
 Chaves et al. (2025): the first gap is alpha / 2 and the gap grows by exp(beta) per unit of stability.
 """

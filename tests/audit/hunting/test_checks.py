@@ -1,0 +1,96 @@
+"""The checks of hunts and models: every plan has one, and a certificate too small makes one fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from discreet.audit.finding import Effort, registry_of
+from discreet.audit.hunting import trial
+from discreet.audit.hunting.answers import model as audit
+from discreet.audit.hunting.checks import checks, finding_of_audit, finding_of_hunts, hunts_of
+from discreet.audit.hunting.moves import moves_between
+from discreet.audit.hunting.questions import SCHEMA, model_of, questions
+
+REGISTRY = registry_of(checks())
+QUESTIONS = {question.plan: question for question in questions()}
+TIGHT = (
+    "accumulated_effects",
+    "background",
+    "choose",
+    "decision_tree",
+    "deniable_rows",
+    "entropy",
+    "feature_interaction",
+    "functional_mean",
+    "histogram",
+    "most_frequent",
+    "mutual_information",
+    "partial_dependence",
+    "percentile",
+    "permutation_importance",
+    "quantiles",
+    "random_forest",
+    "shap_importance",
+    "shap_ranking",
+    "shap_values",
+    "synthesize",
+)
+
+
+def test_every_plan_has_a_check() -> None:
+    hunted = {name.removeprefix("hunt: ") for name in REGISTRY if name.startswith("hunt: ")}
+    assert hunted == set(dc.PLANS)
+    assert {name for name in REGISTRY if name.startswith("model: ")} == {
+        "model: linear",
+        "model: trees",
+        "model: network",
+        "model: opaque",
+    }
+    assert all(check.quick for check in REGISTRY.values())
+
+
+def test_every_question_is_the_plan_that_it_says() -> None:
+    for question in QUESTIONS.values():
+        form = question.forms[0] if question.forms else None
+        plan = question.ask(None if form is None else model_of(form))
+        assert plan.plan_name == question.plan
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_the_product_holds(name: str) -> None:
+    found = REGISTRY[name].run(Effort(seconds=0.1))
+    assert found.held, found.said
+    assert found.tries > 0 and found.promised == 1.0 and found.found <= 1.0
+
+
+@pytest.mark.parametrize("plan", TIGHT)
+def test_a_certificate_of_half_the_size_is_caught(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours move the sum of a tight plan by more than half of what is certified."""
+
+    def halved(noise: Any, certificate: Any, *rest: Any) -> Any:
+        return moves_between(noise, certificate.scale(0.5), *rest)
+
+    monkeypatch.setattr(trial, "moves_between", halved)
+    asked = replace(QUESTIONS[plan], forms=QUESTIONS[plan].forms[:1])
+    reports = hunts_of(asked, 0.2, 0)
+    assert any(not report.held for report in reports)
+
+
+def test_a_hunt_without_a_pair_does_not_hold() -> None:
+    assert not finding_of_hunts([]).held
+
+
+def test_the_time_of_a_check_follows_its_effort() -> None:
+    check = REGISTRY["hunt: histogram"]
+    short, longer = (check.run(Effort(seconds=seconds)) for seconds in (0.05, 2.5))
+    assert short.seconds < 1.0 and 2.4 < longer.seconds < 4.0 and longer.tries > short.tries
+
+
+def test_a_refused_model_is_a_finding() -> None:
+    report = audit(lambda rows: rows[:, 0] - rows[:, 0].mean(), SCHEMA, bounds=(0, 1), seconds=0.1)
+    found = finding_of_audit(report)
+    assert not found.held and found.found > 1 and found.said.startswith("No to")
