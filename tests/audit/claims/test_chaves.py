@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.claims.chaves import claims
+from discreet.audit.claims.chaves.earlier import by_distance
 from discreet.audit.claims.chaves.errors import laplace_miss
 from discreet.audit.claims.chaves.laws import published, winner_chance
 from discreet.audit.claims.chaves.percentile import answers, onsets, published_repeats
@@ -72,3 +73,11 @@ def test_onset_of_a_median_by_hand() -> None:
     assert answers(tables).tolist() == [1, 0, 1]
     assert published_repeats(tables).tolist() == [0, 0, 1]
     assert onsets(tables).tolist() == [0, 0, 2]
+
+
+def test_four_tables_in_a_row_have_the_smooth_sensitivities_that_are_used() -> None:
+    # Moves 1, 0 and exp(2 beta) between x, y, w and v: local sensitivities of each, then smooth ones.
+    beta = 0.3
+    last = math.exp(2 * beta)
+    smooth = by_distance(np.array([1.0, 1.0, last, last]), beta, np.full(4, math.inf))
+    assert smooth == pytest.approx([1.0, math.exp(beta), last, last])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet.audit.claims.chaves.percentile import answers, neighbours, published_repeats, small_tables
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
 from discreet.randomness import IntArray, public_generator
@@ -64,7 +64,7 @@ def dampening_never_worse(twist: float = 1.0) -> Evidence:
         scores = dampened.scores(utilities, each)
         inverted += utilities[int(np.argmax(scores))] < utilities.max()
     return Evidence(
-        "false" if worst > 1e-5 else "holds",
+        decided(worst <= 1e-5),
         f"With one function for all its mean error exceeds the exponential mechanism's by at most "
         f"{worst:.2g}; with one for each, another candidate is first in {inverted} of 200 cases.",
         {"greatest excess": worst, "inversions element-wise": float(inverted)},

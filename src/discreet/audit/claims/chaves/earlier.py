@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.mechanisms.smooth.densities import DEGREES, FloatArray, smooth_noise
 from discreet.randomness import public_generator
 
@@ -27,7 +27,7 @@ def divergence_is_privacy(twist: float = 1.0) -> Evidence:
         private += excess <= delta
         unequal += (excess <= delta) != (divergence <= epsilon)
     return Evidence(
-        "holds" if unequal == 0 else "false",
+        decided(unequal == 0),
         f"The two forms disagree on {unequal} of {pairs} pairs, of which {private} are private.",
         {"disagreements": float(unequal), "private": float(private)},
     )

@@ -9,9 +9,10 @@ import numpy as np
 
 from discreet.audit.claims.chaves.errors import exponential_miss, flip_miss
 from discreet.audit.claims.chaves.laws import winner_chance
-from discreet.audit.claims.claim import Claim, Evidence
+from discreet.audit.claims.claim import Claim, Evidence, decided
 from discreet.mechanisms.selection.dampening import LocalDampening
-from discreet.mechanisms.smooth.densities import SmoothNoiseName
+from discreet.mechanisms.smooth.densities import FloatArray, SmoothNoiseName
+from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax
 from discreet.privacy.relation import ADD_REMOVE
 
 _NOISES: tuple[SmoothNoiseName, ...] = ("student-t", "laplace", "laplace-log-normal")
@@ -21,15 +22,20 @@ _BEST = "Scores by counts or by exact distances, with permute-and-flip or the ex
 def smooth_beats_counts(twist: float = 1.0) -> Evidence:
     """Compare chances of the more frequent of two labels, 20 records ahead, epsilon .1."""
     epsilon, ahead = 0.1, 20
-    smooth: dict[str, float] = {n: winner_chance(n, 2, epsilon, twist * ahead) for n in _NOISES}
+    smooth: dict[str, float] = {n: winner_chance(n, 2, epsilon, twist * ahead) for n in _NOISES[:2]}
     behind = np.array(epsilon * ahead)
-    counts = 1 - float(exponential_miss(2, behind)), 1 - float(flip_miss(2, behind))
+    rivals = {
+        "exponential": 1 - float(exponential_miss(2, behind)),
+        "permute-and-flip": 1 - float(flip_miss(2, behind)),
+        "best by stability": float(SmoothNoisyMax(2, epsilon).probabilities(0, ahead - 1)[0]),
+    }
     return Evidence(
-        "holds" if min(smooth.values()) >= max(counts) else "false",
+        decided(min(smooth.values()) >= max(rivals.values())),
         f"Smooth noisy max: {smooth['student-t']:.3f} with Student's T, {smooth['laplace']:.3f} with "
-        f"Laplace noise; on counts the exponential mechanism {counts[0]:.3f}, permute-and-flip "
-        f"{counts[1]:.3f}.",
-        {**smooth, "exponential": counts[0], "permute-and-flip": counts[1]},
+        f"Laplace noise; on counts the exponential mechanism {rivals['exponential']:.3f}, permute-and-"
+        f"flip {rivals['permute-and-flip']:.3f}; the best law by stability "
+        f"{rivals['best by stability']:.3f}.",
+        {**smooth, **rivals},
     )
 
 
@@ -47,7 +53,7 @@ def smooth_beats_for_all_budgets(twist: float = 1.0) -> Evidence:
                 worse += min(found) < rival
                 last = max(last, float(epsilon) if min(found) < rival else 0.0)
     return Evidence(
-        "false" if worse else "holds",
+        decided(not worse),
         f"One of the two noises gives the percentile a smaller chance than permute-and-flip in {worse} "
         f"of {cases} cases, up to epsilon {last:.3g}.",
         {"worse": float(worse), "cases": float(cases), "up to epsilon": last},
@@ -73,7 +79,7 @@ def low_error_by_chance(twist: float = 1.0) -> Evidence:
     later = float(published[at:].max())
     chance, mean = float(laws[at][right]), float(laws[at] @ np.abs(off))
     return Evidence(
-        "holds" if published[at] < 0.5 * later and chance < 0.5 * twist else "false",
+        decided(published[at] < 0.5 * later and chance < 0.5 * twist),
         f"The published error falls to {published[at]:.2f} where the median's chance is {chance:.2f} "
         f"and the mean error {mean:.1f}, and rises to {later:.2f} with more budget.",
         {"published error": float(published[at]), "later": later, "chance": chance, "mean error": mean},
@@ -81,23 +87,52 @@ def low_error_by_chance(twist: float = 1.0) -> Evidence:
 
 
 def splits_are_better(twist: float = 1.0) -> Evidence:
-    """Compare the chance of the best of 16 attributes, all mechanisms on the same max operators."""
-    better, cases, worst = 0, 0, 0.0
-    for total in (0.01, 0.05, 0.1, 0.5, 1.0, 2.0):
-        for depth in (2, 5):
-            for gap in (20, 200, 2_000):
-                epsilon = total / (2 * (depth + 1))
-                smooth = min(winner_chance(noise, 16, epsilon, twist * gap) for noise in _NOISES)
-                rival = 1 - float(exponential_miss(16, np.array(epsilon * gap / 2)))
-                better += smooth >= rival - 1e-12
-                cases += 1
-                worst = max(worst, rival - smooth)
+    """Compare the expected accuracy of the first of d + 1 levels, on a table of NLTCS's size."""
+    rows = 21_574
+    right = np.linspace(0.8, 0.575, 16)  # attributes agree with the class so often
+    behind = np.rint(rows * (right[0] - right))
+    entropy = -right * np.log2(right) - (1 - right) * np.log2(1 - right)
+    priced = {
+        "max operator": behind,
+        "information gain": rows * (entropy - entropy[0]) / _constant(rows),
+    }
+    better, informed, cases, worst = 0, 0, 0, 0.0
+    for epsilon in (
+        total / (2 * (d + 1)) for total in (0.01, 0.05, 0.1, 0.5, 1.0, 2.0) for d in (2, 5)
+    ):
+        smooth = min(
+            _expected(_smooth_law(noise, epsilon, twist * behind[1]), right) for noise in _NOISES
+        )
+        rivals = [_expected(np.exp(-epsilon / 2 * utility), right) for utility in priced.values()]
+        better += smooth >= max(rivals) - 1e-12
+        informed += smooth >= rivals[1] - 1e-12
+        cases += 1
+        worst = max(worst, max(rivals) - smooth)
     return Evidence(
-        "holds" if better == cases else "false",
-        f"All three noises are at least as good as the exponential mechanism on the max operator in "
-        f"{better} of {cases} cases; the least of them is up to {worst:.2f} less likely to be right.",
-        {"at least as good": float(better), "cases": float(cases), "greatest loss": worst},
+        decided(better == cases),
+        f"Of {cases} cases all three noises are as accurate as the exponential mechanism in {informed} "
+        f"with information gain and in {better} with the max operator; one is up to {worst:.3f} below.",
+        {
+            "against information gain": float(informed),
+            "against the best": float(better),
+            "below": worst,
+        },
     )
+
+
+def _constant(rows: int) -> float:
+    """Return the sensitivity of information gain that rivals were run with."""
+    return math.log2(rows + 1) + 1 / math.log(2)
+
+
+def _smooth_law(noise: SmoothNoiseName, epsilon: float, gap: float) -> FloatArray:
+    """Return the chances of 16 attributes, the first of which is ahead by a gap."""
+    top = min(winner_chance(noise, 16, epsilon, gap), 1.0)
+    return np.append(top, np.full(15, (1 - top) / 15))
+
+
+def _expected(weights: FloatArray, right: FloatArray) -> float:
+    return float(weights @ right / weights.sum())
 
 
 def forests_keep_accuracy(twist: float = 1.0) -> Evidence:
@@ -109,7 +144,7 @@ def forests_keep_accuracy(twist: float = 1.0) -> Evidence:
         chance = max(winner_chance(noise, 2, epsilon, twist * ahead) for noise in _NOISES)
         right[epsilon] = _majority(trees, chance)
     return Evidence(
-        "holds" if min(right.values()) > 0.99 else "false",
+        decided(min(right.values()) > 0.99),
         f"A leaf has about {ahead} records; if they all agree, the forest says so with chance "
         f"{right[0.01]:.3f} at epsilon .01 and {right[0.1]:.3f} at .1, the plain forest always.",
         {"at .01": right[0.01], "at .1": right[0.1], "records of a leaf": float(ahead)},
@@ -136,8 +171,8 @@ def claims() -> list[Claim]:
             "exponential mechanism and permute-and-flip.",
             verdict="false",
             because="The rivals were given the same 0/1 utility, which throws the counts away. On "
-            "the counts, whose sensitivity is one, they are far ahead; no law on stability alone can "
-            "catch up.",
+            "the counts, whose sensitivity is one, they are far ahead; so is the best law that knows "
+            "the winner and its stability alone: it is the noise that loses.",
             instead=_BEST,
             evidence=smooth_beats_counts,
             control=100.0,
@@ -194,10 +229,11 @@ def claims() -> list[Claim]:
             says="In greedy trees all variants of SNM are consistently more accurate than their "
             "rivals.",
             verdict="false",
-            because="Only SNM was given the max operator; the rivals had information gain at twice "
-            "its price. On the same max operators the exponential mechanism chooses the best "
-            "attribute more often. The text itself excepts Adult at depth 2. Accuracies need NLTCS "
-            "and ACS, which we do not have.",
+            because="As described, with S of the node's own table, the exponential mechanism's first "
+            "split is more accurate at every budget, on information gain at the price the paper "
+            "gives it and more so on the max operator, which only SNM was given. The authors' code "
+            "has one S from the whole table. The text itself excepts Adult at depth 2. Accuracies of "
+            "whole trees need NLTCS and ACS, which we do not have.",
             instead="Chooses splits by the criterion's own scores.",
             evidence=splits_are_better,
             control=1e6,

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.claims.chaves.laws import published, walk_loss
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, Verdict, decided, judged
 from discreet.randomness import IntArray
+
+BoolArray = NDArray[np.bool_]
 
 _VALUES = 3
 _DISTANCES = "Counts edits exactly, on a public grid of values."
@@ -73,7 +76,7 @@ def index_exists(twist: float = 1.0) -> Evidence:
         first: min(found, key=lambda case: case[1], default=None) for first, found in missing.items()
     }
     return Evidence(
-        "false" if all(missing.values()) else "holds",
+        decided(not all(missing.values())),
         f"Numbered from one, k is no record in {len(missing[1])} of {len(cases)} cases, first for "
         f"(p, n) = {least[1]}; numbered from zero in {len(missing[0])}, first for {least[0]}.",
         {"missing from one": float(len(missing[1])), "missing from zero": float(len(missing[0]))},
@@ -90,12 +93,17 @@ def utility_moves_by_one(twist: float = 1.0) -> Evidence:
     )
 
 
+def onset_verdict(late: BoolArray, early: BoolArray) -> Verdict:
+    """Return the verdict on a distance that is claimed, by tables that change earlier and later."""
+    return "false" if late.any() else "loose" if early.any() else "holds"
+
+
 def _onset_evidence(claimed: IntArray, tables: IntArray, name: str) -> Evidence:
     true = onsets(tables)
     late, early = claimed > true, claimed < true
     first = tables[int(np.argmax(late))].tolist() if late.any() else None
     return Evidence(
-        "false" if late.any() else "loose" if early.any() else "holds",
+        onset_verdict(late, early),
         f"Of {len(tables)} tables {late.sum()} can change earlier than {name} says, the smallest with "
         f"counts {first}, and {early.sum()} only later.",
         {"too late": float(late.sum()), "too early": float(early.sum()), "tables": float(len(tables))},
@@ -114,6 +122,33 @@ def onset_is_odd(twist: float = 1.0) -> Evidence:
     tables = small_tables(7)
     claimed = 2 * published_repeats(tables) + 1
     return _onset_evidence(np.floor(twist * claimed).astype(np.int64), tables, "2 j + 1")
+
+
+def positions_are_stable(twist: float = 1.0) -> Evidence:
+    """Read candidates as positions in the sorted table, and look for edits that move a utility."""
+    tables = small_tables(8)
+    inner = tables.sum(axis=1) < 8
+    marks = [
+        _marked_positions(counts, answer)
+        for counts, answer in zip(tables, answers(tables), strict=True)
+    ]
+    moved = np.zeros(len(tables), dtype=bool)
+    for a, b in neighbours(tables):
+        if marks[a] != marks[b]:
+            moved[[a, b]] = True
+    claimed = np.floor(twist * (2 * published_repeats(tables) + 1))[inner]
+    late = moved[inner] & (claimed > 0)
+    return Evidence(
+        onset_verdict(late, ~late),
+        f"{moved[inner].sum()} of {inner.sum()} tables have local sensitivity 1 at distance zero.",
+        {"sensitive": float(moved[inner].sum()), "tables": float(inner.sum())},
+    )
+
+
+def _marked_positions(counts: IntArray, answer: int) -> range:
+    """Return the positions at which the sorted records are equal to the median."""
+    below = int(counts[:answer].sum())
+    return range(below, below + int(counts[answer]))
 
 
 def repeats_are_smooth(twist: float = 1.0) -> Evidence:
@@ -178,10 +213,24 @@ def claims() -> list[Claim]:
             says="The local sensitivity at distance t is 1 if t >= 2 j + 1 and 0 otherwise.",
             verdict="false",
             because="After d edits the answer changes, so LS(x, t) = 1 from t = d - 1 on, which can "
-            "be 2 j: one record is a counterexample. (For positions in the data as candidates, "
-            "another reading, the local sensitivity is 1 wherever an insertion shifts the run.)",
+            "be 2 j: one record is a counterexample.",
             instead=_DISTANCES,
             evidence=onset_is_odd,
+            control=0.05,
+            statements=("percentile-distance",),
+        ),
+        Claim(
+            id="chaves-2025-proposition-5-3-positions",
+            paper="chaves-2025",
+            place="Proposition 5.3, candidates as positions",
+            says="The same, with positions in the sorted table as candidates, as u(x, i) is written "
+            "and the authors' code has it.",
+            verdict="false",
+            because="A record that comes or goes moves or lengthens the run of records equal to the "
+            "percentile, so that some position's utility changes: the local sensitivity is 1 "
+            "everywhere.",
+            instead="Candidates are values of a public grid.",
+            evidence=positions_are_stable,
             control=0.05,
             statements=("percentile-distance",),
         ),

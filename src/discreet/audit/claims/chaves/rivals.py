@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.audit.claims.chaves.errors import exponential_miss, flip_miss
-from discreet.audit.claims.claim import Claim, Evidence, Verdict, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.mechanisms.selection.basic import ExponentialMechanism, PermuteAndFlip
 from discreet.mechanisms.smooth.densities import FloatArray
 from discreet.randomness import public_generator
@@ -18,7 +18,7 @@ _Chance = Callable[[int, float], float]
 
 
 def exponential_is_private(twist: float = 1.0) -> Evidence:
-    """Compute the loss of the exponential mechanism over all pairs of 0/1 utilities, epsilon 1."""
+    """Compute the loss of the exponential mechanism where all of many 0/1 utilities move, epsilon 1."""
     worst = 0.0
     for m in (2, 3, 10, 1_000):
         for ones in range(1, m if m < 10 else 2):
@@ -74,8 +74,9 @@ def _top(candidates: int, gap: float, grid: _Grid) -> float:
 def _same_law(name: str, closed: _Chance, drawn: _Chance) -> Evidence:
     cases = [(m, x) for m in (2, 7, 50) for x in (0.1, 1.0, 3.0)]
     off = max(abs(closed(m, x) - drawn(m, x)) for m, x in cases)
-    verdict: Verdict = "holds" if off < 1e-5 else "false"
-    return Evidence(verdict, f"Chances differ from {name} by at most {off:.1e}.", {"difference": off})
+    return Evidence(
+        decided(off < 1e-5), f"Chances differ from {name} by at most {off:.1e}.", {"difference": off}
+    )
 
 
 def flipping_never_worse(twist: float = 1.0) -> Evidence:
@@ -90,7 +91,7 @@ def flipping_never_worse(twist: float = 1.0) -> Evidence:
         flip, exponential = (float(law @ (scores.max() - scores)) for law in laws)
         worst = max(worst, flip - exponential)
     return Evidence(
-        "false" if worst > 1e-9 else "holds",
+        decided(worst <= 1e-9),
         f"On 150 tables its mean error exceeds the exponential mechanism's by at most {worst:.2g}.",
         {"greatest excess": worst},
     )

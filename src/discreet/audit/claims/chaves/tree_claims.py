@@ -108,7 +108,7 @@ def claims() -> list[Claim]:
             says="The exponential mechanism with smooth in place of global sensitivity is not "
             "epsilon-private.",
             verdict="holds",
-            because="The paper's own example loses 1.76 epsilon.",
+            because="The paper's own example loses 1.77 epsilon.",
             instead="Never scales an exponential mechanism by the data.",
             evidence=smooth_scale_breaks_exponential,
             control=2.0,

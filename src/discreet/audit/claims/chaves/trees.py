@@ -8,7 +8,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 
 from discreet.audit.claims.chaves.laws import published, walk_loss
-from discreet.audit.claims.claim import Evidence, judged
+from discreet.audit.claims.chaves.percentile import onset_verdict
+from discreet.audit.claims.claim import Evidence, decided, judged
 from discreet.mechanisms.smooth.densities import leader_law, smooth_noise
 from discreet.randomness import IntArray
 
@@ -87,7 +88,7 @@ def split_onset(twist: float = 1.0) -> Evidence:
     first = tables[int(np.argmax(late))]
     shown = [cell for cell, count in zip(_CELLS, first, strict=True) for _ in range(count)]
     return Evidence(
-        "false" if late.any() else "loose" if early.any() else "holds",
+        onset_verdict(late, early),
         f"Of {len(tables)} tables {late.sum()} can change earlier than the gap says, the smallest with "
         f"records {shown if late.any() else None}, and {early.sum()} only later.",
         {"too late": float(late.sum()), "too early": float(early.sum()), "tables": float(len(tables))},
@@ -158,7 +159,7 @@ def smooth_scale_breaks_exponential(twist: float = 1.0) -> Evidence:
         chances.append(1 / (math.exp(epsilon / (2 * smooth)) + len(votes) - 1))
     lost = math.log(chances[1] / chances[0])
     return Evidence(
-        "holds" if lost > twist * epsilon else "false",
+        decided(lost > twist * epsilon),
         f"The third candidate's chance goes from {chances[0]:.3f} to {chances[1]:.3f}: a loss of "
         f"{lost:.2f}, {lost / epsilon:.2f} epsilon.",
         {"loss": lost, "before": chances[0], "after": chances[1]},
@@ -171,7 +172,7 @@ def gap_bounds_leaf(twist: float = 1.0) -> Evidence:
     broken = [c for c in tables if twist * _leaf_gap(c) > 0 and _changes(c)]
     first = min(broken, key=sum, default=None)
     return Evidence(
-        "false" if broken else "holds",
+        decided(not broken),
         f"{len(broken)} of {len(tables)} tables have local sensitivity 1 and S < 1, the smallest "
         f"{first}, where the first of tied labels wins.",
         {"broken": float(len(broken)), "tables": float(len(tables))},

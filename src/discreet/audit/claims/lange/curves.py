@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.audit.claims.claim import Evidence, judged
+from discreet.audit.claims.claim import Evidence, decided, judged
 from discreet.mechanisms.smooth.densities import FloatArray
 from discreet.randomness import public_generator
 
@@ -131,7 +131,7 @@ def budget_hardly_matters(twist: float = 1.0) -> Evidence:
     generic_better = generic("hour", 20, 0.5) / generic("hour", 20, 10.0)
     finer = specific("hour", 50, 10.0) / specific("hour", 20, 10.0)
     return Evidence(
-        "holds" if better < 1.25 * twist and finer < 1 else "false",
+        decided(better < 1.25 * twist and finer < 1),
         f"Twenty times the budget lowers its error by a factor of {better:.2f} (generic: "
         f"{generic_better:.0f}); 50 points in place of 20 leave {finer:.2f} of it.",
         {"factor": better, "generic factor": generic_better, "50 points": finer},
@@ -144,7 +144,7 @@ def overtaken_at_ten(name: str, twist: float) -> Evidence:
     ahead = [epsilon for epsilon, (own, rival) in pairs.items() if rival < own]
     own, rival = biases(name, 20)
     return Evidence(
-        "holds" if ahead == [10.0] else "false",
+        decided(ahead == [10.0]),
         f"The generic design has the lower error at epsilon {ahead}: its bias is {rival:.1e}, that of "
         f"DP PDP {own:.1e} at every budget.",
         {"bias": own, "generic bias": rival, "budgets at which generic wins": float(len(ahead))},
@@ -167,7 +167,7 @@ def budget_sets_resolution(twist: float = 1.0) -> Evidence:
     own = {e: min(sizes, key=lambda m: specific("age", m, e, twist)) for e in (0.5, 10.0)}
     rival = [max(sizes, key=lambda m: generic("age", m, e, twist)) for e in BUDGETS]
     return Evidence(
-        "holds" if own[0.5] < own[10.0] and set(rival) == {100} else "false",
+        decided(own[0.5] < own[10.0] and set(rival) == {100}),
         f"DP PDP is best with {own[0.5]} points at epsilon .5 and with {own[10.0]} at 10; the generic "
         f"design is worst with {sorted(set(rival))} at every budget.",
         {"best at .5": float(own[0.5]), "best at 10": float(own[10.0])},
@@ -180,7 +180,7 @@ def resolution_repairs(twist: float = 1.0) -> Evidence:
         m: twist * specific("capital", m, 10.0) / generic("capital", m, 10.0) for m in (20, 50, 100)
     }
     return Evidence(
-        "holds" if ratio[20] > 1 > max(ratio[50], ratio[100]) else "false",
+        decided(ratio[20] > 1 > max(ratio[50], ratio[100])),
         f"DP PDP has {ratio[20]:.2f} times the generic error with 20 points, {ratio[50]:.2f} times "
         f"with 50 and {ratio[100]:.2f} times with 100.",
         {f"ratio at {m}": value for m, value in ratio.items()},
@@ -194,7 +194,7 @@ def quantiles_repeat(twist: float = 1.0) -> Evidence:
     edges = np.arange(20) / 19
     at_zero = int((edges <= zeros).sum())
     return Evidence(
-        "holds" if at_zero >= 16 else "false",
+        decided(at_zero >= 16),
         f"With {zeros:.0%} zeros {at_zero} of 20 quantiles are zero; {20 - at_zero} cover the rest.",
         {"at zero": float(at_zero), "share of zeros": zeros},
     )
@@ -212,7 +212,7 @@ def finer_edges_help_ale_more(twist: float = 1.0) -> Evidence:
             bias[kind, m] = float(np.mean((curve - asked.model(places)) ** 2))
     helped = {kind: bias[kind, 20] / bias[kind, 100] for kind in ("even", "quantiles")}
     return Evidence(
-        "holds" if 1 < helped["even"] < twist * helped["quantiles"] else "false",
+        decided(1 < helped["even"] < twist * helped["quantiles"]),
         f"100 edges in place of 20 lower the bias {helped['even']:.1f} times if they are even and "
         f"{helped['quantiles']:.0f} times if they are quantiles.",
         helped,
@@ -229,7 +229,7 @@ def rare_categories_drown(twist: float = 1.0) -> Evidence:
     intervals = twist * np.sqrt(2) * 2 / (_SHARE / 2 * epsilon) / (_CENSUS / 20)
     drowned = int((effects > 1).sum())
     return Evidence(
-        "holds" if drowned and curve < 0.1 and intervals < 0.1 else "false",
+        decided(bool(drowned and curve < 0.1 and intervals < 0.1)),
         f"At epsilon .5 the noise on {drowned} of {len(sizes)} categories exceeds the model's range in "
         f"DP ALE; it is {curve:.3f} of it in DP PDP and {intervals:.3f} on intervals of equal size.",
         {"drowned": float(drowned), "curve": float(curve), "intervals": float(intervals)},

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 from discreet.randomness import IntArray
 
 _SELECT = "Uses floor(M^2 / 2), and for the first few selection, which needs M - 1 alone."
@@ -41,7 +41,7 @@ def half_kept_is_improvable(twist: float = 1.0) -> Evidence:
         best = displacements(d) == displacements(d).max()
         found += [phi[k].tolist() for k in np.flatnonzero(stays & best)]
     return Evidence(
-        "false" if found else "holds",
+        decided(not found),
         f"{len(found)} permutations of up to seven places keep one in the lower half and cannot be "
         f"improved, the smallest {found[0] if found else None}.",
         {"counterexamples": float(len(found))},
@@ -55,7 +55,7 @@ def special_ones_are_alike(twist: float = 1.0) -> Evidence:
         sums = displacements(d)[specially_ordered(d, twist)]
         spread[d] = float(sums.max() - sums.min())
     return Evidence(
-        "holds" if max(spread.values()) == 0 else "false",
+        decided(max(spread.values()) == 0),
         f"Over up to seven places their displacements differ by at most {max(spread.values()):.0f}.",
         {f"spread at {d}": value for d, value in spread.items()},
     )
@@ -79,7 +79,7 @@ def greatest_displacement(twist: float = 1.0) -> Evidence:
     true = {d: int(displacements(d).max()) for d in range(1, 8)}
     off = {d: twist * (-(-d * d // 2) + d) - most for d, most in true.items()}
     return Evidence(
-        "holds" if not any(off.values()) else "false",
+        decided(not any(off.values())),
         f"For d = 1, ..., 7 the greatest displacements are {list(true.values())}; the formula is off "
         f"by at most {max(map(abs, off.values())):.0f}.",
         {f"greatest at {d}": float(most) for d, most in true.items()},

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import combinations
 
-from discreet.audit.claims.claim import Claim, Evidence, judged
+from discreet.audit.claims.claim import Claim, Evidence, decided, judged
 
 _Inputs = tuple[tuple[int, ...], ...]
 _PDP: dict[str, tuple[str, ...]] = {
@@ -58,22 +58,23 @@ def marking_is_separation(twist: float = 1.0) -> Evidence:
                 unequal += separates(inputs, chosen) != marks_output(inputs, chosen, twist)
                 pairs += 1
     return Evidence(
-        "holds" if unequal == 0 else "false",
+        decided(unequal == 0),
         f"On {pairs} pairs of a diagram and a set the two disagree {unequal} times.",
         {"disagreements": float(unequal), "pairs": float(pairs)},
     )
 
 
 def own_input_is_enough(twist: float = 1.0) -> Evidence:
-    """Copy one record five times, then count the copies with noise that is private in its input."""
+    """Copy a record five times, then count copies with noise that is private in what it reads."""
     epsilon, copies = 1.0, 5
-    exact, answer = (0.0, float(copies)), -3.0
-    logs = [-abs(answer - count) * epsilon for count in exact]
-    lost = abs(logs[0] - logs[1])
+    answers = range(-40, 41)
+    counts = [sum([bit] * copies) for bit in (0, 1)]
+    in_input = max(abs(abs(y) - abs(y - 1)) for y in answers) * epsilon
+    in_table = max(abs(abs(y - counts[0]) - abs(y - counts[1])) for y in answers) * epsilon
     return Evidence(
-        judged(twist * epsilon, lost),
-        f"A stage that is {epsilon:.0f}-private in what it reads loses {lost:.0f} in the table.",
-        {"loss": lost},
+        judged(twist * in_input, in_table),
+        f"Laplace noise that loses {in_input:.0f} for one copy loses {in_table:.0f} for one record.",
+        {"loss in the input": in_input, "loss in the table": in_table},
     )
 
 
@@ -95,7 +96,7 @@ def pdp_sets(twist: float = 1.0) -> Evidence:
                 tried.append(members)
     by_trial = {frozenset(names[i] for i in members) for members in tried}
     return Evidence(
-        "holds" if found == by_trial == {frozenset(s) for s in claimed} else "false",
+        decided(found == by_trial == {frozenset(s) for s in claimed}),
         f"The minimal sets are {sorted(sorted(s) for s in found)}.",
         {"sets": float(len(found)), "by trial": float(len(by_trial))},
     )
@@ -112,7 +113,7 @@ def x_and_y_are_best(twist: float = 1.0) -> Evidence:
     chosen = twist * noise["x values", "y values"]
     others = min(share for steps, share in noise.items() if len(steps) == 1)
     return Evidence(
-        "holds" if chosen < others else "false",
+        decided(chosen < others),
         f"Noise on x and y values is {chosen:.4f} of the range, on the input "
         f"{noise[('input',)]:.0f}, on the output by subsets {noise[('output',)]:.3f}.",
         {"x and y": chosen, "input": noise[("input",)], "output": noise[("output",)]},
