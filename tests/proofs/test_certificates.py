@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import z3
+from flint import arb
 
 from discreet.data.contributions import certify_tables
 from discreet.explain.shap.dependence import certify_one_cell
 from discreet.plans.stages.aggregate import certify_vectors
 from discreet.privacy.certificate import Ball, Bounds, Box, certify_cells
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from tests.proofs.reading import Symbols, Told
-from tests.proofs.solver import Vector, counterexample, exact, proved, size_of
+from tests.proofs.machine.cases import code_agrees, small_floats
+from tests.proofs.machine.reading import Symbols, Told, floats_cover, is_covered, read_over_balls
+from tests.proofs.machine.solver import Vector, counterexample, exact, proved, size_of
 
 REPLACE, ADD = REPLACE_ONE, ADD_REMOVE
 
@@ -80,6 +83,24 @@ def test_replacing_a_record_moves_a_sum_within_box_and_ball() -> None:
         most = (2 * radius) ** 2 if norm == "l2" else 2 * radius
         for claim in apart.each_within(told.bounds[REPLACE]):
             proved(claim, *apart.facts, *roots.facts, radius > 0, length <= most)
+    boxes = itertools.product(FLOATS, FLOATS, (1, 7))
+    code_agrees(boxes, lambda case: box_is_covered(-case[0], *case[1:]))
+    balls = itertools.product(FLOATS, ("l1", "l2", "linf"), (1, 7))
+    code_agrees(balls, lambda case: ball_is_covered(*case))
+
+
+FLOATS = small_floats(-1, 1, 1)
+
+
+def box_is_covered(low: float, high: float, size: int) -> bool:
+    ends = SimpleNamespace(low=arb(low), high=arb(high))
+    ends.magnitude = read_over_balls(Box.magnitude)(ends)
+    return is_covered(read_over_balls(Box.certify)(ends, size), Box(low, high).certify(size))
+
+
+def ball_is_covered(radius: float, norm: Any, size: int) -> bool:
+    told = read_over_balls(Ball.certify)(SimpleNamespace(radius=arb(radius), norm=norm), size)
+    return is_covered(told, Ball(radius, norm).certify(size))
 
 
 @pytest.mark.refutes("mean-replace")
@@ -245,6 +266,7 @@ def test_a_number_in_one_cell_moves_twice_its_bound_in_every_norm() -> None:
             proved(claim, *inside)
     for claim in Vector.of(after).each_within(told[ADD]):
         proved(claim, *inside)
+    code_agrees(itertools.product((1, 9), FLOATS), lambda case: floats_cover(certify_one_cell, *case))
 
 
 @pytest.mark.refutes("shap-dependence")

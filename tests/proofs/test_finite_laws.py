@@ -19,9 +19,9 @@ from discreet.mechanisms.selection.basic import PermuteAndFlip
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
 from discreet.mechanisms.smooth.tables import WHOLE, StabilityTable, stability_table
 from discreet.randomness import is_below_exp
-from tests.proofs.balls import fails_somewhere, holds_everywhere
-from tests.proofs.cases import code_agrees, every_case, failing_case
-from tests.proofs.solver import counterexample, greatest, proved, size_of
+from tests.proofs.machine.balls import fails_somewhere, holds_everywhere
+from tests.proofs.machine.cases import code_agrees, every_case, failing_case
+from tests.proofs.machine.solver import counterexample, greatest, proved, size_of
 
 
 def table_laws(table: StabilityTable) -> Iterator[tuple[list[int], list[int]]]:

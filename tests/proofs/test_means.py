@@ -19,9 +19,9 @@ from discreet.explain.permutation.losses import partners
 from discreet.explain.permutation.noise import loss_weight
 from discreet.plans.stages.means import certify_mean
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from tests.proofs.cases import code_agrees, every_case, failing_case
-from tests.proofs.reading import Symbols, Told
-from tests.proofs.solver import Vector, counterexample, greatest, proved, size_of
+from tests.proofs.machine.cases import code_agrees, every_case, failing_case, small_floats
+from tests.proofs.machine.reading import Symbols, Told, floats_cover
+from tests.proofs.machine.solver import Vector, counterexample, greatest, proved, size_of
 
 
 def mean_vector(numbers: int, categories: int, cells: int) -> tuple[Told, list[Any], Any]:
@@ -51,6 +51,8 @@ def test_a_shortened_row_and_its_categories_move_within_their_bounds() -> None:
         proved(found.l1 <= told.l1, *given)
         proved(found.l2 <= told.l2**2, *given)
         proved(found.linf <= told.linf, *given)
+    lengths = [x for x in small_floats(-3, 2, 2) if x * x <= 3]
+    code_agrees(lengths, lambda length: floats_cover(certify_mean, 3, 2, length, 9))
 
 
 @pytest.mark.refutes("background-mean")
@@ -243,6 +245,12 @@ def test_accumulated_effects_move_within_their_certificate_wherever_two_records_
         proved(vector.linf <= told.linf, *limits, r > 0, w >= 0, *symbols.facts)
         # A sum of squares is greatest where every move is at an end, which one square at a time shows.
         proved(greatest_square(count, before, after) <= told.l2**2, r > 0, w >= 0, *symbols.facts)
+    pairs = list(itertools.product(small_floats(-1, 1, 1), repeat=2))
+    code_agrees(pairs, lambda pair: floats_cover(certify_intervals, 5, *pair))
+    code_agrees(
+        itertools.product((2, 3), pairs),
+        lambda case: floats_cover(certify_categories, case[0], *case[1]),
+    )
     a, b, bound = z3.Reals("a b bound")
     proved((a - b) ** 2 <= 4 * bound**2, size_of(a) <= bound, size_of(b) <= bound)
     proved(a**2 <= bound**2, size_of(a) <= bound)

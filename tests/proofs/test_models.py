@@ -23,10 +23,16 @@ from discreet.trees.scores import STEPS_PER_RECORD, Criterion, last_log_step
 from discreet.value.engines.layered import stated_error
 from discreet.value.engines.neighbours import value_from_counts
 from discreet.value.private_design import marginal_widths
-from tests.proofs.balls import fails_somewhere, holds_everywhere, slope
-from tests.proofs.cases import code_agrees, every_case, failing_case, shapley_weight, small_floats
-from tests.proofs.reading import SYMBOL_ARRAYS, Row, Symbols, read_over_balls
-from tests.proofs.solver import counterexample, exact, greatest, least, proved, size_of
+from tests.proofs.machine.balls import fails_somewhere, holds_everywhere, slope
+from tests.proofs.machine.cases import (
+    code_agrees,
+    every_case,
+    failing_case,
+    shapley_weight,
+    small_floats,
+)
+from tests.proofs.machine.reading import SYMBOL_ARRAYS, Row, Symbols, read_over_balls
+from tests.proofs.machine.solver import counterexample, exact, greatest, least, proved, size_of
 
 
 @pytest.mark.checks("tree-utility")

@@ -23,9 +23,9 @@ from discreet.explain.shap.bounds.records import (
 from discreet.explain.shap.bounds.zonotopes import zonotope_bounds
 from discreet.privacy.certificate import Bounds, Box
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from tests.proofs.cases import coalitions, every_case, failing_case, shapley_row, shapley_weight
-from tests.proofs.reading import Symbols
-from tests.proofs.solver import counterexample, proved, size_of
+from tests.proofs.machine.cases import coalitions, every_case, failing_case, shapley_row, shapley_weight
+from tests.proofs.machine.reading import Symbols
+from tests.proofs.machine.solver import counterexample, proved, size_of
 
 HAIR = Fraction(1, 10**8)
 """More than is added to bounds for the rounding of their formulas."""

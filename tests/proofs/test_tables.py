@@ -16,7 +16,7 @@ from discreet.mechanisms.selection.spanning_tree import Edge, Forest, count_pick
 from discreet.numerics import to_units
 from discreet.plans.results.range_histogram import RangeTree
 from discreet.privacy.relation import REPLACE_ONE
-from tests.proofs.cases import code_agrees, every_case, failing_case
+from tests.proofs.machine.cases import code_agrees, every_case, failing_case
 
 WIDTHS = {4: [(1,), (2, 1)], 5: [(2, 1)], 6: [(2, 1), (3, 1)], 8: [(4, 2, 1)], 9: [(3, 1)]}
 TREES = [
