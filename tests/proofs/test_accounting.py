@@ -20,10 +20,17 @@ from discreet.mechanisms.selection.deniability import DeniabilityTest, composed_
 from discreet.numerics import LARGEST_UNITS, to_budget_units, to_units
 from discreet.privacy.accounting.conversion import bounded_range_rho, pure_rho, zcdp_budget, zcdp_delta
 from discreet.privacy.accounting.filters import Amount, Filter
-from tests.proofs.balls import fails_somewhere, holds_everywhere, slope
-from tests.proofs.cases import code_agrees, every_case, failing_case, replacements, small_floats, tables
-from tests.proofs.reading import Symbols, read_over_balls
-from tests.proofs.solver import counterexample, proved
+from tests.proofs.machine.balls import fails_somewhere, holds_everywhere, slope
+from tests.proofs.machine.cases import (
+    code_agrees,
+    every_case,
+    failing_case,
+    replacements,
+    small_floats,
+    tables,
+)
+from tests.proofs.machine.reading import Symbols, read_over_balls
+from tests.proofs.machine.solver import counterexample, proved
 
 ball_rho = read_over_balls(pure_rho)
 

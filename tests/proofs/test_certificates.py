@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import z3
+from flint import arb
 
 from discreet.data.contributions import certify_tables
-from discreet.explain.ale.contribution import certify_categories, certify_intervals
 from discreet.explain.shap.dependence import certify_one_cell
 from discreet.plans.stages.aggregate import certify_vectors
 from discreet.privacy.certificate import Ball, Bounds, Box, certify_cells
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from tests.proofs.reading import Symbols, Told
-from tests.proofs.solver import counterexample, exact, proved, size_of
-from tests.proofs.vectors import Vector
+from tests.proofs.machine.cases import code_agrees, small_floats
+from tests.proofs.machine.reading import Symbols, Told, floats_cover, is_covered, read_over_balls
+from tests.proofs.machine.solver import Vector, counterexample, exact, proved, size_of
 
 REPLACE, ADD = REPLACE_ONE, ADD_REMOVE
 
@@ -82,6 +83,24 @@ def test_replacing_a_record_moves_a_sum_within_box_and_ball() -> None:
         most = (2 * radius) ** 2 if norm == "l2" else 2 * radius
         for claim in apart.each_within(told.bounds[REPLACE]):
             proved(claim, *apart.facts, *roots.facts, radius > 0, length <= most)
+    boxes = itertools.product(FLOATS, FLOATS, (1, 7))
+    code_agrees(boxes, lambda case: box_is_covered(-case[0], *case[1:]))
+    balls = itertools.product(FLOATS, ("l1", "l2", "linf"), (1, 7))
+    code_agrees(balls, lambda case: ball_is_covered(*case))
+
+
+FLOATS = small_floats(-1, 1, 1)
+
+
+def box_is_covered(low: float, high: float, size: int) -> bool:
+    ends = SimpleNamespace(low=arb(low), high=arb(high))
+    ends.magnitude = read_over_balls(Box.magnitude)(ends)
+    return is_covered(read_over_balls(Box.certify)(ends, size), Box(low, high).certify(size))
+
+
+def ball_is_covered(radius: float, norm: Any, size: int) -> bool:
+    told = read_over_balls(Ball.certify)(SimpleNamespace(radius=arb(radius), norm=norm), size)
+    return is_covered(told, Ball(radius, norm).certify(size))
 
 
 @pytest.mark.refutes("mean-replace")
@@ -247,6 +266,7 @@ def test_a_number_in_one_cell_moves_twice_its_bound_in_every_norm() -> None:
             proved(claim, *inside)
     for claim in Vector.of(after).each_within(told[ADD]):
         proved(claim, *inside)
+    code_agrees(itertools.product((1, 9), FLOATS), lambda case: floats_cover(certify_one_cell, *case))
 
 
 @pytest.mark.refutes("shap-dependence")
@@ -255,81 +275,3 @@ def test_two_cells_priced_in_l2_forget_a_record_that_stays_in_its_cell() -> None
     told = symbols.read(certify_one_cell)(z3.RealVal(1), bound).bounds[ADD]
     stays, inside = Vector.of(after - before), [size_of(before) <= bound, size_of(after) <= bound]
     counterexample(stays.square <= 2 * told.l2**2, *inside)
-
-
-def ale_moves(count: int | None, before: int, after: int) -> tuple[Vector, list[Any]]:
-    """Return how a record that goes from one cell to another moves sums and weighted counts.
-
-    ``count`` is the number of ordered categories; None stands for intervals, where a record has a
-    single move.
-    """
-    r, w = z3.Reals("r w")
-    cells = max(before, after) + 1 if count is None else count
-    sums: list[Any] = [z3.RealVal(0)] * cells
-    counts: list[Any] = [z3.RealVal(0)] * cells
-    limits = []
-    for sign, cell in ((-1, before), (1, after)):
-        touched = (
-            [cell] if count is None else [step for step in (cell - 1, cell) if 0 <= step < cells - 1]
-        )
-        for step in touched:
-            move = z3.FreshReal("move")
-            limits.append(size_of(move) <= r)
-            sums[step] = sums[step] + sign * move
-        counts[cell] = counts[cell] + sign * w
-    return Vector.of(*sums, *counts), limits
-
-
-def ale_bounds(symbols: Symbols, count: int | None) -> dict[Any, Told]:
-    """Return what the code certifies for a limit r and a weight w."""
-    r, w = z3.Reals("r w")
-    if count is None:
-        return symbols.read(certify_intervals)(2, r, w).bounds
-    return symbols.read(certify_categories)(count, r, w).bounds
-
-
-ALE_CASES = [
-    (count, before, after)
-    for count in (None, 2, 3, 4)
-    for before in range(2 if count is None else count)
-    for after in range(before, 2 if count is None else count)
-]
-"""From four categories on every way in which two records can meet is there."""
-
-
-@pytest.mark.checks("ale")
-def test_accumulated_effects_move_within_their_certificate_wherever_two_records_meet() -> None:
-    r, w = z3.Reals("r w")
-    for count, before, after in ALE_CASES:
-        symbols = Symbols()
-        told = ale_bounds(symbols, count)[REPLACE]
-        vector, limits = ale_moves(count, before, after)
-        proved(vector.l1 <= told.l1, *limits, r > 0, w >= 0, *symbols.facts)
-        proved(vector.linf <= told.linf, *limits, r > 0, w >= 0, *symbols.facts)
-        # A sum of squares is greatest where every move is at an end, which one square at a time shows.
-        proved(greatest_square(count, before, after) <= told.l2**2, r > 0, w >= 0, *symbols.facts)
-    a, b, bound = z3.Reals("a b bound")
-    proved((a - b) ** 2 <= 4 * bound**2, size_of(a) <= bound, size_of(b) <= bound)
-    proved(a**2 <= bound**2, size_of(a) <= bound)
-
-
-def greatest_square(count: int | None, before: int, after: int) -> Any:
-    """Return the square of the L2 norm with every move at the end of its range."""
-    r, w = z3.Reals("r w")
-
-    def steps(cell: int) -> set[int]:
-        return {cell} if count is None else {s for s in (cell - 1, cell) if 0 <= s < count - 1}
-
-    both, single = steps(before) & steps(after), steps(before) ^ steps(after)
-    moved = 0 if before == after else 2
-    return 4 * len(both) * r**2 + len(single) * r**2 + moved * w**2
-
-
-@pytest.mark.refutes("ale")
-def test_forgetting_two_records_of_one_interval_is_refuted() -> None:
-    r, w = z3.Reals("r w")
-    vector, limits = ale_moves(None, 0, 0)
-    counterexample(vector.square <= 2 * r**2 + 2 * w**2, *limits, r > 0, w >= 0)
-    symbols = Symbols()
-    two = ale_bounds(symbols, 2)[REPLACE]
-    counterexample(greatest_square(3, 1, 1) <= two.l2**2, r > 0, w >= 0, *symbols.facts)

@@ -22,9 +22,16 @@ from discreet.tables.entropy.bounds import (
 )
 from discreet.tables.entropy.noise import MeasureNoise, Narrowed
 from discreet.tables.entropy.values import renyi_entropy
-from tests.proofs.balls import curvature, holds_everywhere, slope
-from tests.proofs.cases import additions, code_agrees, every_case, failing_case, replacements, tables
-from tests.proofs.reading import read_over_balls
+from tests.proofs.machine.balls import curvature, holds_everywhere, slope
+from tests.proofs.machine.cases import (
+    additions,
+    code_agrees,
+    every_case,
+    failing_case,
+    replacements,
+    tables,
+)
+from tests.proofs.machine.reading import read_over_balls
 
 Table = tuple[int, ...]
 Pair = tuple[Table, Table, float]

@@ -16,10 +16,10 @@ from discreet.privacy.accounting import gaussian_multiplier
 from discreet.privacy.accounting.conversion import gaussian_delta
 from discreet.privacy.accounting.discrete import count_gaussian_delta, lattice_slack
 from discreet.privacy.accounting.events import CountGaussianEvent, GaussianEvent
-from tests.proofs.balls import fails_somewhere, holds_everywhere, normal_below
-from tests.proofs.cases import code_agrees, every_case, failing_case, small_floats
-from tests.proofs.reading import Symbols, read_over_balls
-from tests.proofs.solver import counterexample, proved
+from tests.proofs.machine.balls import fails_somewhere, holds_everywhere, normal_below
+from tests.proofs.machine.cases import code_agrees, every_case, failing_case, small_floats
+from tests.proofs.machine.reading import Symbols, read_over_balls
+from tests.proofs.machine.solver import counterexample, proved
 
 BALL_NORMAL = SimpleNamespace(ndtr=normal_below, log_ndtr=lambda x: normal_below(x).log())
 

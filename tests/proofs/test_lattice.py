@@ -20,10 +20,9 @@ from discreet.mechanisms.lattice import LARGEST_SUM, certify_rounded, lattice_st
 from discreet.privacy.certificate import Certificate, certify_cells
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import LARGEST_SCALE
-from tests.proofs.cases import code_agrees, every_case, failing_case, small_floats
-from tests.proofs.reading import Symbols, Told
-from tests.proofs.solver import counterexample, proved, rounded, size_of
-from tests.proofs.vectors import Vector
+from tests.proofs.machine.cases import code_agrees, every_case, failing_case, small_floats
+from tests.proofs.machine.reading import Symbols, Told
+from tests.proofs.machine.solver import Vector, counterexample, proved, rounded, size_of
 
 HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float64)
 """Every number of 16 bits: infinities, numbers that are none, and zeros of both signs included."""

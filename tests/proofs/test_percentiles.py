@@ -16,7 +16,7 @@ from discreet.mechanisms.selection.inverse_sensitivity import InverseSensitivity
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.select.quantiles.cuts import QuantileCuts, deal
 from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
-from tests.proofs.cases import (
+from tests.proofs.machine.cases import (
     additions,
     code_agrees,
     every_case,
@@ -25,8 +25,8 @@ from tests.proofs.cases import (
     small_floats,
     tables,
 )
-from tests.proofs.reading import SYMBOL_ARRAYS, Row, Symbols
-from tests.proofs.solver import counterexample, proved, size_of
+from tests.proofs.machine.reading import SYMBOL_ARRAYS, Row, Symbols
+from tests.proofs.machine.solver import counterexample, proved, size_of
 
 PERCENTS = [Fraction(text) for text in ("0.1", "25", "50", "62.5", "99.9", "100")]
 

@@ -22,9 +22,9 @@ from discreet.mechanisms.smooth.noisy_max import score_stability
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from tests.oracles.selection import ScriptedNoise
-from tests.proofs.cases import code_agrees, small_floats
-from tests.proofs.reading import SYMBOL_ARRAYS, Row, Symbols
-from tests.proofs.solver import counterexample, greatest, proved, size_of
+from tests.proofs.machine.cases import code_agrees, small_floats
+from tests.proofs.machine.reading import SYMBOL_ARRAYS, Row, Symbols
+from tests.proofs.machine.solver import counterexample, greatest, proved, size_of
 
 EPSILONS = small_floats(-8, 4)
 

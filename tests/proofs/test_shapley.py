@@ -23,10 +23,9 @@ from discreet.explain.shap.bounds.records import (
 from discreet.explain.shap.bounds.zonotopes import zonotope_bounds
 from discreet.privacy.certificate import Bounds, Box
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from discreet.value.engines.neighbours import value_from_counts
-from tests.proofs.cases import coalitions, every_case, failing_case, shapley_row, shapley_weight
-from tests.proofs.reading import Symbols
-from tests.proofs.solver import counterexample, proved, size_of
+from tests.proofs.machine.cases import coalitions, every_case, failing_case, shapley_row, shapley_weight
+from tests.proofs.machine.reading import Symbols
+from tests.proofs.machine.solver import counterexample, proved, size_of
 
 HAIR = Fraction(1, 10**8)
 """More than is added to bounds for the rounding of their formulas."""
@@ -302,35 +301,3 @@ def test_a_regression_without_its_kernel_is_another_operator() -> None:
     flat = np.linalg.lstsq(masks.masks.astype(float), np.eye(len(masks)), rcond=None)[0]
     entries = zip(flat.ravel().tolist(), kernel_rows(4), strict=True)
     assert failing_case(entries, lambda e: abs(e[0] - float(e[1][2])) < 1e-6)
-
-
-def owner_value(others: int, right: int, own: int, classes: int) -> Fraction:
-    """Return the Shapley value of one record among near ones, over all coalitions by their counts."""
-    total, players = Fraction(0), others + 1
-    for a, b in itertools.product(range(right + 1), range(others - right + 1)):
-        k = a + b
-        before = Fraction(a, k) if k else Fraction(1, classes)
-        count = math.comb(right, a) * math.comb(others - right, b)
-        total += count * shapley_weight(k, players) * (Fraction(a + own, k + 1) - before)
-    return total
-
-
-OWNERS = [(o, r, e, c) for o in range(9) for r in range(o + 1) for e in (0, 1) for c in (2, 3, 5)]
-
-
-@pytest.mark.checks("tknn-owner")
-def test_an_owners_value_from_counts_is_the_shapley_value() -> None:
-    every_case(
-        OWNERS, lambda case: abs(float(value_from_counts(*case)) - float(owner_value(*case))) < 1e-12
-    )
-
-
-@pytest.mark.refutes("tknn-owner")
-def test_a_value_that_counts_its_own_record_among_the_others_is_refuted() -> None:
-    assert failing_case(
-        OWNERS,
-        lambda c: (
-            abs(float(value_from_counts(c[0] + 1, c[1] + c[2], *c[2:])) - float(owner_value(*c)))
-            < 1e-12
-        ),
-    ) == (0, 0, 0, 2)

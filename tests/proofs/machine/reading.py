@@ -19,9 +19,11 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import z3
+from flint import arb
 
-from tests.proofs.balls import BALL_MATH, ball_max, ball_min
-from tests.proofs.solver import greatest, least, size_of
+from discreet.privacy.certificate import NORMS, Bounds, Certificate
+from tests.proofs.machine.balls import BALL_MATH, ball_max, ball_min
+from tests.proofs.machine.solver import greatest, least, size_of
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,25 @@ class Symbols:
                 return found(*arguments, **options)
 
         return run
+
+
+def floats_cover(target: Callable[..., Any], *numbers: Any) -> bool:
+    """Say whether a certificate of floats is no less than the code's formula over exact numbers."""
+    told = read_over_balls(target)(*(arb(x) if isinstance(x, float) else x for x in numbers))
+    return is_covered(told, target(*numbers))
+
+
+def is_covered(told: ToldCertificate, found: Certificate) -> bool:
+    """Say whether bounds of floats are no less than told ones, which are known to 45 digits.
+
+    Told bounds are tightened first, as the code does it: what follows from other norms is proved.
+    """
+    tightened = read_over_balls(Bounds.tightened)
+    for relation, bounds in found.bounds.items():
+        least_told = tightened(told.bounds[relation], told.size)
+        if not all(arb(getattr(bounds, norm)) >= getattr(least_told, norm).lower() for norm in NORMS):
+            return False
+    return True
 
 
 class Row:

@@ -188,6 +188,7 @@ BALL_MATH = SimpleNamespace(
     log1p=_lifted(arb.log1p, lambda x: 1 / (1 + x)),
     log2=_lifted(lambda x: x.log() / _LOG2, lambda x: 1 / (x * _LOG2)),
     sqrt=_SQRT,
+    hypot=lambda a, b: _SQRT(a * a + b * b),
     tanh=_TANH,
     isinf=lambda x: x == math.inf,
     inf=math.inf,
