@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "Ceiling": "discreet.audit.attacks.ceiling",
     "ask_session": "discreet.audit.attacks.difference",
-    "attack_training": "discreet.audit.attacks.shadow",
+    "attack_training": "discreet.audit.attacks.simulated.shadow",
     "attribute_tables": "discreet.audit.attacks.attributes",
     "ceiling_of": "discreet.audit.attacks.ceiling",
     "exact": "discreet.audit.laws.exact_audit",
@@ -35,12 +35,12 @@ _HOMES = {
     "model": "discreet.audit.hunting.answers",
     "one_run": "discreet.audit.sampling.canaries",
     "product_checks": "discreet.audit.suite",
-    "reconstruct_background": "discreet.audit.attacks.reconstruction",
-    "reconstruct_queries": "discreet.audit.attacks.reconstruction",
+    "reconstruct_background": "discreet.audit.attacks.simulated.backgrounds",
+    "reconstruct_queries": "discreet.audit.attacks.simulated.reconstruction",
     "run": "discreet.audit.suite",
     "sample": "discreet.audit.sampling.auditing",
     "timing": "discreet.audit.sampling.run_time",
-    "trace_records": "discreet.audit.attacks.fingerprinting",
+    "trace_records": "discreet.audit.attacks.simulated.fingerprinting",
 }
 """Names are imported when they are first used: attacks import models, models import much."""
 
@@ -52,12 +52,16 @@ if TYPE_CHECKING:
     from discreet.audit.attacks.ceiling import Ceiling as Ceiling
     from discreet.audit.attacks.ceiling import ceiling_of as ceiling_of
     from discreet.audit.attacks.difference import ask_session as ask_session
-    from discreet.audit.attacks.fingerprinting import trace_records as trace_records
     from discreet.audit.attacks.linkage import linkage as linkage
     from discreet.audit.attacks.membership import membership as membership
-    from discreet.audit.attacks.reconstruction import reconstruct_background as reconstruct_background
-    from discreet.audit.attacks.reconstruction import reconstruct_queries as reconstruct_queries
-    from discreet.audit.attacks.shadow import attack_training as attack_training
+    from discreet.audit.attacks.simulated.fingerprinting import trace_records as trace_records
+    from discreet.audit.attacks.simulated.reconstruction import (
+        reconstruct_background as reconstruct_background,
+    )
+    from discreet.audit.attacks.simulated.reconstruction import (
+        reconstruct_queries as reconstruct_queries,
+    )
+    from discreet.audit.attacks.simulated.shadow import attack_training as attack_training
     from discreet.audit.hunting.answers import model as model
     from discreet.audit.hunting.hunter import hunt as hunt
     from discreet.audit.laws.exact_audit import exact as exact

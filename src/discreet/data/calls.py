@@ -160,7 +160,7 @@ def _spans(rows: int, places: int, together: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CallEvidence:
     """How much is known, and how far an answer may move with the rows of its batch.
 
     Args:
@@ -178,7 +178,7 @@ class Evidence:
         return certificate.graded(self.grade, *self.assumptions)
 
 
-PROVEN = Evidence()
+PROVEN = CallEvidence()
 
 
 @dataclass(frozen=True)
@@ -189,16 +189,16 @@ class ThirdParty:
     the code still answers.
     """
 
-    kept: Evidence
-    moved: Callable[[], Evidence]
+    kept: CallEvidence
+    moved: Callable[[], CallEvidence]
     pulse: Pulse = field(default_factory=Pulse)
 
     @classmethod
-    def of(cls, evidence: Evidence, pulse: Pulse | None = None) -> ThirdParty:
+    def of(cls, evidence: CallEvidence, pulse: Pulse | None = None) -> ThirdParty:
         """Return what is the same under both relations."""
         return cls(evidence, lambda: evidence, pulse or Pulse())
 
-    def under(self, relation: Relation) -> Evidence:
+    def under(self, relation: Relation) -> CallEvidence:
         """Return what is known under a relation."""
         return self.kept if Relation(relation).keeps_places else self.moved()
 
@@ -219,7 +219,7 @@ class ModelCalls:
     def __post_init__(self) -> None:
         check_positive("lipschitz", self.lipschitz, "It is how far a coordinate moves with an answer.")
 
-    def evidence(self, relation: Relation) -> Evidence:
+    def evidence(self, relation: Relation) -> CallEvidence:
         """Return what is known of the answers under a relation."""
         return PROVEN if self.code is None else self.code.under(relation)
 
@@ -229,9 +229,9 @@ class ModelCalls:
         return up(moved * self.lipschitz) if moved else 0.0
 
 
-def probed(batch_error: float, batches: int, whose: str = "model") -> Evidence:
+def probed(batch_error: float, batches: int, whose: str = "model") -> CallEvidence:
     """Return the standing of code that was tried on so many public batches."""
-    return Evidence(
+    return CallEvidence(
         "probed",
         batch_error,
         (
@@ -241,9 +241,9 @@ def probed(batch_error: float, batches: int, whose: str = "model") -> Evidence:
     )
 
 
-def isolated(batch_error: float = 0.0) -> Evidence:
+def isolated(batch_error: float = 0.0) -> CallEvidence:
     """Return the standing of code that is asked for one record at a time."""
-    return Evidence(
+    return CallEvidence(
         "isolated",
         batch_error,
         (f"the model keeps nothing from one call to the next: tried on public rows{NOT_PROVEN}",),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.calls import PROVEN, Evidence, ModelCalls, Pulse
+from discreet.data.calls import PROVEN, CallEvidence, ModelCalls, Pulse
 from discreet.data.table import ROWS_CAP
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
@@ -85,7 +85,7 @@ class VectorContribution:
         """Whether third-party code still answers; None if none is called."""
         return None if self.calls is None or self.calls.code is None else self.calls.code.pulse
 
-    def evidence(self, relation: Relation) -> Evidence:
+    def evidence(self, relation: Relation) -> CallEvidence:
         """Return what is known of answers under a relation."""
         return PROVEN if self.calls is None else self.calls.evidence(relation)
 

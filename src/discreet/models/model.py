@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.data.calls import (
     PROVEN,
+    CallEvidence,
     CallShape,
-    Evidence,
     Pulse,
     RowCalls,
     ThirdParty,
@@ -162,7 +162,7 @@ class Model:
     def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
         """Return what is known of the model; refuse one that is seen to look at its neighbours."""
 
-        def tried() -> Evidence:
+        def tried() -> CallEvidence:
             found = self._probe(bound, schema)
             batch_error = replace(found, single=found.single or single).batch_error(bound.bounds)
             if not self.isolated:
