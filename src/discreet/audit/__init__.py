@@ -20,12 +20,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
+    "AttackResult": "discreet.audit.attacks.scoring",
     "Ceiling": "discreet.audit.attacks.ceiling",
     "ask_session": "discreet.audit.attacks.difference",
+    "attack_attribute": "discreet.audit.attacks.attributes",
+    "attack_membership": "discreet.audit.attacks.membership",
+    "attack_repeats": "discreet.audit.attacks.difference",
     "attack_training": "discreet.audit.attacks.simulated.shadow",
     "attribute_tables": "discreet.audit.attacks.attributes",
     "ceiling_of": "discreet.audit.attacks.ceiling",
     "exact": "discreet.audit.laws.exact_audit",
+    "exact_target": "discreet.audit.attacks.targets",
     "hunt": "discreet.audit.hunting.hunter",
     "infer_attribute": "discreet.audit.attacks.attributes",
     "lattice": "discreet.audit.sampling.float_lattice",
@@ -39,6 +44,7 @@ _HOMES = {
     "reconstruct_queries": "discreet.audit.attacks.simulated.reconstruction",
     "run": "discreet.audit.suite",
     "sample": "discreet.audit.sampling.auditing",
+    "sums_target": "discreet.audit.attacks.targets",
     "timing": "discreet.audit.sampling.run_time",
     "trace_records": "discreet.audit.attacks.simulated.fingerprinting",
 }
@@ -47,21 +53,27 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
+    from discreet.audit.attacks.attributes import attack_attribute as attack_attribute
     from discreet.audit.attacks.attributes import attribute_tables as attribute_tables
     from discreet.audit.attacks.attributes import infer_attribute as infer_attribute
     from discreet.audit.attacks.ceiling import Ceiling as Ceiling
     from discreet.audit.attacks.ceiling import ceiling_of as ceiling_of
     from discreet.audit.attacks.difference import ask_session as ask_session
+    from discreet.audit.attacks.difference import attack_repeats as attack_repeats
     from discreet.audit.attacks.linkage import linkage as linkage
+    from discreet.audit.attacks.membership import attack_membership as attack_membership
     from discreet.audit.attacks.membership import membership as membership
-    from discreet.audit.attacks.simulated.fingerprinting import trace_records as trace_records
-    from discreet.audit.attacks.simulated.reconstruction import (
+    from discreet.audit.attacks.scoring import AttackResult as AttackResult
+    from discreet.audit.attacks.simulated.backgrounds import (
         reconstruct_background as reconstruct_background,
     )
+    from discreet.audit.attacks.simulated.fingerprinting import trace_records as trace_records
     from discreet.audit.attacks.simulated.reconstruction import (
         reconstruct_queries as reconstruct_queries,
     )
     from discreet.audit.attacks.simulated.shadow import attack_training as attack_training
+    from discreet.audit.attacks.targets import exact_target as exact_target
+    from discreet.audit.attacks.targets import sums_target as sums_target
     from discreet.audit.hunting.answers import model as model
     from discreet.audit.hunting.hunter import hunt as hunt
     from discreet.audit.laws.exact_audit import exact as exact
