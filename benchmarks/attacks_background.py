@@ -250,10 +250,10 @@ def _secret_row(
 
 def shadow_rows(quick: bool) -> Rows:
     """Return what shadow models tell of plain and private trees and forests."""
-    models = 25 if quick else 200
+    models = 25 if quick else 100
     learners: list[tuple[str, Any, shadow.Learner]] = [
         ("exact: scikit-learn tree", "none", shadow.plain_tree()),
-        ("exact: scikit-learn forest", "none", shadow.plain_forest(3 if quick else 10)),
+        ("exact: scikit-learn forest", "none", shadow.plain_forest(3 if quick else 5)),
     ]
     for epsilon in (1.0,) if quick else (0.5, 1.0, 4.0, 16.0):
         learners.append(("ours: tree", epsilon, shadow.private_tree(epsilon=epsilon)))

@@ -9,7 +9,8 @@ models with the record and without it, and asks of a model he is shown which kin
   likelier the shown model is with the record (LiRA, Carlini et al. 2022), with a threshold of zero.
 
 ``others`` are the rows beside the record: *known* ones are the same in every model, as the definition
-of privacy has it; *drawn* ones are fresh in every model, as an outsider would have it.
+of privacy has it; *drawn* ones are fresh in every model, so that the record must show beside them. He
+is told them either way: what a private tree's leaf counts is compared with the rows in it.
 """
 
 from __future__ import annotations
