@@ -163,8 +163,9 @@ def rounded_cubes(noise: LinfNoise, size: int) -> LawOf:
         return np.asarray(np.clip(radii + 1 - first, 0, parts) - np.clip(-radii - first, 0, parts))
 
     def law(move: Move) -> FloatArray:
-        each = [shares(m) for m in move]
-        whole = each[0] @ weight if size == 1 else (each[0] * weight) @ each[1].T
+        # No matrix product: where many processes share few cores, its threads wait for each other.
+        weighed = shares(move[0]) * weight
+        whole = weighed.sum(axis=1) if size == 1 else np.einsum("ir,jr->ij", weighed, shares(move[1]))
         return _with_rest(np.asarray(whole / normal))
 
     return law
