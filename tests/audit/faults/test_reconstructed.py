@@ -10,7 +10,7 @@ from discreet.audit.faults.reconstructed import FAULTS
 from discreet.audit.finding import Effort, registry_of
 
 
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, 3, 7])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_caught(fault: Fault, seed: int) -> None:
     found = fault.check.run(Effort(seed=seed))
