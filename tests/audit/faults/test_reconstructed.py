@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.attacks.late_checks import checks
+from discreet.audit.attacks.simulated.checks import checks
 from discreet.audit.faults.fault import Fault
 from discreet.audit.faults.reconstructed import FAULTS
 from discreet.audit.finding import Effort, registry_of
