@@ -3,8 +3,8 @@
 Two intervals allow for the worst of both counts together, which hardly ever happens. Here both counts
 are tested at once: for every share q of the event on the other side that its own count leaves possible,
 and the greatest share that epsilon allows on this side, the normal scores of two exact binomial tests
-are added with weights that were fixed before (Stouffer 1949). Shares q that the count rules out are paid
-for by a part of the error (Berger and Boos 1994).
+are added with weights that were fixed before (Stouffer 1949). Shares q that the count rules out are
+paid for by a part of the error (Berger and Boos 1994).
 """
 
 from __future__ import annotations
