@@ -23,7 +23,7 @@ from discreet.audit.faults.fault import Fault
 from discreet.audit.faults.registry import FAULTS
 from discreet.audit.finding import Effort
 from discreet.audit.sampling.auditing import sample
-from discreet.audit.sampling.checks import audit_of
+from discreet.audit.sampling.checks import SURE, audit_of
 from discreet.audit.sampling.plan_subjects import plans
 from discreet.audit.sampling.subjects import Subject, noises, selections
 
@@ -79,7 +79,7 @@ def mechanism_row(subject: Subject, runs: int, seconds: float) -> dict[str, Any]
         "runs per side": audit.samples,
         "bound / epsilon": audit.epsilon / subject.epsilon,
         "seconds": audit.seconds,
-        "held": "yes" if audit.held else "no",
+        "held": "yes" if audit.bound_at(SURE) <= subject.epsilon else "no",
     }
 
 
