@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.arguments import shown
 from discreet.audit.sampling.choosing import Event, chosen_event
-from discreet.audit.sampling.drawing import Drawn, Mechanism, Progress, Trial, check_draws, draw
+from discreet.audit.sampling.drawing import Drawn, Mechanism, MechanismRuns, Progress, check_draws, draw
 from discreet.audit.sampling.intervals import epsilon_of_mu, mu_bounds
 from discreet.audit.sampling.joint_bound import TwoCounts, epsilon_bound
 from discreet.audit.sampling.outcomes import Outcomes, outcomes_of
@@ -158,7 +158,7 @@ def sample(
     _check(mechanism, samples, epsilon, delta, confidence, event, seconds, workers, seed)
     start = time.perf_counter()
     drawn = draw(
-        Trial(mechanism, (first, second), batched, score),
+        MechanismRuns(mechanism, (first, second), batched, score),
         samples,
         seconds=seconds,
         workers=workers,
