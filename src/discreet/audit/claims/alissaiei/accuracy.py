@@ -141,7 +141,6 @@ def claims() -> list[Claim]:
                 "At its own ratios the corollary needs 14 to 27. That L0 / sqrt(d) does not match "
                 "the measured Delta_inf is right."
             ),
-            instead="",
             evidence=ninety_percent,
             control=7.0,
             statements=("exponential",),
@@ -175,7 +174,6 @@ def claims() -> list[Claim]:
                 "As a tendency, over its 16 rows. The noise is scaled by a measured Delta_inf, so "
                 "that no row is a private release."
             ),
-            instead="",
             evidence=law_orders_rows,
             control=1.2,
             statements=("exponential",),
@@ -193,7 +191,6 @@ def claims() -> list[Claim]:
                 "Section 8.6 retracts the figure, the conclusion repeats it. In Table 11 two of 16"
                 " rows are above 90 % at epsilon = 10."
             ),
-            instead="",
             evidence=ninety_at_low_epsilon,
             control=0.2,
             statements=("exponential",),
@@ -212,7 +209,6 @@ def claims() -> list[Claim]:
                 " at one x lie anywhere up to 1 / (1 + exp(-x)). A point below it for its own d is"
                 " impossible; a measured Delta_inf is too small, never too large."
             ),
-            instead="",
             evidence=collapse,
             control=10.0,
             statements=("exponential",),

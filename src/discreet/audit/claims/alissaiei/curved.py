@@ -226,7 +226,6 @@ def claims() -> list[Claim]:
                 "centering: the move is s_k P - s_0 (P + Q) with slopes in [0, 1/4], at most "
                 "max(|P|, |Q|, |P + Q|) / 4."
             ),
-            instead="",
             evidence=logistic_response,
             control=0.5,
             statements=("shap-logistic-background",),
@@ -262,7 +261,6 @@ def claims() -> list[Claim]:
                 " at K = 800 than at K = 100. Table 7 gives 0.013 for a network of the shape for "
                 "which this table gives 0.085."
             ),
-            instead="",
             evidence=swaps_by_masks,
             control=0.5,
             statements=("shap-operator",),

@@ -156,7 +156,6 @@ def claims() -> list[Claim]:
                 "exact laws: both figures are out of the range of eight sets of queries. How label"
                 " and model were made is not said."
             ),
-            instead="",
             evidence=logistic_row,
             control=0.6,
             statements=("exponential",),
@@ -208,10 +207,8 @@ def claims() -> list[Claim]:
                 "No noise that is the same for all features makes the best one less likely than "
                 "1/d; 0.063 against 0.075 is sampling error (a guess among 20 has 0.05)."
             ),
-            instead="",
             evidence=gaussian_then_argmax,
             control=2.0,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-16",

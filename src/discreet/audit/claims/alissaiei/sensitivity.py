@@ -193,7 +193,6 @@ def claims() -> list[Claim]:
                 " an upper bound and the ratio is at most 1. If the inverse was meant, nothing is "
                 "wrong, and the bound is loose by as much."
             ),
-            instead="",
             evidence=additive_ratio,
             control=0.5,
             statements=("shap-linear-background",),
@@ -241,7 +240,6 @@ def claims() -> list[Claim]:
             ),
             verdict="holds",
             because=("The game is additive and an indicator moves by at most one; attained at any n."),
-            instead="",
             evidence=stump_bound,
             control=0.5,
             statements=("stump-margin",),
@@ -275,7 +273,6 @@ def claims() -> list[Claim]:
             ),
             verdict="holds",
             because="One attribution moves, by |w_j| rho; attained.",
-            instead="",
             evidence=linear_query,
             control=0.5,
             statements=("shap-linear-query",),
@@ -293,7 +290,6 @@ def claims() -> list[Claim]:
                 "The attributions move by w_j dmu_j; attained by two opposite records on the "
                 "heaviest axis."
             ),
-            instead="",
             evidence=linear_background,
             control=0.5,
             statements=("shap-linear-background",),

@@ -165,7 +165,6 @@ def claims() -> list[Claim]:
             instead="No figure of the bootstrap is a guarantee.",
             evidence=tree_ratios,
             control=0.5,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-7-scales",
@@ -179,10 +178,8 @@ def claims() -> list[Claim]:
                 "sigma_A = 4.84 |R|_2 4 F_max sqrt(K) would need an operator smaller than that of "
                 "any 400 masks of 20 features, under any weights."
             ),
-            instead="",
             evidence=tree_scales,
             control=1.2,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-10-ratios",
@@ -194,10 +191,8 @@ def claims() -> list[Claim]:
                 "They fit the formulas, and say nothing on the data: 3 (B - 1) / (7 ln(2/alpha)) "
                 "is 3.155 at B = 40."
             ),
-            instead="",
             evidence=pilot_ratios,
             control=1.1,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-15",
@@ -210,10 +205,8 @@ def claims() -> list[Claim]:
                 "sqrt(d) and that of Algorithm 1 is not: by their own scales the ratio is 10 to "
                 "18. Both scales rest on bounds that are refuted or retracted."
             ),
-            instead="",
             evidence=errors_of_noise,
             control=4.6,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-18",
@@ -222,10 +215,8 @@ def claims() -> list[Claim]:
             says="sigma_A of trees is roughly 9 times larger in Table 7 than in this table.",
             verdict="false",
             because="It is 64 and 68 times larger; the text of section 8 says about 200.",
-            instead="",
             evidence=preliminary_factor,
             control=7.3,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-19",
@@ -237,10 +228,8 @@ def claims() -> list[Claim]:
                 "It holds half of it, the figures of an earlier draft. The other columns fit each "
                 "other."
             ),
-            instead="",
             evidence=repeated_scales,
             control=2.0,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-section-8-3",
@@ -252,9 +241,7 @@ def claims() -> list[Claim]:
             ),
             verdict="false",
             because="The formula given with them yields four to five times as many.",
-            instead="",
             evidence=sufficient_resamples,
             control=5.1,
-            statements=(),
         ),
     ]
