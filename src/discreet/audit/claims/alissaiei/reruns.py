@@ -63,12 +63,14 @@ def logistic_row(twist: float) -> Evidence:
     queries = in_ball(draw.normal(size=(64, FEATURES)))
     found = np.array([_top_1(form, query, rows[:RECORDS], i) for i, query in enumerate(queries)])
     sets = found.reshape(8, 8, 3).mean(axis=1)[:, 2]
+    ratios = np.median(found.reshape(8, 8, 3)[:, :, 0], axis=1)
     inside = sets.min() <= 0.91 * twist <= sets.max()
     return Evidence(
         "holds" if inside else "not reproducible",
         f"top-1 at epsilon = 10 is {sets.min():.2f} to {sets.max():.2f} over eight sets of queries, "
-        f"printed {0.91 * twist:.2f}; median Delta/g {np.median(found[:, 0]):.1f}, printed 0.64",
-        {"least": float(sets.min()), "greatest": float(sets.max())},
+        f"printed {0.91 * twist:.2f}; median Delta/g {ratios.min():.1f} to {ratios.max():.1f}, printed "
+        "0.64",
+        {"least": float(sets.min()), "greatest": float(sets.max()), "least ratio": float(ratios.min())},
     )
 
 
@@ -98,7 +100,7 @@ def ranking_jitter(twist: float) -> Evidence:
             winners.append(np.abs(values).argmax(axis=1))
         stable[number] = float(np.mean((np.array(winners) == winners[0]).all(axis=0)))
     return Evidence(
-        decided(min(stable.values()) >= twist),
+        "holds" if min(stable.values()) >= twist else "not reproducible",
         f"four draws of masks agree on the first feature for {stable[100]:.0%} of queries at K = 100, "
         f"{stable[400]:.0%} at 400 and {stable[1600]:.0%} at 1600",
         {f"K={number}": share for number, share in stable.items()},
@@ -154,7 +156,7 @@ def claims() -> list[Claim]:
             because=(
                 "Rerun with the label that the target is above its median, the usual penalty, and "
                 "exact laws: both figures are out of the range of eight sets of queries. How label"
-                " and model were made is not said."
+                " and model were made is not said, so this is no refutation."
             ),
             evidence=logistic_row,
             control=0.6,
@@ -165,14 +167,16 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 13",
             says=(
-                "Fresh draws of masks never change the first feature, from 100 masks on: "
-                "estimation noise is not what limits."
+                "On the interaction task with a network four fresh draws of masks never change the"
+                " first feature, from 100 masks on: estimation noise is not what limits."
             ),
-            verdict="false",
+            verdict="not reproducible",
             because=(
-                "Rerun with the target itself as the model, since neither network nor pairs are "
-                "published: at K = 100 four draws disagree for almost half of all queries, at K = "
-                "1600 for one in twelve."
+                "Neither the network nor the pairs of the task nor the queries are given. With the"
+                " target itself as the model and pairs of our own four draws disagree at K = 100 "
+                "for almost half of 64 queries, at K = 1600 for one in twelve. For a model that is"
+                " nearly additive there is no jitter at any K (Lemma 5), so it may be so of the "
+                "network that was run, and does not follow for others."
             ),
             instead="One public set of masks, paired, with whole layers where they fit.",
             evidence=ranking_jitter,
@@ -184,13 +188,14 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 14, above threshold",
             says=(
-                "AboveThreshold with the second magnitude as its threshold is an epsilon-private "
-                "alternative, five times as accurate as the others."
+                "At epsilon = 1 a rough AboveThreshold with the second magnitude as its threshold "
+                "is the strongest alternative, right in 51 % of cases where others are in 10 %."
             ),
             verdict="false",
             because=(
-                "The threshold is private and moves against the scores: the loss is 1.5 epsilon. "
-                "Its accuracy is not comparable."
+                "It is not a release at epsilon = 1: the threshold is read from the data and moves"
+                " against the scores, so that the loss is 1.5 epsilon, and its accuracy cannot be "
+                "compared. With a public threshold it would be private."
             ),
             instead="The threshold must be public.",
             evidence=threshold_from_data,
@@ -204,8 +209,9 @@ def claims() -> list[Claim]:
             says="Gaussian noise on the whole vector, then the argmax, is worse than random.",
             verdict="false",
             because=(
-                "No noise that is the same for all features makes the best one less likely than "
-                "1/d; 0.063 against 0.075 is sampling error (a guess among 20 has 0.05)."
+                "With this noise it is a guess, to six digits, and no worse: 0.063 against 0.075 "
+                "is sampling error of 240 trials (a guess among 20 has 0.05). That the noise "
+                "destroys the ranking is right."
             ),
             evidence=gaussian_then_argmax,
             control=2.0,
@@ -215,15 +221,16 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 16, Appendix D.7",
             says=(
-                "All parameters, preprocessing and seeds that are needed to repeat the experiments"
-                " are given."
+                "All hyperparameters, preprocessing choices and seeds of the experiments are given,"
+                " or are in the scripts that are released."
             ),
             verdict="not reproducible",
             because=(
-                "Missing: the target of the synthetic Gaussian task, the pairs of the interaction "
-                "task, how many rows models are trained on, the label of the logistic model, the "
-                "encodings with d = 96 and d = 24, the model and query of Table 8. The address of "
-                "the code is blacked out."
+                "The scripts could not be looked at: in the copy that we have their address is "
+                "blanked. The text alone leaves out the target of the synthetic Gaussian task, the"
+                " pairs of the interaction task, how many rows models are trained on, the label of"
+                " the logistic model, details of the encodings with d = 96 and d = 24, and the "
+                "model and query of Table 8."
             ),
             instead="Benchmarks name what they had to choose.",
         ),
