@@ -36,8 +36,8 @@ def decision_framework(twist: float) -> Evidence:
     return Evidence(
         decided(small >= 0.95 and early < 0.9 and large < 0.6),
         f"epsilon = 1: the chance is at least {small:.3f} at Delta/g = {0.05 * twist:g}, at most "
-        f"{early:.2f} at 1 and at most {large:.2f} at 10; at 1 and epsilon = 3 it is {middle[0]:.2f} if "
-        f"all 19 others are near and {middle[1]:.2f} if one is",
+        f"{early:.2f} at 1 and at most {large:.2f} at 10; at 1 and epsilon = 3 it is {middle[0]:.2f} "
+        f"if all 19 others are near and {middle[1]:.2f} if one is",
         {"small": small, "large": large, "all near": middle[0], "one near": middle[1]},
     )
 

@@ -84,9 +84,9 @@ def gap_to_bound(twist: float) -> Evidence:
     theorem, appendix = sigma / bound, sigma / (swap / 8)
     return Evidence(
         decided(min(theorem / own, appendix) <= 15.0 * twist),
-        f"sigma = 0.79 is {theorem:.0f} times the bound of Theorem 40 per coordinate with LS for L0 and "
-        f"kappa = 1/2 ({theorem / own:.0f} times with the masks' own kappa), and {appendix / 8:.1f} to "
-        f"{appendix:.0f} times c LS / epsilon, the form of Appendix A.3",
+        f"sigma = 0.79 is {theorem:.0f} times the bound of Theorem 40 per coordinate with LS for L0 "
+        f"and kappa = 1/2 ({theorem / own:.0f} times with the masks' own kappa), and "
+        f"{appendix / 8:.1f} to {appendix:.0f} times c LS / epsilon, the form of Appendix A.3",
         {"theorem": theorem, "theorem with own kappa": theorem / own, "appendix": appendix},
     )
 

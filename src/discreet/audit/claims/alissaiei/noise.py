@@ -86,8 +86,8 @@ def lipschitz_baseline(twist: float) -> Evidence:
     delta = gaussian_delta(1.0, sigma / float(np.linalg.norm(move)))
     return Evidence(
         judged(DELTA, delta, loose_from=math.inf),
-        f"epsilon = 1, delta_G = 1e-5: the true delta on two backgrounds of 1,000 is {delta:.1e}; a tanh "
-        f"network of two units moves by {_network_share():.3f} of the form with |W_2|_2 |W_1|_2",
+        f"epsilon = 1, delta_G = 1e-5: the true delta on two backgrounds of 1,000 is {delta:.1e}; a "
+        f"tanh network of two units moves by {_network_share():.3f} of the form with |W_2|_2 |W_1|_2",
         {"delta": delta, "share of a network": _network_share()},
     )
 

@@ -158,8 +158,8 @@ def claims() -> list[Claim]:
             ),
             verdict="false",
             because=(
-                "Read together, the kernel is applied twice. From four features on, where masks have different "
-                "weights, the limit of infinitely many masks is not the Shapley value."
+                "Read together, the kernel is applied twice. From four features on, where masks "
+                "have different weights, the limit of infinitely many masks is not the Shapley value."
             ),
             instead="Drawn masks carry equal weights.",
             evidence=kernel_twice,

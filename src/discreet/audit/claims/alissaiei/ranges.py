@@ -76,8 +76,8 @@ def no_certificate_for_trees(twist: float) -> Evidence:
     return Evidence(
         decided(share >= twist),
         f"f(u) = 1[u_1 > 0] at the mean: a replaced record moves an attribution by {moved[50]:.2f} r "
-        f"with 50 records and by {moved[5000]:.2f} r with 5000; averaged over records no model moves by "
-        f"more than {attained[0]:.3f} r/n in Linf, {attained[1]:.3f} in L1, {attained[2]:.3f} in L2 "
+        f"with 50 records and by {moved[5000]:.2f} r with 5000; averaged over records no model moves "
+        f"by more than {attained[0]:.3f} r/n in Linf, {attained[1]:.3f} in L1, {attained[2]:.3f} in L2 "
         f"at d = 3 (certified {2 - 1 / 3:.3f}, {exact_l1(3):.3f}, {exact_l2(3):.3f})",
         {"share left": share, "linf": attained[0], "l1": attained[1], "l2": attained[2]},
     )

@@ -237,8 +237,8 @@ def claims() -> list[Claim]:
             says="Accuracy is governed entirely by Delta_inf / g (and epsilon).",
             verdict="false",
             because=(
-                "The corollary is a lower bound, and has d in it. At the same ratio the chance lies anywhere "
-                "between 1 / (1 + (d - 1) e^-x) and 1 / (1 + e^-x), depending on how many others "
+                "The corollary is a lower bound, and has d in it. At the same ratio the chance "
+                "lies anywhere between 1 / (1 + (d - 1) e^-x) and 1 / (1 + e^-x), depending on how many others "
                 "are near."
             ),
             instead="Predicts accuracy from all scores, for the curator alone.",

@@ -236,8 +236,8 @@ def _respected(twist: float) -> Evidence:
     drawn = sum(name in _PANELS for name in above)
     most = max(shares.values())
     said = (
-        f"{len(above)} of {len(shares)} differ by more than the bound, {drawn} of the {len(_PANELS)} that "
-        f"are drawn, at most {most:.1f} times."
+        f"{len(above)} of {len(shares)} differ by more than the bound, {drawn} of the {len(_PANELS)} "
+        f"that are drawn, at most {most:.1f} times."
     )
     return Evidence(decided(not above), said, {"greatest": most})
 
