@@ -100,7 +100,7 @@ def _network_share() -> float:
     inner, outer = 50.0 * np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([0.966, 0.259])
     network = NetworkForm(inner, np.array([0.0, -50.0]), outer, 0.0, "tanh", False)
     masks, query, end, rows = singletons(2), np.ones(2), np.full(2, math.sqrt(0.5)), 10**6
-    before, after = (at_mean(network, query, mean, masks) for mean in (-end / rows, end / rows))
+    before, after = (at_mean(network.predict, query, mean, masks) for mean in (-end / rows, end / rows))
     slope = float(np.linalg.norm(outer) * np.linalg.norm(inner, 2))
     return float(np.linalg.norm(after - before)) / lipschitz_bound(masks, slope, 1.0, rows)
 

@@ -135,7 +135,7 @@ def tie_advice(twist: float) -> Evidence:
 
     The others are ``twist`` times 40 sensitivities behind, or as near as the three are.
     """
-    near, even = np.array([0.0, -0.2, -0.4]), -0.2 * np.arange(20)
+    near, even = np.array([0.0, -0.2, -0.4]), -0.2 * np.arange(20.0)
     tied = np.append(near, np.full(17, -0.4 - 40.0 * twist))
     single, three = _found(tied)
     single_even, three_even = _found(even)
@@ -238,8 +238,8 @@ def claims() -> list[Claim]:
             verdict="false",
             because=(
                 "The corollary is a lower bound, and has d in it. At the same ratio the chance "
-                "lies anywhere between 1 / (1 + (d - 1) e^-x) and 1 / (1 + e^-x), depending on how many others "
-                "are near."
+                "lies anywhere between 1 / (1 + (d - 1) e^-x) and 1 / (1 + e^-x), depending on "
+                "how many others are near."
             ),
             instead="Predicts accuracy from all scores, for the curator alone.",
             evidence=one_ratio_governs,
