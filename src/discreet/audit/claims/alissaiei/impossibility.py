@@ -130,8 +130,8 @@ def claims() -> list[Claim]:
                 "and the answer in its middle, which reads nothing, errs by less. Smallest "
                 "counterexample: two features, whose masks are (1,0) and (0,1), and about a "
                 "thousand of them (four thousand if the background is private and not x; fewer if "
-                "L0 bounds the whole vector of values, as in Theorem 12). The paper offers its "
-                "proof as a sketch."
+                "L0 bounds the whole vector of values, as in Theorem 12). The paper calls its "
+                "proof a sketch."
             ),
             instead="No lower bound of this kind is used.",
             evidence=packing_bound,
