@@ -51,9 +51,8 @@ def _of_shap() -> list[Claim]:
             "Rows and thresholds are kept in single precision, while the model splits in double "
             "precision: a row within rounding of a threshold goes to the other side. A feature whose "
             "two values are 1e-10 apart loses its whole effect. The explainer's check of sums refuses "
-            "to answer where this is above 1 % of the prediction, which most users will meet first; "
-            "below it nothing is said. With rows rounded to single precision before fitting the values "
-            "agree to 1e-8.",
+            "to answer where this is above 1 % of the prediction; below it nothing is said. With rows "
+            "rounded to single precision before fitting the values agree to 1e-8.",
             "Thresholds as the library that made them compares, in double precision.",
             needs("shap", _single_precision),
             control=1e12,

@@ -142,8 +142,8 @@ def claims() -> list[Claim]:
             "which sampling amplifies privacy.",
             "false",
             "At the paper's own setting (n 100, alpha and beta 0.05) it is 76 c^2, above one unless c, "
-            "which is not given, is below 0.114. Then nothing is amplified; the noise grows and "
-            "privacy does not suffer. For n large enough p is small.",
+            "which is not given, is below 0.114. Where it is above one nothing is amplified; the noise "
+            "grows and privacy does not suffer. For n large enough p is small.",
             "Inclusion probabilities are capped at one, where they amplify nothing.",
             _probability,
             control=0.01,

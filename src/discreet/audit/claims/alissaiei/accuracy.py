@@ -148,12 +148,14 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 9, Section 8.6",
             says=(
-                "On the synthetic task top-1 accuracy crosses 90 % at epsilon about 4 by Corollary 15."
+                "On the synthetic task top-1 accuracy only crosses 90 % at epsilon of about 4 or "
+                "more, by Corollary 15."
             ),
             verdict="false",
             because=(
-                "At its own ratios the corollary needs 14 to 27, and even a single rival 6. That "
-                "L0 / sqrt(d) does not match the measured Delta_inf is right."
+                "Read as where it crosses: at its own ratios the corollary needs 14 to 27, and "
+                "even a single rival 6. As a lower limit it is true and says little. That L0 / "
+                "sqrt(d) does not match the measured Delta_inf is right."
             ),
             evidence=ninety_percent,
             control=1.6,

@@ -178,8 +178,8 @@ def claims() -> list[Claim]:
             because=(
                 "By the formula, sigma_A = 4.84 |R|_2 4 F_max sqrt(K), they would need an operator "
                 "smaller than that of any 400 masks of 20 features, under any weights. So one of "
-                "the two is not of that run: both models have the same masks, but the ratio of "
-                "sigma_A is 3.48 and that of F_max 3.28."
+                "the two may be of another run: with one set of masks the ratios of sigma_A and of"
+                " F_max would agree, and they are 3.48 and 3.28."
             ),
             evidence=tree_scales,
             control=1.2,
