@@ -148,9 +148,9 @@ def claims() -> list[Claim]:
             verdict="false",
             because="For all epsilon it is not so even on the 0/1 utility, with 4,096 candidates as in "
             "the data: at small budgets, and for j = 0 (seven of nine panels) up to epsilon 10, "
-            "permute-and-flip is right more often than both. Chances may stand for the published error: "
-            "all wrong answers are equally likely there, so that it is the chance of an error times a "
-            "number of the table alone. The text itself excepts LD2 on PATENT.",
+            "permute-and-flip is right more often than both. Chances may stand for the published "
+            "error: all wrong answers are equally likely there, so that it is the chance of an error "
+            "times a number of the table alone. The text itself excepts LD2 on PATENT.",
             instead=BEST,
             evidence=smooth_beats_for_all_budgets,
             control=1_000.0,
@@ -196,8 +196,8 @@ def claims() -> list[Claim]:
             "more accurate. Otherwise it depends on the data: with S = exp(-k epsilon) as in "
             "Proposition 6.4 the first split is better or worse than the exponential mechanism's, "
             "depending on how far the best attribute is ahead. The data are public, but the paper does "
-            "not say which attribute of NLTCS and ACS is the class, nor how Adult's continuous ones are cut. "
-            "(That S is not private is judged at Proposition 6.4.)",
+            "not say which attribute of NLTCS and ACS is the class, nor how Adult's continuous ones "
+            "are cut. (That S is not private is judged at Proposition 6.4.)",
             instead="Chooses splits by the criterion's own scores.",
             evidence=splits_are_better,
             control=1e6,
