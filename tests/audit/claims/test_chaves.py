@@ -65,6 +65,8 @@ def test_published_calibrations() -> None:
     assert published("student-t", 1.0) == pytest.approx((math.sqrt(3) / 4, 1 / 8))
     assert published("laplace", 1.0) == pytest.approx((0.5, 1 / (2 * math.log(2e6))))
     assert winner_chance("student-t", 2, 0.1, 20) == pytest.approx(0.506, abs=5e-4)
+    with_epsilon = winner_chance("student-t", 2, 0.1, 20, beta=0.1)
+    assert with_epsilon == pytest.approx(winner_chance("student-t", 2, 0.1, 160), rel=1e-12)
 
 
 def test_onset_of_a_median_by_hand() -> None:

@@ -8,6 +8,7 @@ from discreet.audit.claims.claim import Claim
 def claims() -> list[Claim]:
     """Return every claim of the paper that was put on trial, in the order of its sections."""
     from discreet.audit.claims.chaves import (
+        abstract,
         dampening,
         earlier,
         errors,
@@ -18,5 +19,5 @@ def claims() -> list[Claim]:
         tree_claims,
     )
 
-    modules = (earlier, rivals, errors, smooth, percentile, dampening, tree_claims, figures)
+    modules = (earlier, rivals, errors, smooth, percentile, dampening, tree_claims, abstract, figures)
     return [claim for module in modules for claim in module.claims()]

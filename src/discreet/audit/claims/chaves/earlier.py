@@ -144,9 +144,9 @@ def claims() -> list[Claim]:
             "3.5)",
             says="The maximum of exp(-beta t) LS(x, t) over t = 0, ..., |x| is the least smooth bound.",
             verdict="false",
-            because="The range of t belongs to tables of one size. Where records come and go, as "
-            "here, a larger table may be more sensitive: a utility that is one from five records on "
-            "has S = 0 at one record and S > 0 at two.",
+            because="A slip in taking over: the range of t is Nissim et al.'s, for tables of one size. "
+            "Where records come and go, as here, a larger table may be more sensitive: a utility that "
+            "is one from five records on has S = 0 at one record and S > 0 at two.",
             instead="Takes the maximum over all distances.",
             evidence=least_smooth_bound,
             control=4.0,
@@ -166,12 +166,14 @@ def claims() -> list[Claim]:
         Claim(
             id="chaves-2025-definition-2-9",
             paper="chaves-2025",
-            place="Definition 2.9",
-            says="Noise that slides and dilates for half of epsilon and half of delta each is what "
-            "(epsilon, delta)-privacy of f(x) + S(x) / alpha Z needs.",
+            place="Definition 2.9, as cited from Nissim et al. and used in appendix A.1",
+            says="Noise that slides and dilates for half of epsilon and half of delta each suffices "
+            "for (epsilon, delta)-privacy of f(x) + S(x) / alpha Z. (Here it is a definition; that it "
+            "suffices is cited.)",
             verdict="false",
             because="The second half of delta is multiplied by exp(epsilon / 2) when the first half of "
-            "epsilon is paid; Gaussian noise at both limits shows it. Pure halves lose nothing.",
+            "epsilon is paid, a factor that the proof of Theorem 4.2 leaves out too; Gaussian noise at "
+            "both limits shows it. Pure halves lose nothing.",
             instead="Multiplies what the second half adds to delta by exp(epsilon / 2).",
             evidence=two_halves_make_a_whole,
             control=2.0,

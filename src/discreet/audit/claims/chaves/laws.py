@@ -73,8 +73,19 @@ def slid_and_dilated(alpha: float, beta: float, gaps: FloatArray) -> tuple[Float
     return gaps + alpha, gaps * math.exp(-beta)
 
 
-def winner_chance(noise: SmoothNoiseName, candidates: int, epsilon: float, stability: float) -> float:
-    """Return the published chance of the winner, with the admissible beta, at some stability."""
-    alpha, beta = published(noise, epsilon)
-    gap = alpha / 2 * math.exp(min(beta * stability, 60.0))
+def winner_chance(
+    noise: SmoothNoiseName, candidates: int, epsilon: float, stability: float, beta: float | None = None
+) -> float:
+    """Return the published chance of the winner at some stability.
+
+    Args:
+      noise: its name.
+      candidates: how many there are; all but the winner are tied.
+      epsilon: the budget.
+      stability: the power k of S = exp(-beta k).
+      beta: the admissible one if None; sections 6 and 7 have epsilon in its place.
+    """
+    alpha, admissible = published(noise, epsilon)
+    power = (admissible if beta is None else beta) * stability
+    gap = alpha / 2 * math.exp(min(power, 60.0))
     return float(leader_law(smooth_noise(noise), candidates, np.array([gap]))[0][0])
