@@ -95,6 +95,25 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path) -> None:
     assert seen == ["b"]
 
 
+def test_a_journal_can_be_cut_off_anywhere_and_often(tmp_path: Path) -> None:
+    journal = tmp_path / "audit.jsonl"
+    registry = registry_of([check("a"), check("b"), check("c")])
+    run(registry, journal=journal)
+    text = journal.read_text()
+    header = text.index("\n") + 1
+    for kept in (0, *range(header, len(text), 7), text.rindex("}"), len(text)):
+        journal.write_text(text[:kept])
+        assert run(registry_of([check("a")]), journal=journal).held
+        seen: list[str] = []
+        again = run(registry_of([check("a", seen=seen), check("b")]), journal=journal)
+        assert again.held and seen == [], "what was added after the cut is read back"
+
+
+def test_arguments_that_no_audit_has_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="seed must be a whole number of at least 0, got -1"):
+        run(registry_of([check("a")]), seed=-1)
+
+
 def test_a_journal_of_another_audit_is_refused(tmp_path: Path) -> None:
     journal = tmp_path / "audit.jsonl"
     run(registry_of([check("a")]), journal=journal)

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from discreet.audit.finding import Check, Checks, Effort, Finding, finding_from_json, registry_of
 from discreet.errors import ArgumentError, DiscreetError, ReleaseError
-from discreet.numerics import check_choice
+from discreet.numerics import check_choice, check_whole
 from discreet.progress import progress_bar
 
 Level = Literal["quick", "full"]
@@ -129,6 +129,7 @@ def run(
       - A check that raises is a finding that does not hold: nothing that was not seen is called fine.
     """
     check_choice("level", level, LEVELS)
+    check_whole("seed", seed, 0)
     asked = _asked(product_checks() if checks is None else checks, level, only)
     each = replace(_EFFORTS[level] if effort is None else effort, seed=seed)
     own = version("discreet")
@@ -150,7 +151,7 @@ def _asked(checks: Checks, level: Level, only: str) -> list[Check]:
     asked = [
         check
         for name, check in checks.items()
-        if only.lower() in name.lower() and (check.quick or level == "full")
+        if str(only).lower() in name.lower() and (check.quick or level == "full")
     ]
     if not asked:
         raise ArgumentError(
@@ -207,18 +208,26 @@ class _Journal:
 
     def _read(self, path: Path, header: dict[str, Any]) -> None:
         try:
-            first, *lines = path.read_text(encoding="utf-8").splitlines()
-            if json.loads(first) != header:
-                raise ArgumentError(
-                    f"journal must be of an audit with {header}, got one with {first}. Name a new file."
-                )
-            # A line that was cut off when the process died is that of a check to run again.
-            whole = [line for line in lines if line.endswith("}")]
-            for found in (finding_from_json(json.loads(line)) for line in whole):
-                self.known[found.check] = found
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            if isinstance(error, ArgumentError):
-                raise
+            text = path.read_text(encoding="utf-8")
+            first, *lines = text.splitlines() or [""]
+            whole = bool(first) and json.loads(first) == header
+        except (OSError, ValueError):
             raise ArgumentError(
                 f"journal must be a file that an audit wrote, got {path}. Name a new file."
             ) from None
+        if first and not whole:
+            raise ArgumentError(
+                f"journal must be of an audit with {header}, got one with {first}. Name a new file."
+            )
+        if not text.endswith("\n"):
+            self._write("" if first else json.dumps(header))  # what is added gets lines of its own
+        for line in lines:
+            self._take(line)
+
+    def _take(self, line: str) -> None:
+        """Remember the finding of a line; one that was cut off is of a check to run again."""
+        try:
+            found = finding_from_json(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            return
+        self.known[found.check] = found
