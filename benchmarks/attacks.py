@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import attacks_background
 from benchmarks.harness import print_table, save_results
 from benchmarks.tables_columns import Column, even_column, real_columns
 from discreet.audit.attacks import scenes
@@ -249,13 +250,14 @@ def _unpromised(found: AttackResult, epsilon: float) -> AttackResult:
 
 
 PARTS: dict[str, Callable[[bool], Rows]] = {
-    # name: the part, given whether it must be quick; rows of other modules join here
+    # name: the part, given whether it must be quick
     "membership": lambda quick: membership(1_000 if quick else 20_000),
     "learned membership": lambda quick: learned(100 if quick else 1_000),
     "linkage": lambda quick: links(60 if quick else 600),
     "attributes": lambda quick: attributes(2_000 if quick else 20_000),
     "differences": lambda quick: differences(2_000 if quick else 20_000),
     "figure 7": lambda quick: figure_7(2_000 if quick else 20_000),
+    "backgrounds": attacks_background.rows,
 }
 
 

@@ -12,16 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import z3
-from flint import arb
 
-from discreet.mechanisms.selection import alike, flips
 from discreet.mechanisms.selection.basic import PermuteAndFlip
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
 from discreet.mechanisms.smooth.tables import WHOLE, StabilityTable, stability_table
-from discreet.randomness import is_below_exp
-from tests.proofs.machine.balls import fails_somewhere, holds_everywhere
 from tests.proofs.machine.cases import code_agrees, every_case, failing_case
-from tests.proofs.machine.solver import counterexample, greatest, proved, size_of
+from tests.proofs.machine.solver import counterexample, greatest, proved
 
 
 def table_laws(table: StabilityTable) -> Iterator[tuple[list[int], list[int]]]:
@@ -220,78 +216,3 @@ def is_no_worse(scores: tuple[int, ...]) -> bool:
 @pytest.mark.refutes("permute-and-flip")
 def test_permute_and_flip_without_its_factor_of_two_is_refuted() -> None:
     failing_case(moved_scores(1), lambda pair: flips_within(pair, 2))
-
-
-def words_are_right(word: int) -> bool:
-    """Say whether a first word of 16 bits decides for no exponent it should leave open."""
-    least, most = flips._thresholds()
-    margin = arb(5e-10)
-    surely_one = arb(float(least[word])) + margin <= (arb(2**16) / (word + 1)).log()
-    if word == 0:
-        return bool(surely_one) and math.isinf(most[0])
-    return bool(surely_one) and bool(arb(float(most[word])) - margin >= (arb(2**16) / word).log())
-
-
-@pytest.mark.checks("flip-all")
-def test_every_first_word_decides_only_what_it_knows() -> None:
-    every_case(range(2**16), words_are_right)
-    # A quotient below 12 is rounded by less than the margin; what is open is drawn on, rightly.
-    true, rounded = z3.Reals("true rounded")
-    small = [true >= 0, true <= 12, size_of(rounded - true) <= true / 2**53]
-    proved(size_of(rounded - true) <= z3.Q(5, 10**10), *small)
-    every_case(open_draws(), lambda case: decides_rightly(*case))
-
-
-def open_draws() -> Iterator[tuple[int, Fraction, int]]:
-    for exponent in (Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(40, 7)):
-        first = int(2**16 * math.exp(-exponent))
-        for word, more in itertools.product((first - 1, first, first + 1), (0, 1, 2**31, 2**32 - 1)):
-            yield word, exponent, more
-
-
-def decides_rightly(word: int, exponent: Fraction, more: int) -> bool:
-    """Say whether the answer is right for every number that begins with the bits that were drawn."""
-    drawn, bits = [word], [16]
-
-    def below(count: int) -> int:
-        drawn[0], bits[0] = drawn[0] << 32 | more, bits[0] + 32
-        return more
-
-    power = (-arb(exponent.numerator) / exponent.denominator).exp()
-    answer = is_below_exp(word, 16, exponent, below)
-    least, most = arb(drawn[0]) / arb(2) ** bits[0], arb(drawn[0] + 1) / arb(2) ** bits[0]
-    return bool(most <= power) if answer else bool(least >= power)
-
-
-@pytest.mark.refutes("flip-all")
-def test_words_taken_for_their_lower_end_decide_too_much() -> None:
-    least, _ = flips._thresholds()
-    failing_case(range(1, 2**16), lambda w: (arb(2**16) / w).log() <= arb(float(least[w])))
-
-
-@pytest.mark.checks("runs")
-def test_a_shell_is_kept_with_a_chance_and_not_with_more() -> None:
-    holds_everywhere(lambda x: 1 - (-x).exp() / shell_share(x, Fraction(3, 8)), (0.001, 64.0))
-    left, shells, log_ratio = z3.Reals("left shells log_ratio")
-    assert 1 + (arb(3) / 8).log() > 0
-    proved(left + shells * log_ratio >= 0, left >= shells, shells >= 0, log_ratio > -1)
-    every_case(range(3), lambda bits: begins_below(bits))
-    behind = np.arange(2000) * 0.013
-    shells_of = np.minimum(np.maximum(behind - alike._MARGIN, 0.0), alike._SHELLS).astype(np.int64)
-    code_agrees(zip(behind.tolist(), shells_of.tolist(), strict=True), lambda pair: pair[1] <= pair[0])
-
-
-def shell_share(x: Any, ratio: Fraction) -> Any:
-    """Return the least weight of a shell that a number of the ball may lie in: (ratio)^floor(x)."""
-    shell = x.upper().floor()
-    return (arb(ratio.numerator) / ratio.denominator) ** shell
-
-
-def begins_below(bits: int) -> bool:
-    """Say whether the bits 000, 001 and 010 hold all numbers below 1/e, and none above 3/8."""
-    return bool((-arb(1)).exp() < arb(3) / 8) and Fraction(bits + 1, 8) <= Fraction(3, 8)
-
-
-@pytest.mark.refutes("runs")
-def test_shells_of_a_third_would_be_kept_more_often_than_always() -> None:
-    fails_somewhere(lambda x: 1 - (-x).exp() / shell_share(x, Fraction(1, 3)), (1.0, 20.0))

@@ -27,9 +27,6 @@ from tests.proofs.machine.cases import coalitions, every_case, failing_case, sha
 from tests.proofs.machine.reading import Symbols
 from tests.proofs.machine.solver import counterexample, proved, size_of
 
-HAIR = Fraction(1, 10**8)
-"""More than is added to bounds for the rounding of their formulas."""
-
 ONE = Box(-0.5, 0.5)
 
 

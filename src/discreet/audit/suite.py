@@ -95,12 +95,11 @@ class AuditReport:
 def product_checks() -> Checks:
     """Return every check of the product: all mechanisms, plans, forms of models and attacks."""
     from discreet.audit.attacks.checks import checks as attacks
-    from discreet.audit.attacks.late_checks import checks as late_attacks
     from discreet.audit.hunting.checks import checks as hunts
     from discreet.audit.laws.checks import checks as laws
     from discreet.audit.sampling.checks import checks as samples
 
-    return registry_of([*laws(), *samples(), *hunts(), *attacks(), *late_attacks()])
+    return registry_of([*laws(), *samples(), *hunts(), *attacks()])
 
 
 def run(

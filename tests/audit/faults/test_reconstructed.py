@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.attacks.late_checks import checks
+from discreet.audit.attacks.simulated.checks import checks
 from discreet.audit.faults.fault import Fault
 from discreet.audit.faults.reconstructed import FAULTS
 from discreet.audit.finding import Effort, registry_of
 
 
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, 3, 7])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_caught(fault: Fault, seed: int) -> None:
     found = fault.check.run(Effort(seed=seed))

@@ -65,7 +65,7 @@ def test_hill_climbing_finds_what_structure_misses() -> None:
     assert by_structure.pairs > 100 and not by_structure.found
     climbed = _searched(plan, climbing=True, ticks=1_200)
     assert climbed.found and climbed.found["sum", "linf"].pair == "by hill-climbing"
-    assert climbed.reached["sum", "linf"].moved == pytest.approx(1.0, abs=0.01)
+    assert climbed.reached["sum", "linf"].move.far == pytest.approx(1.0, abs=0.01)
 
 
 def test_the_budget_of_seconds_is_kept() -> None:

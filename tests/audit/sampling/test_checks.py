@@ -12,7 +12,7 @@ from discreet.audit.finding import KINDS, Check, Effort, registry_of
 from discreet.audit.sampling.checks import checks, lattice_check, sample_check
 from discreet.audit.sampling.drawn_ahead import DrawnAhead
 from discreet.audit.sampling.plan_subjects import plans
-from discreet.audit.sampling.subjects import Subject, noises, selections
+from discreet.audit.sampling.subjects import RunSubject, noises, selections
 from discreet.mechanisms import NOISES
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.randomness import SimulatedNoise
@@ -22,7 +22,7 @@ from tests.statistics.test_samplers import laplace_law
 CHECKS = checks()
 
 
-def simulated() -> Iterator[Subject]:
+def simulated() -> Iterator[RunSubject]:
     source = SimulatedNoise(3)
     yield from (*noises(source), *selections(source), *plans(source))
 
@@ -46,7 +46,7 @@ def test_promises_hold_with_the_real_samplers(check: Check) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", list(simulated()), ids=lambda subject: subject.name)
-def test_a_promise_of_a_tenth_is_found_broken(subject: Subject) -> None:
+def test_a_promise_of_a_tenth_is_found_broken(subject: RunSubject) -> None:
     """The control of every check: the same runs and the same look, with less promised."""
     smaller = replace(subject, epsilon=subject.epsilon / 10)
     found = sample_check(smaller).run(Effort(seconds=900.0, samples=12_000))
@@ -62,7 +62,7 @@ def test_a_mechanism_that_raises_holds_nothing() -> None:
             raise ValueError("no")
         return 0.0
 
-    found = sample_check(Subject("broken", "two", mechanism, 0.0, 1.0)).run(Effort())
+    found = sample_check(RunSubject("broken", "two", mechanism, 0.0, 1.0)).run(Effort())
     assert not found.held and "raised ValueError" in found.said
 
 
@@ -77,7 +77,7 @@ def test_an_interruption_is_handed_on(of: object) -> None:
         return table + left[0] / 7
 
     with pytest.raises(KeyboardInterrupt):
-        of(Subject("stopped", "two", mechanism, 0.0, 1.0)).run(Effort())  # type: ignore[operator]
+        of(RunSubject("stopped", "two", mechanism, 0.0, 1.0)).run(Effort())  # type: ignore[operator]
 
 
 def test_noise_drawn_ahead_follows_its_law_and_is_used_once() -> None:

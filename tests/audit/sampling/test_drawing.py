@@ -12,7 +12,7 @@ import numpy as np
 import opendp.prelude as dp
 import pytest
 
-from discreet.audit.sampling.drawing import INTERRUPTED, OUT_OF_TIME, Trial, draw
+from discreet.audit.sampling.drawing import INTERRUPTED, OUT_OF_TIME, MechanismRuns, draw
 from discreet.errors import ArgumentError
 from discreet.randomness import public_generator
 
@@ -42,8 +42,8 @@ class After:
         return value + self.left
 
 
-def trial(mechanism: Any, batched: bool = False, score: Any = None) -> Trial:
-    return Trial(mechanism, (0.0, 100.0), batched, score)
+def trial(mechanism: Any, batched: bool = False, score: Any = None) -> MechanismRuns:
+    return MechanismRuns(mechanism, (0.0, 100.0), batched, score)
 
 
 @pytest.mark.slow

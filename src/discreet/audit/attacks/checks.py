@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.audit.attacks.scoring import AttackResult
+from discreet.audit.attacks.simulated.checks import checks as simulated_checks
 from discreet.audit.attacks.verdict import attack_check
 from discreet.audit.finding import Check, Effort
 from discreet.privacy.relation import RelationName
@@ -39,17 +40,9 @@ _TIMES, _QUESTIONS = 4, 20
 
 
 def checks() -> list[Check]:
-    """Return all attacks on our own releases."""
-    return [check for half in HALVES for check in half()]
-
-
-def release_checks() -> list[Check]:
-    """Return membership, linkage, attribute inference and difference attacks."""
-    return [*_membership_checks(), *_guess_checks(), *_difference_checks()]
-
-
-HALVES: list[Callable[[], list[Check]]] = [release_checks]
-"""Attacks of other modules join here."""
+    """Return all attacks on our own releases, those that make up their own tables included."""
+    given = [*_membership_checks(), *_guess_checks(), *_difference_checks()]
+    return [*given, *simulated_checks()]
 
 
 def _membership_checks() -> list[Check]:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.audit.attacks.ceiling import Ceiling
-from discreet.audit.attacks.late_checks import (
+from discreet.audit.attacks.scoring import AttackResult
+from discreet.audit.attacks.simulated.checks import (
     EPSILON,
     finding_of_reconstruction,
     shadowed,
     traced,
 )
-from discreet.audit.attacks.scoring import AttackResult
 from discreet.audit.attacks.simulated.encoded import EncodedTable
 from discreet.audit.attacks.simulated.fingerprinting import exact_means
 from discreet.audit.attacks.simulated.reconstruction import reconstruct_queries

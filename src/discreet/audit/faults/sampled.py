@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.faults.fault import Fault
 from discreet.audit.sampling.checks import lattice_check, sample_check
-from discreet.audit.sampling.subjects import Subject, count_noise_of, on_counts
+from discreet.audit.sampling.subjects import RunSubject, count_noise_of, on_counts
 from discreet.privacy.relation import Relation
 from discreet.randomness import SystemNoise, public_generator
 
@@ -55,7 +55,7 @@ FAULTS: list[Fault] = [
         "Floats are unevenly spaced, so the last bits of an answer tell which sum it was added to.",
         "Mironov (2012); any value + numpy.random.laplace(...)",
         lattice_check(
-            Subject("NumPy's Laplace noise on a sum", "0 and 1", float_noise, 0.0, 1.0, batched=True)
+            RunSubject("NumPy's Laplace noise on a sum", "0 and 1", float_noise, 0.0, 1.0, batched=True)
         ),
     ),
     Fault(
@@ -76,7 +76,7 @@ FAULTS: list[Fault] = [
         "neighbour.",
         "a slip: bounded noise that looks tidier",
         sample_check(
-            Subject(
+            RunSubject(
                 "Laplace noise with a cut tail", "counts 10 and 14", cut_noise, 10, 14, batched=True
             )
         ),
@@ -86,7 +86,7 @@ FAULTS: list[Fault] = [
         "The range of the values scales the noise, so one far value shows in the noise of all.",
         "a slip that libraries allow if bounds are left out",
         sample_check(
-            Subject(
+            RunSubject(
                 "private mean with bounds from the data",
                 "11 numbers up to 1, and the last of them 1000",
                 data_bounded_mean,
@@ -101,7 +101,7 @@ FAULTS: list[Fault] = [
         "Noise is a function of the records, so that an answer never changes and repeats nothing else.",
         "a slip: caching noise so that asking twice tells no more",
         sample_check(
-            Subject(
+            RunSubject(
                 "noise seeded by the rows",
                 "11 numbers, and the last of them another",
                 row_seeded_noise,

@@ -61,10 +61,10 @@ def sums_of(
     Numbers that the owner of the record at ``place`` alone will see are left out.
     """
     made = add_up(table, [Summand(stage.contribution, stage.noise.step) for stage in stages])
-    return [_of_others(stage, raw, place) for stage, raw in zip(stages, made, strict=True)]
+    return [of_others(stage, raw, place) for stage, raw in zip(stages, made, strict=True)]
 
 
-def _of_others(stage: Stage[Any], raw: IntArray, place: int | None) -> IntArray:
+def of_others(stage: Stage[Any], raw: IntArray, place: int | None) -> IntArray:
     """Return what somebody else than the owner of a record will see, and be it a zero."""
     owners = getattr(stage.contribution, "owners", None)
     if owners is None or place is None:

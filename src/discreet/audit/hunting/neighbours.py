@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,12 @@ def _stacked(records: Sequence[Record], like: Rows) -> Rows:
     return made
 
 
+@cache
+def _index(names: tuple[str, ...]) -> pd.Index[Any]:
+    """Return column names as frames want them; making them takes as long as all else of a frame."""
+    return pd.Index(names, dtype=object)
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
     """All other records of a table, and a place at which somebody stands or nobody.
@@ -178,7 +185,7 @@ class Neighbourhood:
             one = np.empty((1, rows.shape[1]), dtype=object)
             one[0] = record
             rows = np.concatenate([rows[: self.place], one, rows[self.place :]])
-        return pd.DataFrame(rows, columns=list(columns_of(self.schema)), dtype=object)
+        return pd.DataFrame(rows, columns=_index(columns_of(self.schema)), dtype=object)
 
     def table(self, record: Record | None) -> PrivateTable:
         """Return it sealed, as a session opens it."""

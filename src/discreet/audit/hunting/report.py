@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.certificate import Norm
+from discreet.audit.hunting.moves import Move
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,31 +19,20 @@ class Tightest:
 
     Args:
       stage: its name.
-      norm: in which it was measured.
-      moved: how far, in the unit of the sum.
-      certified: how far it may.
+      move: how far, in the unit of the sum, and how far it may.
       pair: which two records, in which table.
       record: by column, what the two records were; None stands for nobody.
     """
 
     stage: str
-    norm: Norm
-    moved: float
-    certified: float
+    move: Move
     pair: str
     record: Mapping[str, tuple[Any, Any]] = field(repr=False)
 
     @property
     def share(self) -> float:
         """How much of the certificate was reached."""
-        if self.certified > 0:
-            return self.moved / self.certified
-        return math.inf if self.moved > 0 else 0.0
-
-    @property
-    def broken(self) -> bool:
-        """Whether the sum moved farther than is certified."""
-        return self.moved > self.certified
+        return self.move.share
 
     def to_frame(self) -> pd.DataFrame:
         """Return the record that differs: one row per neighbour."""
@@ -52,10 +41,7 @@ class Tightest:
         return pd.DataFrame(dict(self.record), index=["one", "other"], dtype=object)
 
     def __str__(self) -> str:
-        return (
-            f"{self.stage}: {self.moved:.8g} in {self.norm}, {self.certified:.8g} is certified "
-            f"({self.share:.4g} of it): {self.pair}"
-        )
+        return f"{self.stage}: {self.move} ({self.share:.4g} of it): {self.pair}"
 
 
 @dataclass(frozen=True)
@@ -103,15 +89,16 @@ class HuntReport:
         import pandas as pd
 
         rows = [
-            (one.stage, one.norm, one.moved, one.certified, one.share, one.broken, one.pair)
+            (one.stage, move.norm, move.far, move.allowed, move.share, move.broken, one.pair)
             for one in self.reached
+            for move in (one.move,)
         ]
         columns = ["stage", "norm", "moved", "certified", "share", "broken", "pair"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
-        told = {name: value for name, value in asdict(self).items() if name not in ("reached", "found")}
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
             **told,
             "skipped": dict(self.skipped),
@@ -125,7 +112,10 @@ class HuntReport:
         lines = [
             f"{self.plan} under {self.relation}: {self.pairs} pairs of neighbours with {self.rows} "
             f"rows, {self.climbed} by hill-climbing, in {self.seconds:.1f} s{end}.",
-            *(f"  {one.stage}, {one.norm}: {one.share:.4g} of the certificate" for one in self.reached),
+            *(
+                f"  {one.stage}, {one.move.norm}: {one.share:.4g} of the certificate"
+                for one in self.reached
+            ),
             *(f"  {name}: not tried, {why}" for name, why in self.skipped.items()),
         ]
         if self.found:
@@ -138,11 +128,11 @@ def _plain(one: Tightest) -> dict[str, Any]:
     """Return it as JSON has it: no infinity, and values as texts where JSON has none."""
     made = {
         "stage": one.stage,
-        "norm": one.norm,
-        "moved": _number(one.moved),
-        "certified": _number(one.certified),
+        "norm": one.move.norm,
+        "moved": _number(one.move.far),
+        "certified": _number(one.move.allowed),
         "share": _number(one.share),
-        "broken": one.broken,
+        "broken": one.move.broken,
         "pair": one.pair,
     }
     return {**made, "record": {name: [_value(v) for v in two] for name, two in one.record.items()}}

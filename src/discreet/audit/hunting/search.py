@@ -148,8 +148,7 @@ class Search:
             for how, move in self._row_moves(law, stage):
                 self.trial.check_time()
                 if move.broken:
-                    told = Tightest(name, move.norm, move.far, move.allowed, f"the same row {how}", {})
-                    self.trial.note((name, how), told)
+                    self.trial.note((name, how), Tightest(name, move, f"the same row {how}", {}))
 
     def _row_moves(self, law: OwnRow, stage: Stage[Any]) -> Iterator[tuple[str, Move]]:
         try:

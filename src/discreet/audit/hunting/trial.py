@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.hunting.climbing import Pair
-from discreet.audit.hunting.moves import Move, moves_between, sums_of
+from discreet.audit.hunting.moves import Move, moves_between, of_others, sums_of
 from discreet.audit.hunting.neighbours import Neighbourhood, Record, columns_of
 from discreet.audit.hunting.report import HuntReport, Tightest
 from discreet.data import SealedContribution
@@ -118,8 +118,8 @@ class Trial:
         except Exception as error:
             said = f"it raised {type(error).__name__}: {error}"
             pair = Pair(home, record, record, said)
-            self.note((name, "raised"), self._told((name, "linf"), Move("linf", math.inf, 0.0), pair))
-            return np.zeros(stage.contribution.size, dtype=np.int64)
+            self.note((name, "raised"), self._told(name, Move("linf", math.inf, 0.0), pair))
+            return of_others(stage, np.zeros(stage.contribution.size, dtype=np.int64), home.place)
 
     def compare(self, pair: Pair, first: Sums, second: Sums) -> dict[Target, float]:
         """Return the share of every certificate that a pair uses, and remember the farthest."""
@@ -132,7 +132,7 @@ class Trial:
                 if target not in self.best or move.share > self.best[target].share:
                     self.best[target] = Tried(pair, first, second, move.share)
                 if target not in self.reached or move.share > self.reached[target].share:
-                    self.reached[target] = self._told(target, move, pair)
+                    self.reached[target] = self._told(name, move, pair)
                     if move.broken:
                         self.note(target, self.reached[target])
         return shares
@@ -143,12 +143,12 @@ class Trial:
         if self._until_broken:
             raise Enough
 
-    def _told(self, target: Target, move: Move, pair: Pair) -> Tightest:
+    def _told(self, name: str, move: Move, pair: Pair) -> Tightest:
         names = columns_of(self.schema)
         nobody = (None,) * len(names)
         two = zip(pair.one or nobody, pair.other or nobody, strict=True)
         record = dict(zip(names, two, strict=True))
-        return Tightest(*target, move.far, move.allowed, pair.told, record)
+        return Tightest(name, move, pair.told, record)
 
     def report(self, plan: str, rows: int) -> HuntReport:
         """Return what is known by now."""

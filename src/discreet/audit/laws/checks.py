@@ -10,8 +10,13 @@ from discreet.audit.laws.catalogue import catalogue
 from discreet.audit.laws.exact_audit import exact
 from discreet.audit.laws.subject import Subject
 
-_SLOW = {"splits of a tree, laplace"}
-"""Laws that are summed over noise on a fine lattice of scores: seconds each."""
+_SLOW = {
+    "splits of a tree, laplace",
+    "splits of a tree, smooth-student-t",
+    "splits of a tree, smooth-laplace-log-normal",
+}
+"""A law that is summed over noise on a fine lattice of scores, and tables of chances that take long to
+calibrate, of which the quick audit has others."""
 
 
 def checks() -> list[Check]:

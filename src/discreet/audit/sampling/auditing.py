@@ -10,8 +10,9 @@ from typing import Any
 
 from discreet.arguments import shown
 from discreet.audit.sampling.choosing import Event, chosen_event
-from discreet.audit.sampling.drawing import Drawn, Mechanism, Progress, Trial, check_draws, draw
-from discreet.audit.sampling.intervals import epsilon_bounds, epsilon_of_mu, mu_bounds
+from discreet.audit.sampling.drawing import Drawn, Mechanism, MechanismRuns, Progress, check_draws, draw
+from discreet.audit.sampling.intervals import epsilon_of_mu, mu_bounds
+from discreet.audit.sampling.joint_bound import TwoCounts, epsilon_bound
 from discreet.audit.sampling.outcomes import Outcomes, outcomes_of
 from discreet.audit.sampling.scores import EVENTS, EventName, scores_for
 from discreet.errors import ArgumentError
@@ -45,6 +46,7 @@ class SampleAudit:
       seconds: that it took.
       stopped: why there are fewer runs than were asked for, else empty.
       mu: for ``event="gaussian"``, what mu of Gaussian differential privacy is at least.
+      weight: of the likelier side's count if both were tested at once, 0 for two intervals.
       note: what else is to be known: an assumption, or that outcomes were all the same.
     """
 
@@ -61,6 +63,7 @@ class SampleAudit:
     seconds: float
     stopped: str = ""
     mu: float | None = None
+    weight: float = 0.0
     note: str = ""
 
     @property
@@ -77,10 +80,8 @@ class SampleAudit:
         """Return what epsilon is at least at another confidence, by the same event and runs."""
         if self.mu is not None:
             raise ArgumentError("bound_at needs an audit with an event other than gaussian.")
-        one = _SIDES.index(self.likelier)
-        counts = self.hits[one], self.evaluated[one], self.hits[1 - one], self.evaluated[1 - one]
-        found = epsilon_bounds(*counts, delta=self.delta, error=1.0 - confidence)
-        return max(0.0, float(found))
+        counts = _counts(self.hits, self.evaluated, _SIDES.index(self.likelier))
+        return epsilon_bound(counts, weight=self.weight, delta=self.delta, error=1.0 - confidence)
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -120,8 +121,9 @@ def sample(
 ) -> SampleAudit:
     """Return a lower bound on the epsilon of any mechanism, from runs on two neighbouring tables.
 
-    Some of the runs choose an event that tells the tables apart, the others bound how often it happens
-    (Clopper and Pearson 1934). Runs must be independent of each other.
+    Some of the runs choose an event that tells the tables apart, the others bound how often it happens:
+    by exact intervals (Clopper and Pearson 1934), or by one exact test of both counts where that is
+    tighter. Runs must be independent of each other.
 
     Args:
       mechanism: ``mechanism(table)`` returns a number, an array, a text, or a list, mapping or data
@@ -156,7 +158,7 @@ def sample(
     _check(mechanism, samples, epsilon, delta, confidence, event, seconds, workers, seed)
     start = time.perf_counter()
     drawn = draw(
-        Trial(mechanism, (first, second), batched, score),
+        MechanismRuns(mechanism, (first, second), batched, score),
         samples,
         seconds=seconds,
         workers=workers,
@@ -262,17 +264,22 @@ def _bounds(
         "hits": hits,
         "evaluated": runs,
     }
-    counts = (hits[one], runs[one], hits[other], runs[other])
+    counts = _counts(hits, runs, one)
     share, under = hits[one] / runs[one] - delta, hits[other] / runs[other]
     estimate = -math.inf if share <= 0 else math.inf if under == 0 else math.log(share / under)
     found["estimate"] = max(estimate, 0.0)
     if kind == "gaussian":
-        mu = max(0.0, float(mu_bounds(*counts, error=error)))
+        sides = counts.hits, counts.runs, counts.other_hits, counts.other_runs
+        mu = max(0.0, float(mu_bounds(*sides, error=error)))
         found |= {"mu": mu, "epsilon": epsilon_of_mu(mu, delta), "note": _ASSUMED.format(mu)}
         return found
-    bound = max(0.0, float(epsilon_bounds(*counts, delta=delta, error=error)))
+    bound = epsilon_bound(counts, weight=event.weight, delta=delta, error=error)
     note = _APART if hits[one] == runs[one] and hits[other] == 0 else ""
-    return found | {"epsilon": bound, "note": note}
+    return found | {"epsilon": bound, "weight": event.weight, "note": note}
+
+
+def _counts(hits: tuple[int, int], runs: tuple[int, int], one: int) -> TwoCounts:
+    return TwoCounts(hits[one], runs[one], hits[1 - one], runs[1 - one])
 
 
 _ASSUMED = (

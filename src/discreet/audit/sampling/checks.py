@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from discreet.audit.finding import Check, Effort, Finding
 from discreet.audit.sampling.auditing import SampleAudit, sample
-from discreet.audit.sampling.drawing import INTERRUPTED, Trial, draw
+from discreet.audit.sampling.drawing import INTERRUPTED, MechanismRuns, draw
 from discreet.audit.sampling.float_lattice import lattice
-from discreet.audit.sampling.subjects import Subject, noises, selections
+from discreet.audit.sampling.subjects import RunSubject, noises, selections
 
 SURE = 1.0 - 1e-8
 """The confidence at which a promise is called broken: one in a million for a hundred checks."""
@@ -28,7 +28,7 @@ def checks() -> list[Check]:
     return [*map(sample_check, subjects), *map(lattice_check, on_noise)]
 
 
-def sample_check(subject: Subject) -> Check:
+def sample_check(subject: RunSubject) -> Check:
     """Return the check that bounds the loss of a subject from below.
 
     Args:
@@ -43,7 +43,7 @@ def sample_check(subject: Subject) -> Check:
     )
 
 
-def lattice_check(subject: Subject) -> Check:
+def lattice_check(subject: RunSubject) -> Check:
     """Return the check that looks for outputs which the other side never has.
 
     Args:
@@ -58,7 +58,7 @@ def lattice_check(subject: Subject) -> Check:
 
 
 def audit_of(
-    subject: Subject, *, samples: int, seconds: float, confidence: float, seed: int = 0
+    subject: RunSubject, *, samples: int, seconds: float, confidence: float, seed: int = 0
 ) -> SampleAudit:
     """Return the audit of a subject.
 
@@ -69,7 +69,7 @@ def audit_of(
       confidence: of the bound.
       seed: of what is public.
     """
-    trial = Trial(subject.mechanism, (subject.first, subject.second), subject.batched)
+    trial = MechanismRuns(subject.mechanism, (subject.first, subject.second), subject.batched)
     draw(trial, 1, seed=seed, progress=False)
     return sample(
         subject.mechanism,
@@ -87,7 +87,7 @@ def audit_of(
     )
 
 
-def _look_at_loss(subject: Subject, effort: Effort) -> Finding:
+def _look_at_loss(subject: RunSubject, effort: Effort) -> Finding:
     audit = audit_of(
         subject,
         samples=effort.samples,
@@ -114,7 +114,7 @@ def _failed(audit: SampleAudit) -> bool:
     return audit.stopped.startswith("the mechanism")
 
 
-def _look_at_last_bits(subject: Subject, effort: Effort) -> Finding:
+def _look_at_last_bits(subject: RunSubject, effort: Effort) -> Finding:
     audit = lattice(
         subject.mechanism,
         subject.first,

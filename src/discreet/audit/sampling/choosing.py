@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from discreet.audit.sampling.joint_bound import TwoCounts, epsilon_bound, weight_for
 from discreet.audit.sampling.outcomes import FloatArray, Outcomes
 from discreet.audit.sampling.scores import LearnedScore
 
@@ -29,12 +30,14 @@ class Event:
       threshold: to which it is compared.
       above: whether the event is "at least", or "below".
       side: the side on which it is more frequent, 0 or 1.
+      weight: of that side's count when both are tested at once, 0 for two intervals.
     """
 
     score: LearnedScore
     threshold: float
     above: bool
     side: int
+    weight: float = 0.0
 
     @property
     def said(self) -> str:
@@ -73,7 +76,19 @@ def chosen_event(
         best = max((table.best(runs, delta, error, doubt, gaussian) for table in tables), key=_proven)
         if best[0] > 0:
             break
-    return best[1]
+    return best[1] if gaussian else _weighted(best[1], choose, runs, delta, error)
+
+
+def _weighted(event: Event, choose: Sides, runs: int, delta: float, error: float) -> Event:
+    """Return the event with the weight that proves more, if its shares are what they seem."""
+    shares = [event.hits(side) / len(side) for side in choose]
+    one, other = shares[event.side], shares[1 - event.side]
+    counts = TwoCounts(round(one * runs), runs, round(other * runs), runs)
+    weights = (weight_for(one, other, delta), 0.0)
+    return max(
+        (replace(event, weight=weight) for weight in weights),
+        key=lambda tried: epsilon_bound(counts, weight=tried.weight, delta=delta, error=error),
+    )
 
 
 def _proven(tried: tuple[float, Event]) -> float:

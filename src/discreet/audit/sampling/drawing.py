@@ -40,7 +40,7 @@ OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True)
-class Trial:
+class MechanismRuns:
     """What is run: a mechanism on two tables.
 
     Args:
@@ -97,7 +97,7 @@ class Drawn:
 
 
 def draw(
-    trial: Trial,
+    trial: MechanismRuns,
     samples: int,
     *,
     seconds: float | None = None,
@@ -176,7 +176,7 @@ def _task_size(samples: int) -> int:
     return min(_LARGEST_TASK, math.ceil(samples / _TASKS))
 
 
-def _task(trial: Trial, task: _Task, deadline: float, advance: Callable[[int], None]) -> Drawn:
+def _task(trial: MechanismRuns, task: _Task, deadline: float, advance: Callable[[int], None]) -> Drawn:
     """Return what a task drew, the two sides in turn, up to whatever stopped it."""
     generators: tuple[Any, ...] = (None, None)
     if takes_generator(trial.mechanism):
@@ -263,7 +263,11 @@ def _collect(found: Drawn, results: Iterator[Drawn]) -> None:
 
 
 def _in_parallel(
-    trial: Trial, tasks: list[_Task], deadline: float, workers: int, advance: Callable[[int], None]
+    trial: MechanismRuns,
+    tasks: list[_Task],
+    deadline: float,
+    workers: int,
+    advance: Callable[[int], None],
 ) -> Iterator[Drawn]:
     """Yield what tasks drew, in order."""
     from joblib import Parallel, delayed
@@ -281,7 +285,7 @@ def _quiet(done: int) -> None:
     """Tell nobody: a bar does not travel to a process."""
 
 
-def _can_be_sent(trial: Trial) -> bool:
+def _can_be_sent(trial: MechanismRuns) -> bool:
     from joblib.externals.loky.backend.reduction import dumps
 
     try:

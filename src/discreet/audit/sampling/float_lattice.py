@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.sampling.drawing import Mechanism, Progress, Trial, draw
+from discreet.audit.sampling.drawing import Mechanism, MechanismRuns, Progress, draw
 from discreet.audit.sampling.intervals import FloatArray
 from discreet.audit.sampling.outcomes import outcomes_of
 from discreet.errors import ArgumentError
@@ -116,7 +116,7 @@ def lattice(
     False
     """
     start = time.perf_counter()
-    trial = Trial(mechanism, (first, second), batched)
+    trial = MechanismRuns(mechanism, (first, second), batched)
     drawn = draw(trial, samples, seconds=seconds, seed=seed, progress=progress)
     sides = [side.values for side in outcomes_of(drawn.side(0), drawn.side(1))]
     tried = [

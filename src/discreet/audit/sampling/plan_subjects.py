@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.audit.sampling.drawn_ahead import DrawnAhead
-from discreet.audit.sampling.subjects import EPSILON, Subject
+from discreet.audit.sampling.subjects import EPSILON, RunSubject
 from discreet.plans import Plan, Setting
 from discreet.privacy.relation import Relation
 from discreet.randomness import NoiseSource
@@ -19,7 +19,7 @@ from discreet.tables.histogram.plan import histogram
 _ROWS = 15
 
 
-def plans(source: NoiseSource | None = None) -> Iterator[Subject]:
+def plans(source: NoiseSource | None = None) -> Iterator[RunSubject]:
     """Yield cheap plans, prepared as the session does, with counts in the place of a table.
 
     Args:
@@ -39,10 +39,10 @@ def plans(source: NoiseSource | None = None) -> Iterator[Subject]:
 
 def _prepared(
     plan: Plan, setting: Setting, first: list[int], second: list[int], source: NoiseSource
-) -> Subject:
+) -> RunSubject:
     (stage,) = plan.prepare(setting).stages
     rest = [0] * (stage.contribution.size - len(first))
-    return Subject(
+    return RunSubject(
         f"plan {type(plan).__name__}",
         f"counts {first} and {second}",
         lambda counts: stage.noise.release(counts, source),

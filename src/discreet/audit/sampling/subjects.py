@@ -40,7 +40,7 @@ _CANDIDATES = 8
 
 
 @dataclass(frozen=True)
-class Subject:
+class RunSubject:
     """A mechanism with its promise and two neighbours.
 
     Args:
@@ -68,7 +68,7 @@ class Subject:
     quick: bool = True
 
 
-def noises(source: NoiseSource | None = None) -> Iterator[Subject]:
+def noises(source: NoiseSource | None = None) -> Iterator[RunSubject]:
     """Yield every registered noise, on counts of two cells and on a sum.
 
     Args:
@@ -86,7 +86,7 @@ def noises(source: NoiseSource | None = None) -> Iterator[Subject]:
             largest_sum=1000.0,
         )
         one = int(1.0 / noise.step)
-        yield Subject(
+        yield RunSubject(
             f"{name} noise on a sum",
             "a record's number is 0, and 1",
             releases_of(noise, source),
@@ -107,9 +107,9 @@ def count_noise_of(
     )
 
 
-def on_counts(name: str, noise: Noise, source: NoiseSource | None = None) -> Subject:
+def on_counts(name: str, noise: Noise, source: NoiseSource | None = None) -> RunSubject:
     """Return counts of two cells, between which a record is moved, with noise."""
-    return Subject(
+    return RunSubject(
         name,
         "counts 10 and 5, and a record moved from the first cell to the second",
         releases_of(noise, source),
@@ -132,7 +132,7 @@ def releases_of(noise: Noise, source: NoiseSource | None = None) -> Mechanism:
     return releases
 
 
-def selections(source: NoiseSource | None = None) -> Iterator[Subject]:
+def selections(source: NoiseSource | None = None) -> Iterator[RunSubject]:
     """Yield every registered selection, and those that plans use besides.
 
     Args:
@@ -142,7 +142,7 @@ def selections(source: NoiseSource | None = None) -> Iterator[Subject]:
     for name, law in ON_SCORES.items():
         yield _of_scores(name, law(1, EPSILON), source)
     best = TopK(1, EPSILON, 2)
-    yield Subject(
+    yield RunSubject(
         "top-k",
         "two scores one above six others, and one below them",
         lambda scores: best.release(scores, source),
@@ -150,7 +150,7 @@ def selections(source: NoiseSource | None = None) -> Iterator[Subject]:
     )
     first = AboveThreshold(1, EPSILON)
     below, above = np.array([0, 0, 1]), np.array([1, 1, 0])
-    yield Subject(
+    yield RunSubject(
         "above threshold",
         "two scores move up and the third down",
         lambda scores: first.release(scores, 0, source),
@@ -171,14 +171,14 @@ def _scores_apart(best: int = 1) -> tuple[Any, Any]:
     return first, 1 - first
 
 
-def _of_scores(name: str, pick: Pick, source: NoiseSource) -> Subject:
-    return Subject(
+def _of_scores(name: str, pick: Pick, source: NoiseSource) -> RunSubject:
+    return RunSubject(
         f"{name} selection", _PAIR, lambda scores: pick.choose(scores, source), *_scores_apart()
     )
 
 
-def _of_stability(name: str, mechanism: SmoothNoisyMax, source: NoiseSource) -> Subject:
-    return Subject(
+def _of_stability(name: str, mechanism: SmoothNoisyMax, source: NoiseSource) -> RunSubject:
+    return RunSubject(
         f"{name} selection",
         "another winner, at no stability",
         lambda standing: mechanism.release(standing[0], standing[1], source),
@@ -188,11 +188,11 @@ def _of_stability(name: str, mechanism: SmoothNoisyMax, source: NoiseSource) -> 
     )
 
 
-def _propose_test_release(source: NoiseSource) -> Subject:
+def _propose_test_release(source: NoiseSource) -> RunSubject:
     test = SupportTest(Box(-1.0, 1.0).certify(2), Relation.ADD_REMOVE, EPSILON, DELTA, 1.0, 5)
     pairs = (np.array([score, 99]) for score in range(6, 99))
     first = next(pair for pair in pairs if test.distance(pair) == test.limit)
-    return Subject(
+    return RunSubject(
         "propose-test-release",
         "a score at the distance that passes one time in four, and one nearer",
         lambda steps: test.release(steps, source),
@@ -215,13 +215,13 @@ class _Copy:
         return int(np.count_nonzero((codes == record).all(axis=1)))
 
 
-def _deniability(source: NoiseSource) -> Subject:
+def _deniability(source: NoiseSource) -> RunSubject:
     first = np.repeat([0, 1], [6, 2])
     test = plan_attempts(1, epsilon=EPSILON, delta=DELTA, gamma=1.0, rows=len(first))
     mechanism = PlausibleDeniability(certify_cells(2), test, 1, EPSILON, DELTA, _Copy())
     second = first.copy()
     second[0] = 1
-    return Subject(
+    return RunSubject(
         "plausible deniability",
         "six records of eight are alike, and five",
         lambda codes: mechanism.release(codes, source),

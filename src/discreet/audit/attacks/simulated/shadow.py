@@ -174,8 +174,12 @@ def draw_rows(generator: np.random.Generator, rows: int) -> FloatArray:
 
 
 def _seen(train: Train, others: Others, rows: int, models: int, seed: int, member: bool) -> FloatArray:
-    """Return models x what is seen of them; a row that is no member's stands where the record would."""
+    """Return models x what is seen of them; another row stands where the record would.
+
+    Beside known rows that one is of the other class: neighbours that are as far apart as they can be.
+    """
     known = draw_rows(public_generator(seed), rows)
+    known[0, -1] = 1.0 - RECORD[-1]
     drawn = public_generator(2 * seed + 1 + member)
     seen = []
     for trial in range(models):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.attacks.late_checks import checks, finding_of_reconstruction
+from discreet.audit.attacks.simulated.checks import checks, finding_of_reconstruction
 from discreet.audit.attacks.simulated.reconstruction import reconstruct_queries
 from discreet.audit.finding import Check, Effort, registry_of
 
