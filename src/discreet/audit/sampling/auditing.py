@@ -11,7 +11,7 @@ from typing import Any
 from discreet.arguments import shown
 from discreet.audit.sampling.choosing import Event, chosen_event
 from discreet.audit.sampling.drawing import Drawn, Mechanism, MechanismRuns, Progress, check_draws, draw
-from discreet.audit.sampling.intervals import epsilon_of_mu, mu_bounds
+from discreet.audit.sampling.intervals import check_confidence, epsilon_of_mu, mu_bounds
 from discreet.audit.sampling.joint_bound import TwoCounts, epsilon_bound
 from discreet.audit.sampling.outcomes import Outcomes, outcomes_of
 from discreet.audit.sampling.scores import EVENTS, EventName, scores_for
@@ -155,7 +155,7 @@ def sample(
     >>> audit.held, audit.epsilon > 0.9
     (True, True)
     """
-    _check(mechanism, samples, epsilon, delta, confidence, event, seconds, workers, seed)
+    _check(mechanism, score, samples, epsilon, delta, confidence, event, seconds, workers, seed)
     start = time.perf_counter()
     drawn = draw(
         MechanismRuns(mechanism, (first, second), batched, score),
@@ -180,6 +180,7 @@ def sample(
 
 def _check(
     mechanism: Any,
+    score: Any,
     samples: int,
     epsilon: float | None,
     delta: float,
@@ -191,12 +192,13 @@ def _check(
 ) -> None:
     if not callable(mechanism):
         raise ArgumentError(f"mechanism must be a function of a table, got {shown(mechanism)}.")
+    if not (score is None or callable(score)):
+        raise ArgumentError(f"score must be a function of an outcome, got {shown(score)}.")
     check_draws(samples, seconds, workers, seed)
     if epsilon is not None:
         check_positive("epsilon", epsilon, "Use None where nothing is promised.")
     check_probability("delta", delta)
-    check_positive("confidence", confidence)
-    check_probability("confidence", confidence)
+    check_confidence(confidence)
     check_choice("event", event, EVENTS)
     if event == "gaussian" and delta == 0:
         raise ArgumentError(

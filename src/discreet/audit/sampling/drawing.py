@@ -12,7 +12,7 @@ import math
 import secrets
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -238,9 +238,13 @@ class _WrongRows(ArgumentError):
 
 def _rows(outcome: Any, size: int) -> Any:
     """Return the rows of a batch, of which there must be as many as were asked for."""
+    if hasattr(outcome, "to_numpy"):  # a frame would be listed by columns
+        outcome = outcome.to_numpy()
     try:
         rows = outcome if isinstance(outcome, np.ndarray) and outcome.ndim else list(outcome)
     except TypeError:
+        rows = []
+    if isinstance(outcome, str | bytes | Mapping):
         rows = []
     if len(rows) != size:
         got = f"{len(rows)} of {size}" if len(rows) else shown(outcome)
