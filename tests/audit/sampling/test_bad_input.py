@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -89,6 +90,35 @@ def test_arrays_of_great_whole_numbers_are_told_apart() -> None:
 
     assert not sample(noisy, 0, 1, epsilon=1.0, samples=2_000, batched=True, seed=1).held
     assert sample(noisy, 0, 0, epsilon=1.0, samples=2_000, batched=True, seed=1).held
+
+
+def test_values_that_repeat_are_told_apart_one_by_one() -> None:
+    def doubled(table: int, size: int, generator: np.random.Generator) -> Any:
+        return 2 * generator.integers(0, 1_000, size) + table
+
+    audit = sample(doubled, 0, 1, epsilon=1.0, samples=20_000, batched=True, seed=1)
+    assert not audit.held and audit.event.startswith("the ratio of each value")
+    assert sample(doubled, 0, 0, epsilon=0.1, samples=20_000, batched=True, seed=1).held
+
+
+def test_texts_that_never_repeat_need_a_score() -> None:
+    def text(table: int, generator: np.random.Generator) -> str:
+        return f"{table} {generator.random()}"
+
+    blind = sample(text, 0, 1, epsilon=1.0, samples=200, seed=1)
+    assert blind.held and "give score=" in str(blind)
+    seen = sample(text, 0, 1, epsilon=1.0, samples=200, seed=1, score=lambda found: int(found[0]))
+    assert not seen.held and "score=" not in seen.note
+
+
+def test_keys_of_other_kinds_are_other_outcomes() -> None:
+    assert not sample(lambda t: {1: 0} if t else {"1": 0}, 0, 1, epsilon=1.0, samples=100).held
+    assert not sample(lambda t: {1} if t else {"1"}, 0, 1, epsilon=1.0, samples=100).held
+
+
+def test_a_mechanism_that_ends_its_process_is_told() -> None:
+    with pytest.raises(ArgumentError, match="and ended a worker process"):
+        sample(lambda table: os._exit(1), 0, 1, samples=64, workers=2)
 
 
 def test_a_frame_has_a_row_for_every_run() -> None:

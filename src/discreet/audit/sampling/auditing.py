@@ -47,7 +47,7 @@ class SampleAudit:
       stopped: why there are fewer runs than were asked for, else empty.
       mu: for ``event="gaussian"``, what mu of Gaussian differential privacy is at least.
       weight: of the likelier side's count if both were tested at once, 0 for two intervals.
-      note: what else is to be known: an assumption, or that outcomes were all the same.
+      note: what else is to be known: an assumption, that outcomes were all the same, or hardly ever.
     """
 
     epsilon: float
@@ -207,7 +207,7 @@ def _check(
 
 
 def _stopped(drawn: Drawn) -> str:
-    return f"the mechanism {drawn.stopped}" if drawn.stopped.startswith("raised") else drawn.stopped
+    return f"the mechanism {drawn.stopped}" if drawn.stopped.startswith(("raised", "ended")) else drawn.stopped
 
 
 def _evaluated(
@@ -230,7 +230,10 @@ def _evaluated(
         error=error,
         gaussian=event == "gaussian",
     )
-    return _bounds(best, rest, event, delta, error)
+    found = _bounds(best, rest, event, delta, error)
+    if not sides[0].width and len(sides[0].names) > len(sides[0]):
+        found["note"] = found["note"] or _UNLIKE
+    return found
 
 
 def _cut(side: Outcomes) -> tuple[Outcomes, Outcomes, Outcomes]:
@@ -288,6 +291,7 @@ _ASSUMED = (
     "mu of Gaussian differential privacy is at least {:.3f}; epsilon follows if the losses of the "
     "mechanism are Gaussian, which is assumed."
 )
+_UNLIKE = "Outcomes hardly ever repeat: give score= to make numbers of them."
 _APART = (
     "The tables were told apart in every run: the loss may be infinite, and so many runs prove no more."
 )

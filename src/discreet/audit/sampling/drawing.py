@@ -13,6 +13,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -264,6 +265,8 @@ def _collect(found: Drawn, results: Iterator[Drawn]) -> None:
                 break
     except KeyboardInterrupt:
         found.stopped = INTERRUPTED
+    except BrokenExecutor:
+        found.stopped = "ended a worker process"
 
 
 def _in_parallel(
@@ -279,7 +282,9 @@ def _in_parallel(
     prefer = "processes" if _can_be_sent(trial) else "threads"
     parallel = Parallel(n_jobs=workers, prefer=prefer, return_as="generator")
     results = parallel(delayed(_task)(trial, task, deadline, _quiet) for task in tasks)
-    with closing(results):
+    with warnings.catch_warnings(), closing(results):
+        # Tasks that are not waited for once one was stopped are meant to be dropped.
+        warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
         for found in results:
             advance(found.calls_answered)
             yield found

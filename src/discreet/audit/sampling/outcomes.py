@@ -172,12 +172,12 @@ def _kind_of_array(array: NDArray[Any], numbers: list[float], depth: int) -> Has
 
 def _kind_of_many(outcome: Any, numbers: list[float], depth: int) -> Hashable:
     if isinstance(outcome, Mapping):
-        entries = sorted(outcome.items(), key=lambda entry: str(entry[0]))
-        return tuple((str(name), _kind(part, numbers, depth + 1)) for name, part in entries)
+        entries = sorted(outcome.items(), key=lambda entry: repr(entry[0]))
+        return tuple((repr(name), _kind(part, numbers, depth + 1)) for name, part in entries)
     if isinstance(outcome, list | tuple):
         return tuple(_kind(part, numbers, depth + 1) for part in outcome)
     if isinstance(outcome, set | frozenset):
-        return frozenset(map(str, outcome))
+        return frozenset(map(repr, outcome))
     if hasattr(outcome, "to_numpy"):
         return _kind_of_array(np.asarray(outcome.to_numpy()), numbers, depth)
     if isinstance(outcome, Iterable) or not _compares_by_value(outcome):
