@@ -207,7 +207,11 @@ def _check(
 
 
 def _stopped(drawn: Drawn) -> str:
-    return f"the mechanism {drawn.stopped}" if drawn.stopped.startswith(("raised", "ended")) else drawn.stopped
+    return (
+        f"the mechanism {drawn.stopped}"
+        if drawn.stopped.startswith(("raised", "ended"))
+        else drawn.stopped
+    )
 
 
 def _evaluated(
