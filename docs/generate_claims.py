@@ -20,7 +20,9 @@ does not suffice to try it).
 Each verdict but the last has evidence that runs in seconds and computes the verdict itself.
 `discreet claims ID --run` runs it; `make test` runs all of it, and once more with what is claimed
 changed, where it has to come to another verdict. A false claim is a remark on a sentence, not on its
-authors: most were found by trying every neighbour of tiny tables.
+authors: most were found by trying every neighbour of tiny tables. Some are slips of the pen, and are
+called so. Where a sentence can be read in two senses, the entry says in which one it fails. What a
+paper itself takes back, calls an assumption or a rule of thumb is judged as that.
 """
 
 

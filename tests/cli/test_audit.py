@@ -72,7 +72,8 @@ def test_claims_are_listed_with_verdicts() -> None:
     assert done.exit_code == 0
     assert all(claim.id in done.stdout for claim in register().values())
     assert f"{len(register())} claims" in done.stdout
-    assert len(json.loads(RUNNER.invoke(app, ["claims", "--paper", "ma-2026", "--json"]).stdout)) == 25
+    told = json.loads(RUNNER.invoke(app, ["claims", "--paper", "ma-2026", "--json"]).stdout)
+    assert len(told) == sum(claim.paper == "ma-2026" for claim in register().values()) > 20
 
 
 def test_one_claim_is_told_and_run() -> None:

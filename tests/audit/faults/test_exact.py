@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from pathlib import Path
 
@@ -97,16 +96,3 @@ def test_flips_are_fine_if_they_are_charged_as_what_they_are() -> None:
     audit = exact(cheap_flips(1.0))
     assert audit.exceeded == ("the rho 0.125 that is told",)
     assert audit.epsilon <= 1.0 and exact(PermuteAndFlip(1, 1.0)).exceeded == ()
-
-
-def test_no_module_outside_the_audit_leads_to_a_fault() -> None:
-    """Whatever is imported anywhere in the product, lazily or not, it is no planted fault."""
-    found = []
-    for path in SOURCE.rglob("*.py"):
-        if path.is_relative_to(SOURCE / "audit"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found += [(path.name, name) for name in names if name.startswith("discreet.audit.faults")]
-    assert found == []

@@ -212,8 +212,8 @@ def claims() -> list[Claim]:
             ),
             verdict="loose",
             because=(
-                "It goes through the rank condition; all coalitions with j move the same way, so "
-                "that for all masks |w_j| rho / 4 is enough."
+                "As the lemma says itself. It goes through the rank condition; all coalitions with "
+                "j move the same way, so that for all masks |w_j| rho / 4 is enough."
             ),
             instead="Adds up the operator's entries of one sign.",
             evidence=logistic_query,
@@ -234,7 +234,6 @@ def claims() -> list[Claim]:
                 "centering: the move is s_k P - s_0 (P + Q) with slopes in [0, 1/4], at most "
                 "max(|P|, |Q|, |P + Q|) / 4."
             ),
-            instead="",
             evidence=logistic_response,
             control=0.5,
             statements=("shap-logistic-background",),
@@ -249,8 +248,8 @@ def claims() -> list[Claim]:
             ),
             verdict="loose",
             because=(
-                "The bound on the values holds; the step to attributions goes through the rank "
-                "condition."
+                "As the lemma says itself. The bound on the values holds; the step to attributions "
+                "goes through the rank condition."
             ),
             instead="The same bound on the values, through the operator's own rows.",
             evidence=logistic_background,
@@ -267,10 +266,9 @@ def claims() -> list[Claim]:
             verdict="holds",
             because=(
                 "Rerun with a random tanh network of the paper's shape: the mean swap is no larger"
-                " at K = 800 than at K = 100. Table 7 gives 0.013 for the same MLP for which this "
-                "table gives 0.085."
+                " at K = 800 than at K = 100. Table 7 gives 0.013 for a network of the shape for "
+                "which this table gives 0.085."
             ),
-            instead="",
             evidence=swaps_by_masks,
             control=0.5,
             statements=("shap-operator",),
@@ -280,13 +278,14 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 12",
             says=(
-                "Delta_inf / g does not fall with the number of records because trees, being "
-                "discontinuous, do not inherit the 1/n of linear models."
+                "That Delta_inf / g of a forest does not fall from 25 to 500 records fits "
+                "Proposition 7: in this run trees do not inherit the 1/n that linear models have."
             ),
             verdict="false",
             because=(
-                "The Delta_inf of this sweep is that of a moved query, which has no 1/n for any "
-                "model (Lemma 9): a linear model shows none either."
+                "Proposition 7 is right, but this run has no part in it: its Delta_inf is that of "
+                "a moved query, which has no 1/n for any model (Lemma 9). A linear model shows "
+                "none in such a sweep either."
             ),
             instead=(
                 "The 1/n is that of a replaced record in the interventional value function, for "

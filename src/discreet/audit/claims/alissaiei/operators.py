@@ -152,11 +152,14 @@ def claims() -> list[Claim]:
             id="alissaiei-2026-section-2-1",
             paper="alissaiei-2026",
             place="Section 2.1, Appendix D.2",
-            says="Masks drawn by the Shapley kernel and weighted by it give kernel SHAP values.",
+            says=(
+                "Masks drawn by the Shapley kernel (Appendix D.2) and weighted by it in the "
+                "regression (section 2.1) give kernel SHAP values."
+            ),
             verdict="false",
             because=(
-                "The kernel is applied twice. From four features on, where masks have different "
-                "weights, the limit of infinitely many masks is not the Shapley value."
+                "Read together, the kernel is applied twice. From four features on, where masks "
+                "have different weights, the limit of infinitely many masks is not the Shapley value."
             ),
             instead="Drawn masks carry equal weights.",
             evidence=kernel_twice,
@@ -187,8 +190,8 @@ def claims() -> list[Claim]:
             ),
             verdict="loose",
             because=(
-                "Both inequalities hold. The second loses the root of the ratio of weights, above "
-                "50 times at d = 20, K = 400."
+                "Both inequalities hold, and the paper calls the second conservative. It loses the "
+                "root of the ratio of weights, above 50 times at d = 20, K = 400."
             ),
             instead="Kept as a labelled conservative bound; the operator's own rows are used.",
             evidence=rank_condition_bound,
@@ -203,7 +206,8 @@ def claims() -> list[Claim]:
             verdict="false",
             because=(
                 "The ratio is C(d, d/2) d / (4 (d - 1)) for even d, exponential in d: 48,620 at d "
-                "= 20. So the order L0 d / (kappa sqrt(K)) does not follow."
+                "= 20. So the order L0 d / (kappa sqrt(K)) does not follow. O(d) is the ratio of "
+                "the chances of sizes, not that of the weights of masks."
             ),
             instead="Weights of drawn masks are equal.",
             evidence=weight_ratio,
@@ -234,7 +238,8 @@ def claims() -> list[Claim]:
             ),
             verdict="loose",
             because=(
-                "E z z' has the least eigenvalue 1 / (2 H_(d-1)), not 1 / (4 d), so kappa tends to"
+                "The paper calls its constants conservative. E z z' has the least eigenvalue 1 / "
+                "(2 H_(d-1)), where 1 / (4 d) is used, so kappa tends to"
                 " sqrt(d / (2 H_(d-1))), which grows as sqrt(d / ln d). Its open question whether "
                 "kappa = 1 is possible: in the limit yes, for every d."
             ),
@@ -250,8 +255,8 @@ def claims() -> list[Claim]:
             says="The unprojected output sums to f(x) - f(mu) in expectation.",
             verdict="false",
             because=(
-                "R is the unconstrained operator, whose attributions do not sum to it unless the "
-                "game is additive: two features suffice."
+                "R is the unconstrained operator, whose attributions sum to it for additive games "
+                "and not in general: two features suffice."
             ),
             instead="Always keeps the constraint.",
             evidence=efficiency,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def _logistic_fit(rows: FloatArray, label: FloatArray) -> LinearForm:
     columns = np.column_stack([rows, np.ones(len(rows))])
     penalty = np.append(np.ones(rows.shape[1]), 0.0)
     weights = np.zeros(columns.shape[1])
-    for _ in range(9):
+    for _ in range(12):
         chance = 1.0 / (1.0 + np.exp(-columns @ weights))
         slope = columns.T @ (chance - label) + penalty * weights
         curve = (columns.T * (chance * (1 - chance))) @ columns + np.diag(penalty)
@@ -41,40 +40,37 @@ def _logistic_fit(rows: FloatArray, label: FloatArray) -> LinearForm:
     return LinearForm(weights[:-1].copy(), float(weights[-1]), True)
 
 
-@lru_cache(maxsize=1)
-def _additive_run() -> FloatArray:
-    """Return Delta/g and top-1 at epsilon = 10 of 64 queries: logistic model, additive task."""
-    draw = public_generator(0)
-    rows = in_ball(draw.normal(size=(1000, FEATURES)))
-    target = rows @ additive_weights() + 0.2 * rows[:, 0] * rows[:, 1]
-    form = _logistic_fit(rows, (target > np.median(target)).astype(np.float64))
-    moved = np.repeat(in_ball(draw.normal(size=(64, FEATURES)))[:, None], 31, axis=1)
-    steps = np.eye(FEATURES)[draw.integers(FEATURES, size=(64, 30))]
-    moved[:, 1:] += steps * draw.choice([-1.0, 1.0], size=(64, 30, 1))
-    moved[:, 1:] = np.clip(moved[:, 1:], -CLIP, CLIP)
-    masks = published_masks(FEATURES, 200)
-    values = kernel_values(form, moved.reshape(-1, FEATURES), rows[:RECORDS], masks, value="mean")
-    return np.array([_top_1(one) for one in values.reshape(64, 31, FEATURES)])
-
-
-def _top_1(values: FloatArray) -> FloatArray:
-    """Return Delta/g, Delta the greatest move from the first row, and the chance of the best."""
+def _top_1(form: LinearForm, query: FloatArray, background: FloatArray, seed: int) -> FloatArray:
+    """Return Delta/g of a query, 30 moves as in section 8.7, and the chances at epsilon 1 and 10."""
+    draw = public_generator(seed)
+    moved = np.repeat(query[None], 31, axis=0)
+    moved[np.arange(1, 31), draw.integers(FEATURES, size=30)] += draw.choice([-1.0, 1.0], 30)
+    moved[1:] = np.clip(moved[1:], -CLIP, CLIP)
+    values = kernel_values(form, moved, background, published_masks(FEATURES, 200), value="mean")
     delta, sizes = float(np.abs(values[1:] - values[0]).max()), np.abs(values[0])
     second, first = np.sort(sizes)[-2:]
-    law = ExponentialMechanism(STEPS, 10.0).probabilities(np.rint(sizes / delta * STEPS).astype(int))
-    return np.array([delta / (first - second), law[sizes.argmax()]])
+    steps = np.rint(sizes / delta * STEPS).astype(np.int64)
+    laws = [ExponentialMechanism(STEPS, epsilon).probabilities(steps) for epsilon in (1.0, 10.0)]
+    return np.array([delta / (first - second), *(law[sizes.argmax()] for law in laws)])
 
 
 def logistic_row(twist: float) -> Evidence:
-    """Compare the first row of Table 11 with eight sets of eight queries, 30 moves each."""
-    found = _additive_run()
-    sets = found[:, 1].reshape(8, 8).mean(axis=1)
+    """Run the additive task with a logistic model again, eight sets of eight queries."""
+    draw, weights = public_generator(0), additive_weights()
+    rows = in_ball(draw.normal(size=(5000, FEATURES)))
+    target = rows @ weights + 0.2 * rows[:, 0] * rows[:, 1]
+    form = _logistic_fit(rows, (target > np.median(target)).astype(np.float64))
+    queries = in_ball(draw.normal(size=(64, FEATURES)))
+    found = np.array([_top_1(form, query, rows[:RECORDS], i) for i, query in enumerate(queries)])
+    sets = found.reshape(8, 8, 3).mean(axis=1)[:, 2]
+    ratios = np.median(found.reshape(8, 8, 3)[:, :, 0], axis=1)
     inside = sets.min() <= 0.91 * twist <= sets.max()
     return Evidence(
         "holds" if inside else "not reproducible",
         f"top-1 at epsilon = 10 is {sets.min():.2f} to {sets.max():.2f} over eight sets of queries, "
-        f"printed {0.91 * twist:.2f}; median Delta/g {np.median(found[:, 0]):.1f}, printed 0.64",
-        {"least": float(sets.min()), "greatest": float(sets.max())},
+        f"printed {0.91 * twist:.2f}; median Delta/g {ratios.min():.1f} to {ratios.max():.1f}, printed "
+        "0.64",
+        {"least": float(sets.min()), "greatest": float(sets.max()), "least ratio": float(ratios.min())},
     )
 
 
@@ -92,11 +88,10 @@ def interaction_target() -> Predict:
     return target
 
 
-@lru_cache(maxsize=1)
-def _stable_shares() -> dict[int, float]:
-    """Return, by number of masks, how many of 48 queries have one winner under four draws of masks."""
+def ranking_jitter(twist: float) -> Evidence:
+    """Explain 64 queries of the interaction task with four draws of masks and compare the winners."""
     draw, stable = public_generator(1), {}
-    background, queries = (in_ball(draw.normal(size=(size, FEATURES))) for size in (RECORDS, 48))
+    background, queries = (in_ball(draw.normal(size=(size, FEATURES))) for size in (RECORDS, 64))
     for number in (100, 400, 1600):
         winners = []
         for seed in range(1, 5):
@@ -104,14 +99,8 @@ def _stable_shares() -> dict[int, float]:
             values = kernel_values(interaction_target(), queries, background, masks, value="mean")
             winners.append(np.abs(values).argmax(axis=1))
         stable[number] = float(np.mean((np.array(winners) == winners[0]).all(axis=0)))
-    return stable
-
-
-def ranking_jitter(twist: float) -> Evidence:
-    """Compare the share of queries whose first feature does not depend on the draw with all of them."""
-    stable = _stable_shares()
     return Evidence(
-        decided(min(stable.values()) >= twist),
+        "holds" if min(stable.values()) >= twist else "not reproducible",
         f"four draws of masks agree on the first feature for {stable[100]:.0%} of queries at K = 100, "
         f"{stable[400]:.0%} at 400 and {stable[1600]:.0%} at 1600",
         {f"K={number}": share for number, share in stable.items()},
@@ -167,9 +156,8 @@ def claims() -> list[Claim]:
             because=(
                 "Rerun with the label that the target is above its median, the usual penalty, and "
                 "exact laws: both figures are out of the range of eight sets of queries. How label"
-                " and model were made is not said."
+                " and model were made is not said, so this is no refutation."
             ),
-            instead="",
             evidence=logistic_row,
             control=0.6,
             statements=("exponential",),
@@ -179,14 +167,16 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 13",
             says=(
-                "Fresh draws of masks never change the first feature, from 100 masks on: "
-                "estimation noise is not what limits."
+                "On the interaction task with a network four fresh draws of masks never change the"
+                " first feature, from 100 masks on: estimation noise is not what limits."
             ),
-            verdict="false",
+            verdict="not reproducible",
             because=(
-                "Rerun with the target itself as the model, since neither network nor pairs are "
-                "published: at K = 100 four draws disagree for almost half of all queries, at K = "
-                "1600 for one in twelve."
+                "Neither the network nor the pairs of the task nor the queries are given. With the"
+                " target itself as the model and pairs of our own four draws disagree at K = 100 "
+                "for almost half of 64 queries, at K = 1600 for one in twelve. For a model that is"
+                " nearly additive there is no jitter at any K (Lemma 5), so it may be so of the "
+                "network that was run, and does not follow for others."
             ),
             instead="One public set of masks, paired, with whole layers where they fit.",
             evidence=ranking_jitter,
@@ -198,13 +188,14 @@ def claims() -> list[Claim]:
             paper="alissaiei-2026",
             place="Table 14, above threshold",
             says=(
-                "AboveThreshold with the second magnitude as its threshold is an epsilon-private "
-                "alternative, five times as accurate as the others."
+                "At epsilon = 1 a rough AboveThreshold with the second magnitude as its threshold "
+                "is the strongest alternative, right in 51 % of cases where others are in 10 %."
             ),
             verdict="false",
             because=(
-                "The threshold is private and moves against the scores: the loss is 1.5 epsilon. "
-                "Its accuracy is not comparable."
+                "It is not a release at epsilon = 1: the threshold is read from the data and moves"
+                " against the scores, so that the loss is 1.5 epsilon, and its accuracy cannot be "
+                "compared. With a public threshold it would be private."
             ),
             instead="The threshold must be public.",
             evidence=threshold_from_data,
@@ -218,29 +209,28 @@ def claims() -> list[Claim]:
             says="Gaussian noise on the whole vector, then the argmax, is worse than random.",
             verdict="false",
             because=(
-                "Equal Gaussian noise on all features makes none less likely than a smaller one, "
-                "so the best has at least 1/d; 0.063 against 0.075 is sampling error (a guess "
-                "among 20 has 0.05)."
+                "With this noise it is a guess, to six digits, and no worse: 0.063 against 0.075 "
+                "is sampling error of 240 trials (a guess among 20 has 0.05). That the noise "
+                "destroys the ranking is right."
             ),
-            instead="",
             evidence=gaussian_then_argmax,
             control=2.0,
-            statements=(),
         ),
         Claim(
             id="alissaiei-2026-table-16",
             paper="alissaiei-2026",
             place="Table 16, Appendix D.7",
             says=(
-                "All parameters, preprocessing and seeds that are needed to repeat the experiments"
-                " are given."
+                "All hyperparameters, preprocessing choices and seeds of the experiments are given,"
+                " or are in the scripts that are released."
             ),
             verdict="not reproducible",
             because=(
-                "Missing: the target of the synthetic Gaussian task, the pairs of the interaction "
-                "task, how many rows models are trained on, the label of the logistic model, the "
-                "encodings with d = 96 and d = 24, the model and query of Table 8. The address of "
-                "the code is blacked out."
+                "The scripts could not be looked at: in the copy that we have their address is "
+                "blanked. The text alone leaves out the target of the synthetic Gaussian task, the"
+                " pairs of the interaction task, how many rows models are trained on, the label of"
+                " the logistic model, details of the encodings with d = 96 and d = 24, and the "
+                "model and query of Table 8."
             ),
             instead="Benchmarks name what they had to choose.",
         ),

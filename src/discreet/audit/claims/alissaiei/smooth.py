@@ -16,6 +16,7 @@ from discreet.audit.claims.alissaiei.published import (
     at_mean,
     classical_multiplier,
     lipschitz_bound,
+    naive_bound,
     singletons,
     smoothing,
 )
@@ -62,6 +63,12 @@ def conditional_guarantee(twist: float) -> Evidence:
         f"{figures[5.0]:.1e} at epsilon = 5",
         {f"delta at {epsilon:g}": delta for epsilon, delta in figures.items()},
     )
+
+
+def constants_missing(twist: float) -> Evidence:
+    """Ask whether the formula falls short of the guarantee, as Lemma 31 leaves open."""
+    found = conditional_guarantee(twist)
+    return Evidence(decided(found.verdict == "false"), found.said, found.figures)
 
 
 def _shrinking_chain(beta: float, length: int = 9) -> tuple[FloatArray, FloatArray]:
@@ -112,7 +119,7 @@ def dominance(twist: float) -> Evidence:
     found = _bootstrap(_equal_and_outlier()[0]).sensitivity(1.0, DELTA)
     true = CLIP / RECORDS  # one record moves from 0 to the ball's end
     return Evidence(
-        judged(twist * found, true),
+        decided(twist * found < true),
         f"100 equal records, f(u) = u_1: one replaced record moves an attribution by {true:.4f}, the "
         f"bootstrap says {found:.5f}",
         {"bootstrap": found, "true": true, "factor": true / found},
@@ -199,13 +206,21 @@ def projection(twist: float) -> Evidence:
 
 def no_hops(twist: float) -> Evidence:
     """Run Algorithm 1 with hops on a stump whose mean lies 2.5 records above its threshold."""
+    masks = singletons(2)
     rows = np.where(np.arange(20)[:, None] < 10, 1.0, -1.0) * np.ones((20, 2)) + 0.25
 
     def stump(points: FloatArray) -> FloatArray:
         return np.asarray((points[:, 0] > 0).astype(np.float64))
 
     found = bootstrap_sensitivity(
-        stump, np.ones(2), rows, singletons(2), greatest=1.0, resamples=100, hops=4
+        stump,
+        np.ones(2),
+        rows,
+        masks,
+        greatest=naive_bound(masks, 1.0),
+        resamples=RESAMPLES,
+        failure=FAILURE,
+        hops=4,
     )
     envelopes = found.envelopes * np.exp(-twist * smoothing(1.0) * np.arange(5))
     best = int(envelopes.argmax())

@@ -48,7 +48,8 @@ def claims() -> list[Claim]:
             "With one record more the test passes at most as often as before.",
             "false",
             "One more plausible seed raises the chance to pass, by up to e^epsilon0: from one seed "
-            "to two with k above two.",
+            "to two with k above two. Appendix A also assumes the inequality of L; only a test that "
+            "does not depend on the number of seeds has it. That q grows is right (Corollary 1).",
             "The direction that holds: pt(D') <= e^epsilon0 pt(D).",
             _more_seeds,
             control=3.0,
@@ -86,7 +87,9 @@ def claims() -> list[Claim]:
             "delta = e^(-epsilon0 (k - t)).",
             "false",
             "Trying until one passes divides by the chance to pass. 200 different records, one of them "
-            "doubled, epsilon0 1, k 10, t 2, gamma 1.001: delta 0.006 is needed, 0.0003 is claimed.",
+            "doubled, epsilon0 1, k 10, t 2, gamma 1.001, L discrete Laplace: delta 0.006 is needed, "
+            "0.0003 is claimed. If the lemmas are taken as conditions on L, as Appendix A words it, no "
+            "test that depends on the number of seeds meets them, and nothing is claimed of any.",
             "One attempt with a forced failure, so that no output is covered as well.",
             _until_it_passes,
             control=30.0,

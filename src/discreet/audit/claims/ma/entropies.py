@@ -76,8 +76,8 @@ def claims() -> list[Claim]:
             "Table S1 and the text before it",
             "The factor 2a/(|1-a| ln 2) is least near order 1 and grows with a above 1.",
             "false",
-            "It has a pole at 1 and falls from 8.66 at order 1.5 to 3.21 at order 10, in the table "
-            "itself.",
+            "It has a pole at 1 and falls from 8.66 at order 1.5 to 3.21 at order 10. The table's own "
+            "figures are right and say so; the text does not go with them.",
             "",
             _factors,
             control=-1.0,
@@ -87,10 +87,11 @@ def claims() -> list[Claim]:
             "ma-2026-algorithm-1",
             "ma-2026",
             "Algorithm 1, lines 3 to 5",
-            "Counts with Laplace noise of scale 1/epsilon are epsilon-private for replaced records.",
+            "Counts with Laplace noise of scale 1/epsilon, for sensitivity 1, are epsilon-private.",
             "false",
-            "A replaced record moves two counts: the loss is 2 epsilon. The entropy bound of line 3 is "
-            "computed and never used.",
+            "Under replacement, the relation that Section III-A states for histograms of one size n: a "
+            "replaced record moves two counts, and the loss is 2 epsilon. If a record is added or "
+            "removed it is epsilon. The entropy bound of line 3 is computed and never used.",
             "Scale 2/epsilon under replace-one, discrete noise on whole counts.",
             replaced_histogram,
             control=2.0,

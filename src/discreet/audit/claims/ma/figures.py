@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from discreet.audit.claims.claim import Claim, Evidence, decided, judged
+from discreet.audit.claims.claim import Claim, Evidence, Verdict, decided
 from discreet.audit.claims.ma.entropies import entropy, replaced_histogram, shannon_bound
 from discreet.privacy.accounting.calibration import gaussian_multiplier
 from discreet.randomness import public_generator
@@ -24,6 +24,7 @@ PUBLISHED = {
 """Table S3: records, entropy before and after noise."""
 
 _PANELS = ("Amazon-Google reviews", "House prices", "Tabular feature engineering", "Unemployment")
+"""Those that Figure S4 draws."""
 
 
 def claims() -> list[Claim]:
@@ -35,7 +36,10 @@ def claims() -> list[Claim]:
             "Figure 1",
             "The pass rate of the privacy test grows with gamma and stays above zero for large k.",
             "not reproducible",
-            "Neither the data, nor the proposal, nor the law of L, nor epsilon0 are given.",
+            "Neither the data, nor the proposal, nor the law of L, nor epsilon0 are in the paper. The "
+            "version of the authors' script that we have seen draws the rate from a formula in k, t "
+            "and gamma, without data or L; by it the rate rises with k, and the paper says that it "
+            "falls.",
             "The planner tells k, t and gamma, and a release tells its own pass rate.",
             statements=("deniability",),
         ),
@@ -58,7 +62,7 @@ def claims() -> list[Claim]:
             "Figure 3",
             "The bound of Theorem 3 is about 0.2 for 50 records and below 0.01 for 5,000.",
             "false",
-            "For 50 records it is 0.295; for 5,000 it is 0.0056.",
+            "A slip in the text: for 50 records it is 0.295. For 5,000 it is 0.0056, as stated.",
             "",
             _values,
             control=1.5,
@@ -69,10 +73,9 @@ def claims() -> list[Claim]:
             "ma-2026",
             "Figure 4",
             "The moves of random histograms stay below the bound of Theorem 3.",
-            "loose",
-            "The bound is several times the greatest move found, because random histograms are "
-            "nearly even and the worst one has all records in one cell: sampling says little about a "
-            "sensitivity.",
+            "holds",
+            "By several times, because random histograms are nearly even and the worst one has all "
+            "records in one cell: sampling says little about a sensitivity.",
             "Sensitivities are proven, or searched for over all tables.",
             _random_histograms,
             control=0.05,
@@ -84,22 +87,24 @@ def claims() -> list[Claim]:
             "Figure 5",
             "On the Amazon-Google column the error of the noisy entropy stays below the bound of "
             "Theorem 3 for the tested epsilons.",
-            "false",
-            "Table IV has a run on this column at epsilon 1: the error is 0.0007, the bound 0.00037. "
-            "The bound speaks of one record, not of noise.",
+            "not reproducible",
+            "How many records and runs are in it is not said, and the data are not part of this "
+            "package. It does not go with Table IV, a run on the same column at epsilon 1, where the "
+            "error is 0.0007 and the bound 0.00037. The bound speaks of one record, not of noise.",
             "Errors have bands of their own.",
-            lambda twist: _respected(twist, ("Amazon-Google reviews",)),
+            _same_column,
             control=3.0,
         ),
         Claim(
             "ma-2026-figure-6",
             "ma-2026",
             "Figure 6",
-            "At epsilon 1 the mean error of the noisy entropy is below the bound for any number of "
-            "bins.",
-            "false",
-            "Noise that is clipped at zero fills empty bins: 100,000 records in 8 of 30 or 100 bins "
-            "are off by many times the bound.",
+            "At epsilon 1 the mean error of the noisy entropy is below the bound for all numbers of "
+            "bins tried, so that the bound serves regardless of them.",
+            "not reproducible",
+            "Data and numbers of bins are not given. It does not follow for other data: noise that is "
+            "clipped at zero fills empty bins, and 100,000 records in 8 of 30 or 100 bins are off by "
+            "5 or 18 times the bound; so are five of the seven columns of Table S3, at 30 bins.",
             "The entropy itself is released, with noise on it, not that of noisy counts.",
             _bins,
             control=200.0,
@@ -119,21 +124,22 @@ def claims() -> list[Claim]:
             "ma-2026-table-iv",
             "ma-2026",
             "Table IV",
-            "The bound of 0.00037 and sensitivity 1 justify the noise, and the noisy entropy agrees "
-            "with it.",
-            "false",
-            "The bound is computed rightly; the entropies differ by 0.0007, twice of it.",
+            "For the 100,000 records of the run the bound of Theorem 3 is 0.00037.",
+            "holds",
+            "Computed rightly. The entropies of the run differ by 0.0007, of which the bound does not "
+            "speak; nor does it justify the scale of noise on counts, as the text has it.",
             "",
-            lambda twist: _respected(twist, ("Amazon-Google reviews",)),
-            control=3.0,
+            _stated_bound,
+            control=2.0,
         ),
         Claim(
             "ma-2026-figure-8",
             "ma-2026",
             "Figure 8",
-            "The histogram with noise for sensitivity 1 is epsilon-private for replaced records.",
+            "The histogram with noise for sensitivity 1 is epsilon-private.",
             "false",
-            "It is Algorithm 1 on one column: the loss is 2 epsilon.",
+            "It is Algorithm 1 on one column: the loss is 2 epsilon for replaced records, the relation "
+            "that the paper states for histograms, and epsilon for an added or removed one.",
             "Scale 2/epsilon under replace-one.",
             replaced_histogram,
             control=2.0,
@@ -142,25 +148,16 @@ def claims() -> list[Claim]:
         Claim(
             "ma-2026-table-s3",
             "ma-2026",
-            "Table S3 and Section V-L",
-            "On all seven data sets the noisy entropy is near the exact one and the bound is "
-            "respected.",
+            "Table S3, Figure S4 and Section V-L",
+            "On all seven data sets the noisy entropy is near the exact one and the bound of Theorem 3 "
+            "is respected.",
             "false",
-            "By the table's own numbers five of seven are farther off than the bound, up to 8 times.",
+            "Read of the error of the noisy entropy, as in Section V-H: by the table's own numbers "
+            "five of seven, and three of the four that are drawn, are farther off than the bound, up "
+            "to 8 times. That they are near, within 0.05 bits, is right.",
             "",
-            lambda twist: _respected(twist, tuple(PUBLISHED)),
+            _respected,
             control=10.0,
-        ),
-        Claim(
-            "ma-2026-figure-s4",
-            "ma-2026",
-            "Figure S4",
-            "On its four data sets the bound is respected.",
-            "false",
-            "On three of the four the entropies of Table S3 differ by more than the bound.",
-            "",
-            lambda twist: _respected(twist, _PANELS),
-            control=3.0,
         ),
         Claim(
             "ma-2026-figure-s1",
@@ -169,7 +166,7 @@ def claims() -> list[Claim]:
             "The quality of an image with noise rises with epsilon, alike for Laplace and Gaussian "
             "noise.",
             "not reproducible",
-            "Neither the image nor its sensitivity, nor what neighbouring images are, is given.",
+            "Neither the image nor its sensitivity, nor what neighbouring images are, is in the paper.",
         ),
         Claim(
             "ma-2026-figure-s2",
@@ -224,19 +221,37 @@ def _random_histograms(twist: float) -> Evidence:
                 worst = max(worst, abs(entropy(tuple(moved), 1.0) - before))
     bound = shannon_bound(n)
     said = f"The greatest move of 30 random histograms is {worst:.4f}, the bound {bound:.4f}."
-    return Evidence(judged(twist * bound, worst), said, {"move": worst, "bound": bound})
+    return Evidence(decided(worst <= twist * bound), said, {"move": worst, "bound": bound})
 
 
-def _respected(twist: float, names: tuple[str, ...]) -> Evidence:
-    shares = {
-        name: abs(noisy - exact) / shannon_bound(n)
-        for name, (n, exact, noisy) in PUBLISHED.items()
-        if name in names
-    }
+def _share(name: str) -> float:
+    """Return the error of a noisy entropy over the bound of Theorem 3."""
+    n, exact, noisy = PUBLISHED[name]
+    return abs(noisy - exact) / shannon_bound(n)
+
+
+def _respected(twist: float) -> Evidence:
+    shares = {name: _share(name) for name in PUBLISHED}
     above = [name for name, share in shares.items() if share > twist]
+    drawn = sum(name in _PANELS for name in above)
     most = max(shares.values())
-    said = f"{len(above)} of {len(shares)} differ by more than the bound, at most {most:.1f} times."
+    said = (
+        f"{len(above)} of {len(shares)} differ by more than the bound, {drawn} of the {len(_PANELS)} "
+        f"that are drawn, at most {most:.1f} times."
+    )
     return Evidence(decided(not above), said, {"greatest": most})
+
+
+def _same_column(twist: float) -> Evidence:
+    share = _share("Amazon-Google reviews")
+    verdict: Verdict = "holds" if share <= twist else "not reproducible"
+    return Evidence(verdict, f"In Table IV the error is {share:.1f} times the bound.", {"times": share})
+
+
+def _stated_bound(twist: float) -> Evidence:
+    bound = shannon_bound(100_000)
+    said = f"The bound is {bound:.6f}; {0.00037 * twist:g} is stated."
+    return Evidence(decided(abs(bound - 0.00037 * twist) <= 5e-6), said, {"bound": bound})
 
 
 def _bins(twist: float) -> Evidence:
@@ -251,7 +266,8 @@ def _bins(twist: float) -> Evidence:
     shares = {bins: error / shannon_bound(n) for bins, error in errors.items()}
     worst = max(shares.values())
     said = "; ".join(f"{bins} bins: {share:.2f} times the bound" for bins, share in shares.items())
-    return Evidence(decided(worst <= twist), f"{said}.", {"times the bound": worst})
+    verdict: Verdict = "holds" if worst <= twist else "not reproducible"
+    return Evidence(verdict, f"{said}.", {"times the bound": worst})
 
 
 def _best_attack(twist: float) -> Evidence:
