@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,9 +110,20 @@ def test_a_journal_can_be_cut_off_anywhere_and_often(tmp_path: Path) -> None:
         assert again.held and seen == [], "what was added after the cut is read back"
 
 
-def test_arguments_that_no_audit_has_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="seed must be a whole number of at least 0, got -1"):
-        run(registry_of([check("a")]), seed=-1)
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"effort": 5}, "effort must be an Effort, got 5"),
+        ({"journal": 5}, "journal must be the path of a file, got 5"),
+        ({"checks": [check("a")]}, "checks must be a registry with checks in it, got"),
+        ({"checks": {}}, "checks must be a registry with checks in it, got {}"),
+        ({"checks": {"a": 5}}, "checks must be a registry"),
+    ],
+)
+def test_arguments_that_no_audit_has_are_refused(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(ArgumentError, match=told):
+        run(**({"checks": registry_of([check("a")])} | wrong))
 
 
 def test_a_journal_of_another_audit_is_refused(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from discreet.arguments import shown
 from discreet.audit.finding import Check, Checks, Effort, Finding, finding_from_json, registry_of
 from discreet.errors import ArgumentError, DiscreetError, ReleaseError
 from discreet.numerics import check_choice, check_whole
@@ -129,6 +130,7 @@ def run(
     """
     check_choice("level", level, LEVELS)
     check_whole("seed", seed, 0)
+    _check(checks, effort, journal)
     asked = _asked(product_checks() if checks is None else checks, level, only)
     each = replace(_EFFORTS[level] if effort is None else effort, seed=seed)
     own = version("discreet")
@@ -144,6 +146,19 @@ def run(
             partial = True
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return AuditReport(level, tuple(found), partial, created, own)
+
+
+def _check(checks: object, effort: object, journal: object) -> None:
+    """Raise where an argument is of another kind than it must be."""
+    named = isinstance(checks, Mapping) and all(isinstance(one, Check) for one in checks.values())
+    if checks is not None and not (named and checks):
+        raise ArgumentError(
+            f"checks must be a registry with checks in it, got {shown(checks)}. Use registry_of(...)."
+        )
+    if not (effort is None or isinstance(effort, Effort)):
+        raise ArgumentError(f"effort must be an Effort, got {shown(effort)}. Use Effort(seconds=1).")
+    if not (journal is None or isinstance(journal, str | Path)):
+        raise ArgumentError(f"journal must be the path of a file, got {shown(journal)}.")
 
 
 def _asked(checks: Checks, level: Level, only: str) -> list[Check]:

@@ -126,6 +126,8 @@ def test_bad_input_is_told_in_a_sentence() -> None:
         membership(noisy_count, [1], [], ceiling=Ceiling(1.0), attack="likelihood ratio")
     with pytest.raises(ArgumentError, match="seconds must be enough for 80 trials"):
         membership(noisy_count, [1], [], ceiling=Ceiling(1.0), seconds=1e-9)
+    with pytest.raises(ArgumentError, match="target must be a Target, such as sums_target"):
+        attack_membership(noisy_count, trials=100)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="target must have two tables, got 6"):
         attack_membership(scenes.linkage_scene(1.0), trials=100)
     target = exact_target(dc.histogram("home", epsilon=1.0), scenes.neighbours(), scenes.SCHEMA)

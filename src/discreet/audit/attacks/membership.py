@@ -103,6 +103,8 @@ def attack_membership(
     """
     check_choice("attack", attack, _ATTACKS)
     check_whole("trials", trials, _FEWEST, hint="Fewer cannot be told from chance.")
+    if not isinstance(target, Target):
+        raise ArgumentError(f"target must be a Target, such as sums_target(...), got {shown(target)}.")
     if target.tables != 2:
         raise ArgumentError(f"target must have two tables, got {target.tables}. Use attack_linkage.")
     here, gone = target.draw(0, trials, 2 * seed), target.draw(1, trials, 2 * seed + 1)
