@@ -18,7 +18,7 @@ SURE = 1.0 - 1e-8
 _SHOWN = 0.95
 _LATTICE_RUNS = 2_000
 _LATTICE_SECONDS = 3.0
-"""At least so many: all runs take a tenth of it, but on a busy machine, or with tables of noise that are
+"""At least so many: all runs take a tenth of it, but on a busy machine, or where tables of noise are
 made first, a share of a short effort leaves too few to look at."""
 
 
