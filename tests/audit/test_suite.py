@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,36 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path) -> None:
     seen: list[str] = []
     run(registry_of([check("a", seen=seen), check("b", seen=seen)]), journal=journal)
     assert seen == ["b"]
+
+
+def test_a_journal_can_be_cut_off_anywhere_and_often(tmp_path: Path) -> None:
+    journal = tmp_path / "audit.jsonl"
+    registry = registry_of([check("a"), check("b"), check("c")])
+    run(registry, journal=journal)
+    text = journal.read_text()
+    header = text.index("\n") + 1
+    for kept in (0, *range(header, len(text), 7), text.rindex("}"), len(text)):
+        journal.write_text(text[:kept])
+        assert run(registry_of([check("a")]), journal=journal).held
+        seen: list[str] = []
+        again = run(registry_of([check("a", seen=seen), check("b")]), journal=journal)
+        assert again.held and seen == [], "what was added after the cut is read back"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"effort": 5}, "effort must be an Effort, got 5"),
+        ({"journal": 5}, "journal must be the path of a file, got 5"),
+        ({"checks": [check("a")]}, "checks must be a registry with checks in it, got"),
+        ({"checks": {}}, "checks must be a registry with checks in it, got {}"),
+        ({"checks": {"a": 5}}, "checks must be a registry"),
+    ],
+)
+def test_arguments_that_no_audit_has_are_refused(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(ArgumentError, match=told):
+        run(**({"checks": registry_of([check("a")])} | wrong))
 
 
 def test_a_journal_of_another_audit_is_refused(tmp_path: Path) -> None:

@@ -48,6 +48,12 @@ def test_reports_are_data_or_pages_in_folders_that_exist(tmp_path: Path) -> None
         assert isinstance(done.exception, ArgumentError) and "--out must" in str(done.exception)
 
 
+def test_a_report_that_cannot_be_written_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "taken.json").mkdir()
+    done = RUNNER.invoke(app, ["audit", "--only", CHEAP, "--out", str(tmp_path / "taken.json")])
+    assert done.exception is not None and "none broken" in done.stdout
+
+
 def test_every_mechanism_plan_and_kind_of_audit_is_on_trial() -> None:
     from discreet import PLANS
     from discreet.audit.finding import KINDS

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from discreet.arguments import shown
 from discreet.audit.finding import Check, Checks, Effort, Finding, finding_from_json, registry_of
 from discreet.errors import ArgumentError, DiscreetError, ReleaseError
-from discreet.numerics import check_choice
+from discreet.numerics import check_choice, check_whole
 from discreet.progress import progress_bar
 
 Level = Literal["quick", "full"]
@@ -128,6 +129,8 @@ def run(
       - A check that raises is a finding that does not hold: nothing that was not seen is called fine.
     """
     check_choice("level", level, LEVELS)
+    check_whole("seed", seed, 0)
+    _check(checks, effort, journal)
     asked = _asked(product_checks() if checks is None else checks, level, only)
     each = replace(_EFFORTS[level] if effort is None else effort, seed=seed)
     own = version("discreet")
@@ -145,11 +148,24 @@ def run(
     return AuditReport(level, tuple(found), partial, created, own)
 
 
+def _check(checks: object, effort: object, journal: object) -> None:
+    """Raise where an argument is of another kind than it must be."""
+    named = isinstance(checks, Mapping) and all(isinstance(one, Check) for one in checks.values())
+    if checks is not None and not (named and checks):
+        raise ArgumentError(
+            f"checks must be a registry with checks in it, got {shown(checks)}. Use registry_of(...)."
+        )
+    if not (effort is None or isinstance(effort, Effort)):
+        raise ArgumentError(f"effort must be an Effort, got {shown(effort)}. Use Effort(seconds=1).")
+    if not (journal is None or isinstance(journal, str | Path)):
+        raise ArgumentError(f"journal must be the path of a file, got {shown(journal)}.")
+
+
 def _asked(checks: Checks, level: Level, only: str) -> list[Check]:
     asked = [
         check
         for name, check in checks.items()
-        if only.lower() in name.lower() and (check.quick or level == "full")
+        if str(only).lower() in name.lower() and (check.quick or level == "full")
     ]
     if not asked:
         raise ArgumentError(
@@ -206,18 +222,26 @@ class _Journal:
 
     def _read(self, path: Path, header: dict[str, Any]) -> None:
         try:
-            first, *lines = path.read_text(encoding="utf-8").splitlines()
-            if json.loads(first) != header:
-                raise ArgumentError(
-                    f"journal must be of an audit with {header}, got one with {first}. Name a new file."
-                )
-            # A line that was cut off when the process died is that of a check to run again.
-            whole = [line for line in lines if line.endswith("}")]
-            for found in (finding_from_json(json.loads(line)) for line in whole):
-                self.known[found.check] = found
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            if isinstance(error, ArgumentError):
-                raise
+            text = path.read_text(encoding="utf-8")
+            first, *lines = text.splitlines() or [""]
+            whole = bool(first) and json.loads(first) == header
+        except (OSError, ValueError):
             raise ArgumentError(
                 f"journal must be a file that an audit wrote, got {path}. Name a new file."
             ) from None
+        if first and not whole:
+            raise ArgumentError(
+                f"journal must be of an audit with {header}, got one with {first}. Name a new file."
+            )
+        if not text.endswith("\n"):
+            self._write("" if first else json.dumps(header))  # what is added gets lines of its own
+        for line in lines:
+            self._take(line)
+
+    def _take(self, line: str) -> None:
+        """Remember the finding of a line; one that was cut off is of a check to run again."""
+        try:
+            found = finding_from_json(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            return
+        self.known[found.check] = found

@@ -48,12 +48,12 @@ def audit_command(
         effort=PLANTED if planted else None,
         journal=journal,
     )
-    if out is not None:
-        _save(report, out)
     if json:
         print_json(report.to_json())
     else:
         _show(report)
+    if out is not None:  # last: what cannot be written has been shown
+        _save(report, out)
     raise typer.Exit(report.exit_code)
 
 

@@ -99,9 +99,9 @@ def fails(table: list[int], seed: int) -> list[float]:
     ("release", "said"),
     [
         (fails, "release must answer for every seed, got .RuntimeError: no disk. at seed 0"),
-        (lambda table, seed: ["many"], r"release must return numbers, got \['many'\] at seed 0"),
-        (lambda table, seed: [math.nan], r"release must return numbers, got \[nan\] at seed 0"),
-        (lambda table, seed: [], r"release must return numbers, got \[\] at seed 0"),
+        (lambda table, seed: ["many"], r"release must return floats, got \['many'\] at seed 0"),
+        (lambda table, seed: [math.nan], r"release must return floats, got \[nan\] at seed 0"),
+        (lambda table, seed: [], r"release must return floats, got \[\] at seed 0"),
         (lambda table, seed: [1.0] * (1 + seed % 3), "as many numbers each time"),
     ],
 )
@@ -125,7 +125,9 @@ def test_bad_input_is_told_in_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="score must be the log likelihood ratio"):
         membership(noisy_count, [1], [], ceiling=Ceiling(1.0), attack="likelihood ratio")
     with pytest.raises(ArgumentError, match="seconds must be enough for 80 trials"):
-        membership(noisy_count, [1], [], ceiling=Ceiling(1.0), seconds=0.0)
+        membership(noisy_count, [1], [], ceiling=Ceiling(1.0), seconds=1e-9)
+    with pytest.raises(ArgumentError, match="target must be a Target, such as sums_target"):
+        attack_membership(noisy_count, trials=100)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="target must have two tables, got 6"):
         attack_membership(scenes.linkage_scene(1.0), trials=100)
     target = exact_target(dc.histogram("home", epsilon=1.0), scenes.neighbours(), scenes.SCHEMA)

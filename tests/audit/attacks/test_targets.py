@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ import discreet as dc
 from discreet.audit.attacks import scenes
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
 from discreet.audit.attacks.membership import attack_membership
-from discreet.audit.attacks.targets import ask, exact_target, result_target, run_trials, sums_target
+from discreet.audit.attacks.targets import exact_target, result_target, sums_target
 from discreet.errors import ArgumentError
 from discreet.schema import FloatArray
 
@@ -100,34 +98,8 @@ def test_gaussian_noise_is_held_to_its_own_curve_and_touches_it() -> None:
     assert not found.beats(attacks=64) and found.beats(Ceiling(0.3), attacks=64)
 
 
-def test_all_trials_are_made_in_order() -> None:
-    assert run_trials(lambda number: number**2, trials=4, seconds=9.0, fewest=1) == [0, 1, 4, 9]
-
-
-def test_time_that_is_up_keeps_what_is_there() -> None:
-    found = run_trials(lambda number: time.sleep(0.01), trials=10**6, seconds=0.1, fewest=2)
-    assert 2 <= len(found) <= 12
-    with pytest.raises(ArgumentError, match=r"seconds must be enough for 5 trials, got 0\.0 and 1"):
-        run_trials(lambda number: number, trials=10, seconds=0.0, fewest=5)
-
-
-@pytest.mark.parametrize(("fewest", "kept"), [(3, True), (6, False)])
-def test_ctrl_c_keeps_what_is_there_if_it_is_enough(fewest: int, kept: bool) -> None:
-    def trial(number: int) -> int:
-        if number == 5:
-            raise KeyboardInterrupt
-        return number
-
-    if kept:
-        assert run_trials(trial, trials=9, seconds=9.0, fewest=fewest) == [0, 1, 2, 3, 4]
-        return
-    with pytest.raises(KeyboardInterrupt):
-        run_trials(trial, trials=9, seconds=9.0, fewest=fewest)
-
-
-def test_a_mechanism_that_fails_is_told_with_its_seed() -> None:
-    def fails(table: object, seed: int) -> None:
-        raise RuntimeError("no disk")
-
-    with pytest.raises(ArgumentError, match=r"got .RuntimeError: no disk. at seed 7\."):
-        ask(fails, None, 7)
+def test_what_is_no_plan_or_no_table_is_told() -> None:
+    with pytest.raises(ArgumentError, match=r"plan must be a plan, such as dc.histogram\(...\), got 5"):
+        sums_target(5, [], None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="tables must be a list, got None"):
+        sums_target(dc.histogram("home", epsilon=1.0), None, None)  # type: ignore[arg-type]

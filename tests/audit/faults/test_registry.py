@@ -60,5 +60,5 @@ def test_nothing_that_is_released_leads_to_a_fault() -> None:
 
 
 def test_an_unknown_fault_is_told() -> None:
-    with pytest.raises(ArgumentError, match="planted must be one of"):
+    with pytest.raises(ArgumentError, match="planted must be the name of a planted fault"):
         find_fault("nothing")

@@ -57,6 +57,11 @@ def test_a_model_that_looks_at_its_batch_is_found(function: Any) -> None:
     assert "NO " in str(report)
 
 
+def test_a_model_that_never_answers_a_number_is_told() -> None:
+    report = audit(lambda rows: np.full(len(rows), np.nan), SCHEMA, bounds=(0, 1), seconds=SHORT)
+    assert not answer_to(report, "answer every row").yes and "Answers were never numbers" in str(report)
+
+
 def test_what_the_shape_of_a_call_shields_is_told_and_no_fault() -> None:
     """The ends of all columns are in every call of a release, so a scaler to [0, 1] has no choice."""
 

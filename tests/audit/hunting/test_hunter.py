@@ -185,6 +185,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no model": ({"plan": lambda model: model}, "model must be given"),
     "no plan": ({"plan": 3}, "plan must be a plan or a function"),
     "a function that makes none": ({"plan": lambda m: 3, "model": 4}, "plan must make a plan"),
+    "a function that fails": (
+        {"plan": lambda m: 1 / 0, "model": 4},
+        "plan must make a plan of the model, and raised ZeroDivisionError",
+    ),
     "relation": ({"relation": "delete-two"}, "relation must be one of"),
     "column": ({"plan": dc.histogram("debt", epsilon=1.0)}, "column must be one of"),
     "rows": ({"rows": 2}, "rows must be"),

@@ -42,7 +42,13 @@ def test_a_line_says_where_a_bound_is_vacuous() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"rows": (0,)}, "rows must be"), ({"k": 6}, "k must be"), ({"delta": 0.0}, "delta must be")],
+    [
+        ({"rows": (0,)}, "rows must be"),
+        ({"rows": 5}, "rows must be a list, got 5. Give one number as"),
+        ({"columns": ()}, "columns must be at least one number, got none"),
+        ({"k": 6}, "k must be"),
+        ({"delta": 0.0}, "delta must be"),
+    ],
 )
 def test_wrong_sizes_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -80,6 +81,17 @@ def test_an_interruption_is_handed_on(of: object) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         of(RunSubject("stopped", "two", mechanism, 0.0, 1.0)).run(Effort())  # type: ignore[operator]
+
+
+def test_last_bits_are_looked_at_however_slow_the_first_runs_are() -> None:
+    late = [0.3]
+
+    def mechanism(table: float, size: int, generator: np.random.Generator) -> np.ndarray:
+        time.sleep(late.pop() if late else 0.0)
+        return np.rint((table + generator.laplace(0.0, 1.0, size)) * 2.0**20) / 2.0**20
+
+    found = lattice_check(RunSubject("slow", "two", mechanism, 0.0, 1.0, batched=True))
+    assert found.run(Effort(seconds=0.1)).held
 
 
 def test_noise_drawn_ahead_follows_its_law_and_is_used_once() -> None:

@@ -89,3 +89,21 @@ def test_an_interruption_keeps_what_was_drawn() -> None:
 
     audit = lattice(noisy, 0.0, 1.0, seed=1)
     assert audit.stopped == "interrupted" and audit.samples == 750 and not audit.held
+
+
+@pytest.mark.parametrize("tables", [(2, 3), (4, 5), (16, 17)])
+def test_little_noise_on_whole_numbers_is_rare_and_not_impossible(tables: tuple[int, int]) -> None:
+    def whole(value: int, size: int, generator: Generator) -> np.ndarray:
+        keep = 1 - np.exp(-5.0)
+        return value + generator.geometric(keep, size) - generator.geometric(keep, size)
+
+    audits = [lattice(whole, *tables, batched=True, samples=100, seed=seed) for seed in range(20)]
+    assert all(audit.held for audit in audits)
+
+
+def test_even_and_odd_numbers_are_told_apart() -> None:
+    def doubled(value: int, size: int, generator: Generator) -> np.ndarray:
+        return 2 * generator.integers(0, 10**6, size) + value
+
+    assert not lattice(doubled, 0, 1, batched=True, seed=1).held
+    assert lattice(doubled, 0, 2, batched=True, seed=1).held

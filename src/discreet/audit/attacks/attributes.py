@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.arguments import shown
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.linkage import Guess, attack_linkage, linkage
 from discreet.audit.attacks.scoring import AttackResult
-from discreet.audit.attacks.targets import Release, Target
+from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.schema import Category, Schema
@@ -31,7 +33,11 @@ def attribute_tables(frame: Any, schema: Schema, column: str, *, record: int = -
     >>> [t.ill.tolist() for t in attribute_tables(frame, Schema({"ill": Category("no", "yes")}), "ill")]
     [['no', 'no'], ['no', 'yes']]
     """
-    facts = schema[column]
+    facts = Schema.of(schema)[column]
+    if not hasattr(frame, "iloc") or column not in frame.columns or not len(frame):
+        raise ArgumentError(
+            f"frame must be a pandas frame with records and a column {column!r}, got {shown(frame)}."
+        )
     if not isinstance(facts, Category):
         raise ArgumentError(
             f"column must be a category, got {column!r}, a number. Cut it into a few values first."
@@ -70,7 +76,7 @@ def infer_attribute(
       ceiling: what the promise implies for tables with two values of the record.
       record: its place in the table.
       trials: each draws the true value anew.
-      seconds: after so many, or Ctrl-C, it goes on with the trials it has.
+      seconds: after so many, Ctrl-C or an exception of the mechanism it goes on with the trials it has.
       seed: of all of them.
       target: what is attacked, for the report.
     """

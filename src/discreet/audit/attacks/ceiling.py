@@ -17,8 +17,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.numerics import check_probability, check_whole
 
@@ -45,13 +47,14 @@ class Ceiling:
     curve: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for epsilon, delta in ((self.epsilon, self.delta), *self.curve):
-            if isinstance(epsilon, bool) or not epsilon >= 0:
+        for epsilon, delta in ((self.epsilon, self.delta), *_points(self.curve)):
+            if not _number(epsilon) >= 0:
                 raise ArgumentError(
-                    f"epsilon must be a number of at least 0, got {epsilon!r}. No promise is infinity."
+                    f"epsilon must be a number of at least 0, got {shown(epsilon)}. "
+                    "No promise is infinity."
                 )
-            if not 0 <= delta <= 1:
-                raise ArgumentError(f"delta must be from 0 to 1, got {delta!r}.")
+            if not 0 <= _number(delta) <= 1:
+                raise ArgumentError(f"delta must be from 0 to 1, got {shown(delta)}.")
 
     @property
     def pairs(self) -> tuple[tuple[float, float], ...]:
@@ -79,8 +82,8 @@ class Ceiling:
         the guess made from the release is right; over neighbours with a fixed record in the place of
         the target that happens at most ``fpr`` of the time, and the curve is concave and rises.
         """
-        if not 0 <= fpr <= 1:
-            raise ArgumentError(f"fpr must be from 0 to 1, got {fpr!r}.")
+        if not 0 <= _number(fpr) <= 1:
+            raise ArgumentError(f"fpr must be from 0 to 1, got {shown(fpr)}.")
         return min(_trade_off(epsilon, delta, fpr) for epsilon, delta in self.pairs)
 
     @cached_property
@@ -129,10 +132,6 @@ class Ceiling:
         return Ceiling(*first, curve=tuple(others))
 
 
-NOTHING_PROMISED = Ceiling(math.inf)
-"""Of exact answers."""
-
-
 def ceiling_of(
     guarantee: Any, *, curve: Callable[[float], float] | None = None, at: Iterable[float] = ()
 ) -> Ceiling:
@@ -146,6 +145,23 @@ def ceiling_of(
     check_probability("delta", guarantee.delta)
     pairs = () if curve is None else tuple((float(point), float(curve(point))) for point in at)
     return Ceiling(float(guarantee.epsilon), float(guarantee.delta), pairs)
+
+
+def _points(curve: Any) -> list[tuple[Any, Any]]:
+    """Return the pairs of a curve, or raise in a sentence."""
+    try:
+        return [(epsilon, delta) for epsilon, delta in curve]
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"curve must hold pairs (epsilon, delta), got {shown(curve)}. Leave it out for none."
+        ) from None
+
+
+def _number(value: object) -> float:
+    """Return a number as a float; NaN, which no comparison lets pass, if it is none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    return float(value)
 
 
 def _guess(epsilon: float, delta: float, candidates: int) -> float:
@@ -180,3 +196,16 @@ def _times_exp(epsilon: float, amount: float) -> float:
         return 0.0
     logarithm = epsilon + math.log(amount)
     return math.exp(logarithm) if logarithm < 700 else math.inf
+
+
+def check_ceiling(ceiling: object) -> None:
+    """Raise unless it is a ceiling, before anything is run for it."""
+    if not isinstance(ceiling, Ceiling):
+        raise ArgumentError(
+            f"ceiling must be a Ceiling, got {shown(ceiling)}. Use Ceiling(epsilon, delta), and "
+            "Ceiling(math.inf) where nothing is promised."
+        )
+
+
+NOTHING_PROMISED = Ceiling(math.inf)
+"""Of exact answers."""

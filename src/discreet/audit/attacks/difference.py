@@ -16,7 +16,8 @@ import numpy as np
 
 from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_attack
-from discreet.audit.attacks.targets import Release, Target
+from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.plans import Plan

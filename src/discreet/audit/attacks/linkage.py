@@ -8,14 +8,17 @@ the one that has the nearest row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.attacks.ceiling import Ceiling
+from discreet.arguments import as_list
+from discreet.audit.attacks.ceiling import Ceiling, check_ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_guesses
-from discreet.audit.attacks.targets import Release, Target, ask, run_trials
+from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.randomness import public_generator
@@ -47,7 +50,7 @@ def linkage(
       guess: the place of a candidate, from an output; see ``nearest``.
       ceiling: what the promise implies for two of the tables.
       trials: each draws the true candidate anew.
-      seconds: after so many, or Ctrl-C, it goes on with the trials it has.
+      seconds: after so many, Ctrl-C or an exception of the mechanism it goes on with the trials it has.
       seed: of all of them.
       target: what is attacked, for the report.
       attack: what the guess is called there.
@@ -58,16 +61,20 @@ def linkage(
     (1.0, True)
     """
     check_whole("trials", trials, _FEWEST)
-    if len(tables) < 2:
-        raise ArgumentError(f"tables must be at least two, got {len(tables)}.")
-    truth = public_generator(seed).integers(0, len(tables), trials)
+    check_whole("seed", seed, 0)
+    check_ceiling(ceiling)
+    known = as_list("tables", tables, "Give one table per candidate.")
+    if len(known) < 2:
+        raise ArgumentError(f"tables must be at least two, got {len(known)}.")
+    truth = public_generator(seed).integers(0, len(known), trials)
 
     def trial(number: int) -> bool:
         place = int(truth[number])
-        return _guessed(guess, ask(release, tables[place], seed + number)) == place
+        return _guessed(guess, ask(release, known[place], seed + number), len(known)) == place
 
     right = run_trials(trial, trials=trials, seconds=seconds, fewest=_FEWEST)
-    return score_guesses(right, len(tables), ceiling, attack=attack, target=target)
+    told = score_guesses(right.outcomes, len(known), ceiling, attack=attack, target=target)
+    return replace(told, stopped=right.stopped)
 
 
 def attack_linkage(
@@ -89,9 +96,12 @@ def attack_linkage(
     outputs = np.vstack(
         [target.draw(which, count, seeds[which]) for which, count in enumerate(counts) if count]
     )
-    guessed = _likeliest(target, outputs) if guess is None else [_guessed(guess, o) for o in outputs]
+    if guess is None:
+        guessed = _likeliest(target, outputs)
+    else:
+        guessed = np.array([_guessed(guess, output, target.tables) for output in outputs])
     return score_guesses(
-        np.asarray(guessed) == truth, target.tables, target.ceiling, attack=attack, target=target.name
+        guessed == truth, target.tables, target.ceiling, attack=attack, target=target.name
     )
 
 
@@ -126,11 +136,14 @@ def _likeliest(target: Target, outputs: FloatArray) -> NDArray[np.int64]:
     return np.asarray(np.argmax(target.likelihood(outputs), axis=1))
 
 
-def _guessed(guess: Guess, output: Any) -> int:
+def _guessed(guess: Guess, output: Any, candidates: int) -> int:
     """Return a guess, or raise in a sentence."""
     try:
-        return int(guess(output))
-    except (TypeError, ValueError, IndexError) as error:
+        place = int(guess(output))
+    except Exception as error:
         raise ArgumentError(
-            f"guess must return the place of a candidate, got {type(error).__name__}: {error}."
+            f"guess must return the place of a candidate, got {type(error).__name__}: {error}. It is "
+            "called with one output."
         ) from error
+    check_whole("guess", place, 0, candidates - 1, "It is the place of a candidate.")
+    return place

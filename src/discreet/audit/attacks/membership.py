@@ -14,13 +14,16 @@ other attack is better than:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from discreet.audit.attacks.ceiling import Ceiling
+from discreet.arguments import shown
+from discreet.audit.attacks.ceiling import Ceiling, check_ceiling
 from discreet.audit.attacks.scoring import AttackResult, score_attack
-from discreet.audit.attacks.targets import Release, Target, ask, run_trials
+from discreet.audit.attacks.targets import Target
+from discreet.audit.attacks.trials import Release, Trials, ask, run_trials
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice, check_whole
 from discreet.schema import FloatArray
@@ -31,6 +34,8 @@ _FEWEST = 80
 """Trials of either kind: a half is learned from, half of the rest chooses thresholds."""
 
 _TREES, _LEAF = 60, 10
+_LARGEST = 1e30
+"""Greater numbers are looked at as this one: trees learn in single precision."""
 
 
 def membership(
@@ -56,7 +61,7 @@ def membership(
       attack: ``threshold`` or ``classifier``; ``likelihood ratio`` if ``score`` is the logarithm of it.
       score: of one output: the greater, the likelier the record was there. Learned if left out.
       trials: of either kind.
-      seconds: after so many, or Ctrl-C, it goes on with the trials it has.
+      seconds: after so many, Ctrl-C or an exception of the mechanism it goes on with the trials it has.
       seed: the first one; every trial has its own.
       target: what is attacked, for the report.
 
@@ -70,15 +75,19 @@ def membership(
     check_choice("attack", attack, _ATTACKS)
     check_whole("trials", trials, _FEWEST, hint="Fewer cannot be told from chance.")
     check_whole("seed", seed, 0)
+    check_ceiling(ceiling)
     if attack == "likelihood ratio" and score is None:
         raise ArgumentError("score must be the log likelihood ratio for that attack, got None.")
-    here, gone = _both(release, (with_record, without_record), trials, seconds, seed, score)
-    if score is not None:
+    found = _both(release, (with_record, without_record), trials, seconds, seed, score)
+    here, gone = (np.vstack(side) for side in zip(*found.outcomes, strict=True))
+    if score is None:
+        told = _learned(here, gone, ceiling, attack, target, seed)
+    else:
         zero = 0.0 if attack == "likelihood ratio" else None
-        return score_attack(
+        told = score_attack(
             here[:, 0], gone[:, 0], ceiling, attack=attack, target=target, threshold=zero
         )
-    return _learned(here, gone, ceiling, attack, target, seed)
+    return replace(told, stopped=found.stopped)
 
 
 def attack_membership(
@@ -94,6 +103,8 @@ def attack_membership(
     """
     check_choice("attack", attack, _ATTACKS)
     check_whole("trials", trials, _FEWEST, hint="Fewer cannot be told from chance.")
+    if not isinstance(target, Target):
+        raise ArgumentError(f"target must be a Target, such as sums_target(...), got {shown(target)}.")
     if target.tables != 2:
         raise ArgumentError(f"target must have two tables, got {target.tables}. Use attack_linkage.")
     here, gone = target.draw(0, trials, 2 * seed), target.draw(1, trials, 2 * seed + 1)
@@ -117,7 +128,7 @@ def _both(
     seconds: float,
     seed: int,
     score: Callable[[Any], float] | None,
-) -> tuple[FloatArray, FloatArray]:
+) -> Trials[list[FloatArray]]:
     """Return outputs of both tables, or their scores; the tables take turns."""
 
     def trial(number: int) -> list[FloatArray]:
@@ -125,12 +136,12 @@ def _both(
         return [_numbers(release, table, s, score) for table, s in zip(tables, seeds, strict=True)]
 
     found = run_trials(trial, trials=trials, seconds=seconds, fewest=_FEWEST)
-    if len({one.shape for pair in found for one in pair}) > 1:
+    if len({one.shape for pair in found.outcomes for one in pair}) > 1:
         raise ArgumentError(
             "release must return as many numbers each time, got outputs of several shapes. "
             "Fill up what is missing."
         )
-    return np.vstack([here for here, _ in found]), np.vstack([gone for _, gone in found])
+    return found
 
 
 def _numbers(
@@ -138,13 +149,19 @@ def _numbers(
 ) -> FloatArray:
     """Return one output as a row of numbers, or raise in a sentence."""
     output = ask(release, table, seed)
+    name, found = "release", output
+    if score is not None:
+        name, found = "score", ask(lambda one, _: score(one), output, seed, "score")
     try:
-        row = np.asarray(output if score is None else score(output), dtype=float).reshape(1, -1)
-    except (TypeError, ValueError):
+        row = np.asarray(found, dtype=float).reshape(1, -1)
+    except (TypeError, ValueError, OverflowError):
         row = np.full((1, 1), np.nan)
     if np.isnan(row).any() or not row.size:
-        raise ArgumentError(f"release must return numbers, got {output!r:.60} at seed {seed}.")
-    return row
+        raise ArgumentError(
+            f"{name} must return floats, got {shown(found)} at seed {seed}. Put "
+            "a number in the place of what is missing."
+        )
+    return np.asarray(np.clip(row, -_LARGEST, _LARGEST))
 
 
 def _learned(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.audit.attacks.ceiling import Ceiling
+from discreet.audit.attacks.ceiling import Ceiling, check_ceiling
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.randomness import public_generator
@@ -99,6 +99,7 @@ class AttackResult:
       auc: the area under the curve of true over false positives; None where there is no score.
       tpr: true positives where about 1 % are false.
       fpr: the false positives that were measured there.
+      stopped: why there are fewer trials than were asked for, else empty.
     """
 
     attack: str
@@ -109,6 +110,7 @@ class AttackResult:
     auc: Rate | None = None
     tpr: Rate | None = None
     fpr: Rate | None = None
+    stopped: str = ""
 
     @property
     def rates(self) -> dict[str, tuple[Rate, float]]:
@@ -133,6 +135,7 @@ class AttackResult:
         """
         check_whole("attacks", attacks, 1)
         roof = self.ceiling if ceiling is None else ceiling
+        check_ceiling(roof)
         doubt = DOUBT / (attacks * len(self.rates))
         over = {"accuracy": self.accuracy.at_least(doubt) - roof.guess(self.candidates)}
         if self.auc is not None:
@@ -166,6 +169,7 @@ class AttackResult:
             "delta": self.ceiling.delta,
             "candidates": self.candidates,
             "trials": self.accuracy.trials,
+            "stopped": self.stopped,
             "figures": self.to_frame().to_dict("index"),
         }
 
@@ -174,7 +178,8 @@ class AttackResult:
             f"{name} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}], at most {roof:.3f}"
             for name, (rate, roof) in self.rates.items()
         ]
-        return f"{self.attack} of {self.target}: " + "; ".join(told)
+        early = f" (stopped early: {self.stopped})" if self.stopped else ""
+        return f"{self.attack} of {self.target}: " + "; ".join(told) + early
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AttackDisplay:
         """Draw the figures with their intervals and ceilings."""

@@ -3,20 +3,17 @@
 A plan is prepared once, the exact sums of every candidate table are taken once, and each trial adds
 fresh noise by the plan's own mechanism. The attacker sees the noisy sums themselves, which no
 post-processing makes better, and knows all exact sums but not which of them were released.
-
-Mechanisms of others are run one trial at a time: ``run_trials`` keeps what is there if it takes too
-long, and ``ask`` says what failed.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from discreet.arguments import as_list, shown
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
 from discreet.data import Contribution, PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
@@ -25,11 +22,6 @@ from discreet.plans import Perturbation, Plan, Program, Setting, Stage
 from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray, Schema
-
-Release = Callable[[Any, int], Any]
-"""Anybody's mechanism: runs on a table with a seed."""
-
-T = TypeVar("T")
 
 _POINTS = 13
 """At which the curve of an event is read."""
@@ -188,9 +180,11 @@ def result_target(
 
 
 def _prepared(plan: Plan, tables: Sequence[Any], schema: Schema, relation: RelationName) -> Program:
-    sizes = [len(frame) for frame in tables]
-    if len(tables) < 2:
-        raise ArgumentError(f"tables must be at least two, got {len(tables)}.")
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan must be a plan, such as dc.histogram(...), got {shown(plan)}.")
+    sizes = [len(frame) for frame in as_list("tables", tables)]
+    if len(sizes) < 2:
+        raise ArgumentError(f"tables must be at least two, got {len(sizes)}.")
     rows_public = Relation(relation).rows_public
     if rows_public and len(set(sizes)) > 1:
         raise ArgumentError(
@@ -245,40 +239,3 @@ _LAWS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "linf": lambda offsets, scale: -offsets.max(axis=1) / scale,
 }
 """Logarithms up to constants, which ratios do not need."""
-
-
-def run_trials(trial: Callable[[int], T], *, trials: int, seconds: float, fewest: int) -> list[T]:
-    """Return what trials came to: all of them, or those until time was up or Ctrl-C came.
-
-    Args:
-      trial: does one, by its number.
-      trials: at most so many.
-      seconds: no trial begins after so many.
-      fewest: with fewer there is nothing to tell.
-    """
-    found: list[T] = []
-    stop = time.monotonic() + seconds
-    try:
-        for number in range(trials):
-            found.append(trial(number))
-            if time.monotonic() > stop:
-                break
-    except KeyboardInterrupt:
-        if len(found) < fewest:
-            raise
-    if len(found) < fewest:
-        raise ArgumentError(
-            f"seconds must be enough for {fewest} trials, got {seconds!r} and {len(found)} trials."
-        )
-    return found
-
-
-def ask(release: Release, table: Any, seed: int) -> Any:
-    """Return one output, or say at which seed the mechanism failed."""
-    try:
-        return release(table, seed)
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ArgumentError(
-            f"release must answer for every seed, got {what!r:.120} at seed {seed}."
-        ) from error

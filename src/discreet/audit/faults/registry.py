@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from discreet.audit.faults import attacked, exact, hunted, reconstructed, sampled
 from discreet.audit.faults.fault import Fault
@@ -28,5 +29,7 @@ FAULTS: dict[str, Fault] = faults_of(
 def find_fault(name: str) -> Fault:
     """Return a fault, or raise with the names there are."""
     if name not in FAULTS:
-        raise ArgumentError(f"planted must be one of {', '.join(FAULTS)}, got {name!r}.")
+        near = get_close_matches(name, FAULTS, 1, 0.4)
+        hint = f"Did you mean {near[0]!r}?" if near else "'discreet audit --list' names them."
+        raise ArgumentError(f"planted must be the name of a planted fault, got {name!r}. {hint}")
     return FAULTS[name]

@@ -140,7 +140,15 @@ def plan_of(plan: Plan | MakePlan, model: Any) -> Plan:
             "model must be given with a function that makes a plan of one, got None. "
             "Use hunt(plan, schema, model)."
         )
-    made = plan(model)
+    try:
+        made = plan(model)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"plan must make a plan of the model, and raised {type(error).__name__}: {error}. "
+            "Call it by hand first."
+        ) from error
     if not isinstance(made, Plan):
         raise ArgumentError(f"plan must make a plan of the model, got {shown(made)}.")
     return made

@@ -97,6 +97,11 @@ class ModelAudit:
         made["questions"] = [_plain(asdict(one)) for one in self.questions]
         return _plain(made)
 
+    def _range(self) -> str:
+        if self.least > self.greatest:
+            return "were never numbers"
+        return f"from {self.least:.6g} to {self.greatest:.6g} in {self.precision} precision"
+
     def __str__(self) -> str:
         end = ", interrupted" if self.partial else ""
         low, high = self.bounds
@@ -104,8 +109,7 @@ class ModelAudit:
             f"{self.model}, {self.form}: {self.batches} batches, {self.calls} calls, {self.rows} rows "
             f"in {self.seconds:.1f} s{end}.",
             *map(str, self.questions),
-            f"  Answers from {self.least:.6g} to {self.greatest:.6g} in {self.precision} precision, "
-            f"bounds {low:g} to {high:g}.",
+            f"  Answers {self._range()}, bounds {low:g} to {high:g}.",
         ]
         return "\n".join([*lines, f"  A plan refuses it: {self.refused}"] if self.refused else lines)
 

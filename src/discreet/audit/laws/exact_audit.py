@@ -14,7 +14,7 @@ from discreet.audit.finding import Finding
 from discreet.audit.laws.divergence import ROUNDING, FloatArray, Law, PrivacyProfile
 from discreet.audit.laws.subject import Promise, Subject
 from discreet.audit.laws.sweep import Sweep, epsilon_grid, measure_all, search_worst
-from discreet.errors import ArgumentError
+from discreet.errors import ArgumentError, DiscreetError
 from discreet.numerics import check_positive, check_whole
 
 if TYPE_CHECKING:
@@ -138,6 +138,9 @@ class ExactAudit:
             curve=self.to_json()["curve"],
         )
 
+    def __str__(self) -> str:
+        return self.finding().said
+
     def plot(self, ax: Any = None, *, title: str | None = None) -> ExactDisplay:
         """Draw the true curve and the promised one."""
         from discreet.audit.laws.picture import ExactDisplay
@@ -178,6 +181,8 @@ def exact(
     """
     check_whole("tries", tries, 1)
     check_positive("seconds", seconds)
+    check_whole("seed", seed, 0)
+    _check_neighbours(pairs, neighbours)
     if neighbours is not None and start is None:
         raise ArgumentError(
             "start must be an input, or a list of inputs, to search neighbours from, got none."
@@ -197,6 +202,15 @@ def exact(
             "a start that has some."
         )
     return ExactAudit(subject.name, given, sweep.profiles, sweep.tries, complete, stopped)
+
+
+def _check_neighbours(pairs: object, neighbours: object) -> None:
+    if not (pairs is None or isinstance(pairs, Iterable)):
+        raise ArgumentError(f"pairs must be pairs of inputs, got {shown(pairs)}. Give [(x, y)].")
+    if not (neighbours is None or callable(neighbours)):
+        raise ArgumentError(
+            f"neighbours must be a function of an input, got {shown(neighbours)}. Or give pairs."
+        )
 
 
 def _as_subject(law: Any, pairs: Any, neighbours: Any, epsilon: float | None) -> Subject:
@@ -230,9 +244,19 @@ def _run(
         return False, "It was interrupted."
     except Exception as problem:
         if sweep.worst is None:
-            raise
+            raise _told(problem) from problem
         return False, f"It ended after {sweep.tries} pairs: {shown(str(problem))}"
     return complete, ""
+
+
+def _told(problem: Exception) -> Exception:
+    """Return what is raised where no pair could be measured."""
+    if isinstance(problem, DiscreetError):
+        return problem
+    return ArgumentError(
+        "law, pairs and neighbours must answer for every input, got "
+        f"{type(problem).__name__}: {problem}. Call them by hand first."
+    )
 
 
 def _plain(value: float) -> float | str:

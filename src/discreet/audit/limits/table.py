@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from discreet.arguments import as_list
 from discreet.audit.limits import reached
 from discreet.audit.limits.choosing import least_farthest_count, least_gap
 from discreet.audit.limits.groups import least_count_error, least_mean_error
@@ -15,6 +16,7 @@ from discreet.audit.limits.vectors import (
     least_fingerprint_error,
     least_packed_root,
 )
+from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
 from discreet.numerics import check_positive, check_probability, check_whole
 
@@ -96,6 +98,9 @@ def lower_bounds(
 
     check_probability("delta", delta)
     check_positive("delta", delta, "Pure promises are in the table anyway.")
+    for name, asked in (("rows", rows), ("columns", columns), ("epsilons", epsilons)):
+        if not as_list(name, asked, "Give one number as [number]."):
+            raise ArgumentError(f"{name} must be at least one number, got none.")
     for n in rows:
         check_whole("rows", n, 1)
     for d in columns:

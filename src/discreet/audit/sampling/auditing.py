@@ -11,7 +11,7 @@ from typing import Any
 from discreet.arguments import shown
 from discreet.audit.sampling.choosing import Event, chosen_event
 from discreet.audit.sampling.drawing import Drawn, Mechanism, MechanismRuns, Progress, check_draws, draw
-from discreet.audit.sampling.intervals import epsilon_of_mu, mu_bounds
+from discreet.audit.sampling.intervals import check_confidence, epsilon_of_mu, mu_bounds
 from discreet.audit.sampling.joint_bound import TwoCounts, epsilon_bound
 from discreet.audit.sampling.outcomes import Outcomes, outcomes_of
 from discreet.audit.sampling.scores import EVENTS, EventName, scores_for
@@ -47,7 +47,7 @@ class SampleAudit:
       stopped: why there are fewer runs than were asked for, else empty.
       mu: for ``event="gaussian"``, what mu of Gaussian differential privacy is at least.
       weight: of the likelier side's count if both were tested at once, 0 for two intervals.
-      note: what else is to be known: an assumption, or that outcomes were all the same.
+      note: what else is to be known: an assumption, that outcomes were all the same, or hardly ever.
     """
 
     epsilon: float
@@ -155,7 +155,7 @@ def sample(
     >>> audit.held, audit.epsilon > 0.9
     (True, True)
     """
-    _check(mechanism, samples, epsilon, delta, confidence, event, seconds, workers, seed)
+    _check(mechanism, score, samples, epsilon, delta, confidence, event, seconds, workers, seed)
     start = time.perf_counter()
     drawn = draw(
         MechanismRuns(mechanism, (first, second), batched, score),
@@ -180,6 +180,7 @@ def sample(
 
 def _check(
     mechanism: Any,
+    score: Any,
     samples: int,
     epsilon: float | None,
     delta: float,
@@ -191,12 +192,13 @@ def _check(
 ) -> None:
     if not callable(mechanism):
         raise ArgumentError(f"mechanism must be a function of a table, got {shown(mechanism)}.")
+    if not (score is None or callable(score)):
+        raise ArgumentError(f"score must be a function of an outcome, got {shown(score)}.")
     check_draws(samples, seconds, workers, seed)
     if epsilon is not None:
         check_positive("epsilon", epsilon, "Use None where nothing is promised.")
     check_probability("delta", delta)
-    check_positive("confidence", confidence)
-    check_probability("confidence", confidence)
+    check_confidence(confidence)
     check_choice("event", event, EVENTS)
     if event == "gaussian" and delta == 0:
         raise ArgumentError(
@@ -205,7 +207,11 @@ def _check(
 
 
 def _stopped(drawn: Drawn) -> str:
-    return f"the mechanism {drawn.stopped}" if drawn.stopped.startswith("raised") else drawn.stopped
+    return (
+        f"the mechanism {drawn.stopped}"
+        if drawn.stopped.startswith(("raised", "ended"))
+        else drawn.stopped
+    )
 
 
 def _evaluated(
@@ -228,7 +234,10 @@ def _evaluated(
         error=error,
         gaussian=event == "gaussian",
     )
-    return _bounds(best, rest, event, delta, error)
+    found = _bounds(best, rest, event, delta, error)
+    if not sides[0].width and len(sides[0].names) > len(sides[0]):
+        found["note"] = found["note"] or _UNLIKE
+    return found
 
 
 def _cut(side: Outcomes) -> tuple[Outcomes, Outcomes, Outcomes]:
@@ -286,6 +295,7 @@ _ASSUMED = (
     "mu of Gaussian differential privacy is at least {:.3f}; epsilon follows if the losses of the "
     "mechanism are Gaussian, which is assumed."
 )
+_UNLIKE = "Outcomes hardly ever repeat: give score= to make numbers of them."
 _APART = (
     "The tables were told apart in every run: the loss may be infinite, and so many runs prove no more."
 )

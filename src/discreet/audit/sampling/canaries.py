@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import shown
-from discreet.audit.sampling.intervals import FloatArray
+from discreet.audit.sampling.intervals import FloatArray, check_confidence
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_probability, check_whole
 from discreet.randomness import entropy_words, public_generator
@@ -107,8 +107,7 @@ def one_run(
     (500, False)
     """
     check_probability("delta", delta)
-    check_positive("confidence", confidence)
-    check_probability("confidence", confidence)
+    check_confidence(confidence)
     if epsilon is not None:
         check_positive("epsilon", epsilon, "Use None where nothing is promised.")
     found, mask = _run(scores, included, canaries, seed)
@@ -167,13 +166,28 @@ def _run(
             raise ArgumentError("canaries must be given, and included not, where scores is a function.")
         check_whole("canaries", canaries, 1)
         mask = _fair_draws(canaries, seed)
-        scores = scores(mask.copy())
+        scores = _trained(scores, mask)
     else:
         mask = _mask(included)
     found = np.asarray(scores)
     if found.shape != mask.shape or found.dtype.kind not in "iufb" or np.isnan(found).any():
-        raise ArgumentError(f"scores must be {len(mask)} numbers, one per canary, got {shown(scores)}.")
+        told = f"an array of shape {found.shape}" if found.dtype.kind in "iufb" else shown(scores)
+        missing = ", NaN among them" if found.dtype.kind == "f" and np.isnan(found).any() else ""
+        raise ArgumentError(
+            f"scores must be {len(mask)} numbers, one per canary and none NaN, got {told}{missing}."
+        )
     return found.astype(np.float64), mask
+
+
+def _trained(train: Callable[[BoolArray], Any], mask: BoolArray) -> Any:
+    """Return the scores of the one run, or say what it raised."""
+    try:
+        return train(mask.copy())
+    except Exception as error:
+        raise ArgumentError(
+            f"scores must be a function that answers for a mask, and raised {type(error).__name__}: "
+            f"{error}. Call it by hand with a mask of {len(mask)} entries first."
+        ) from error
 
 
 def _mask(included: Any) -> BoolArray:

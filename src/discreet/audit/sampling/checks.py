@@ -17,6 +17,9 @@ SURE = 1.0 - 1e-8
 
 _SHOWN = 0.95
 _LATTICE_RUNS = 2_000
+_LATTICE_SECONDS = 3.0
+"""At least so many: all runs take a tenth of it, but on a busy machine, or where tables of noise are
+made first, a share of a short effort leaves too few to look at."""
 
 
 def checks() -> list[Check]:
@@ -121,7 +124,7 @@ def _look_at_last_bits(subject: RunSubject, effort: Effort) -> Finding:
         subject.second,
         samples=min(_LATTICE_RUNS, effort.samples),
         batched=subject.batched,
-        seconds=effort.seconds / 3,
+        seconds=max(effort.seconds / 3, _LATTICE_SECONDS),
         seed=effort.seed,
         progress=False,
     )

@@ -12,7 +12,8 @@ import math
 import secrets
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -238,9 +239,13 @@ class _WrongRows(ArgumentError):
 
 def _rows(outcome: Any, size: int) -> Any:
     """Return the rows of a batch, of which there must be as many as were asked for."""
+    if hasattr(outcome, "to_numpy"):  # a frame would be listed by columns
+        outcome = outcome.to_numpy()
     try:
         rows = outcome if isinstance(outcome, np.ndarray) and outcome.ndim else list(outcome)
     except TypeError:
+        rows = []
+    if isinstance(outcome, str | bytes | Mapping):
         rows = []
     if len(rows) != size:
         got = f"{len(rows)} of {size}" if len(rows) else shown(outcome)
@@ -260,6 +265,8 @@ def _collect(found: Drawn, results: Iterator[Drawn]) -> None:
                 break
     except KeyboardInterrupt:
         found.stopped = INTERRUPTED
+    except BrokenExecutor:
+        found.stopped = "ended a worker process"
 
 
 def _in_parallel(
@@ -275,7 +282,9 @@ def _in_parallel(
     prefer = "processes" if _can_be_sent(trial) else "threads"
     parallel = Parallel(n_jobs=workers, prefer=prefer, return_as="generator")
     results = parallel(delayed(_task)(trial, task, deadline, _quiet) for task in tasks)
-    with closing(results):
+    with warnings.catch_warnings(), closing(results):
+        # Tasks that are not waited for once one was stopped are meant to be dropped.
+        warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
         for found in results:
             advance(found.calls_answered)
             yield found

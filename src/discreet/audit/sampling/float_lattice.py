@@ -24,6 +24,10 @@ from discreet.errors import ArgumentError
 _FEWEST = 30
 """Of so many outputs on one lattice all are even multiples of its step once in 2^30 times."""
 
+_SPREAD = 8
+"""Different values on either side: where noise is so small that nearly all outputs are one number, that
+of the other side is rare, not impossible."""
+
 _EXPONENTS = 53
 """Granularities that outputs between two powers of two may have."""
 
@@ -168,16 +172,17 @@ class _Compared:
 def _compared(first: FloatArray, second: FloatArray) -> Iterator[_Compared]:
     """Yield every band with enough outputs on both sides, for either side."""
     for low, high in _bands(first, second):
-        inside = [granularity(_inside(numbers, low, high)) for numbers in (first, second)]
+        values = [_inside(numbers, low, high) for numbers in (first, second)]
+        inside = [granularity(numbers) for numbers in values]
         if min(map(len, inside)) < _FEWEST:
             continue
+        spread = all(len(np.unique(numbers)) >= _SPREAD for numbers in values)
         steps = float(inside[0].min()), float(inside[1].min())
         for place, side in enumerate(("first", "second")):
             finer = int(np.sum(inside[place] < steps[1 - place]))
             runs, others = len(inside[place]), len(inside[1 - place])
-            yield _Compared(
-                side, (low, high), finer / runs, _chance_of_one_side(finer, runs, others), steps
-            )
+            chance = _chance_of_one_side(finer, runs, others) if spread else 1.0
+            yield _Compared(side, (low, high), finer / runs, chance, steps)
 
 
 def _chance_of_one_side(finer: int, runs: int, others: int) -> float:

@@ -8,16 +8,29 @@ the one share (Clopper and Pearson 1934) and an upper bound on the other bound e
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
+from discreet.errors import ArgumentError
 from discreet.privacy.accounting.conversion import gaussian_delta
 
 FloatArray = NDArray[np.float64]
 Counts = Any
 """Whole numbers, or arrays of them."""
+
+
+def check_confidence(confidence: object) -> None:
+    """Raise unless it is a confidence that a bound can have."""
+    number = float(confidence) if isinstance(confidence, Real) else math.nan
+    if isinstance(confidence, bool) or not 0 < number < 1:
+        raise ArgumentError(
+            f"confidence must be above 0 and below 1, got {shown(confidence)}. 0.95 is usual."
+        )
 
 
 def lower_share(hits: Counts, runs: Counts, error: float) -> FloatArray:

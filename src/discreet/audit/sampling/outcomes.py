@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Complex, Real
+from numbers import Complex, Integral, Real
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ IntArray = NDArray[np.int64]
 
 _LARGEST = 1e300
 _DEEPEST = 20
+_WHOLE = 2**53
+"""Greater whole numbers are not all floats: their last digits are looked at apart."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ def _plain_numbers(side: Sequence[Any]) -> FloatArray | None:
         return None
     if array.dtype.kind not in "iufb" or (len(side) and array.size == 0):
         return None
+    if array.dtype.kind in "iu" and _beyond_floats(array):
+        return None
     # A list of texts and numbers would have been made texts; numbers and arrays are what they were.
     return array.reshape(len(side), -1).astype(np.float64)
 
@@ -129,6 +133,10 @@ def _kind(outcome: Any, numbers: list[float], depth: int) -> Hashable:
         raise ArgumentError("mechanism must return what is nested less than 20 deep. Use score=.")
     if isinstance(outcome, np.ndarray | np.generic):
         return _kind_of_array(np.asarray(outcome), numbers, depth)
+    if isinstance(outcome, Integral) and abs(int(outcome)) > _WHOLE:
+        last = (int(outcome) + _WHOLE // 2) % _WHOLE - _WHOLE // 2
+        numbers.extend([_as_float(outcome), float(last)])
+        return "a large whole number"
     if isinstance(outcome, bool | Real):
         numbers.append(_as_float(outcome))
         return "a number"
@@ -144,6 +152,10 @@ def _kind(outcome: Any, numbers: list[float], depth: int) -> Hashable:
     return _kind_of_many(outcome, numbers, depth)
 
 
+def _beyond_floats(array: NDArray[Any]) -> bool:
+    return bool(array.size and max(abs(int(array.min())), int(array.max())) > _WHOLE)
+
+
 def _as_float(number: Any) -> float:
     try:
         return float(number)
@@ -152,7 +164,7 @@ def _as_float(number: Any) -> float:
 
 
 def _kind_of_array(array: NDArray[Any], numbers: list[float], depth: int) -> Hashable:
-    if array.dtype.kind in "iufb":
+    if array.dtype.kind in "iufb" and not (array.dtype.kind in "iu" and _beyond_floats(array)):
         numbers.extend(array.astype(np.float64).ravel().tolist())
         return "a number" if array.ndim == 0 else ("an array of shape", array.shape)
     return _kind(array.tolist(), numbers, depth + 1)
@@ -160,12 +172,12 @@ def _kind_of_array(array: NDArray[Any], numbers: list[float], depth: int) -> Has
 
 def _kind_of_many(outcome: Any, numbers: list[float], depth: int) -> Hashable:
     if isinstance(outcome, Mapping):
-        entries = sorted(outcome.items(), key=lambda entry: str(entry[0]))
-        return tuple((str(name), _kind(part, numbers, depth + 1)) for name, part in entries)
+        entries = sorted(outcome.items(), key=lambda entry: repr(entry[0]))
+        return tuple((repr(name), _kind(part, numbers, depth + 1)) for name, part in entries)
     if isinstance(outcome, list | tuple):
         return tuple(_kind(part, numbers, depth + 1) for part in outcome)
     if isinstance(outcome, set | frozenset):
-        return frozenset(map(str, outcome))
+        return frozenset(map(repr, outcome))
     if hasattr(outcome, "to_numpy"):
         return _kind_of_array(np.asarray(outcome.to_numpy()), numbers, depth)
     if isinstance(outcome, Iterable) or not _compares_by_value(outcome):

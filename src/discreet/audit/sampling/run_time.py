@@ -16,9 +16,9 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.audit.sampling.drawing import INTERRUPTED, OUT_OF_TIME
-from discreet.audit.sampling.intervals import FloatArray, lower_share, upper_share
+from discreet.audit.sampling.intervals import FloatArray, check_confidence, lower_share, upper_share
 from discreet.errors import ArgumentError
-from discreet.numerics import check_positive, check_probability, check_whole
+from discreet.numerics import check_positive, check_whole
 from discreet.randomness import public_generator
 
 
@@ -89,18 +89,30 @@ def timing(
       clock: returns seconds.
     """
     check_whole("repeats", repeats, 5, hint="Fewer pairs tell nothing.")
-    check_positive("confidence", confidence)
-    check_probability("confidence", confidence)
+    check_confidence(confidence)
+    check_whole("seed", seed, 0)
     if seconds is not None:
         check_positive("seconds", seconds, "Use None for as long as it takes.")
     if not callable(release):
         raise ArgumentError(f"release must be a function of a table, got {shown(release)}.")
     times, stopped = _timed(release, (first, second), repeats, seconds, seed, clock)
     if len(times) < 5:
-        raise ArgumentError(
-            f"seconds must leave time for 5 pairs, and {stopped} after {len(times)}. Give more seconds."
-        )
+        _refuse(stopped, len(times))
     return _report(times, confidence, stopped)
+
+
+def _refuse(stopped: str, pairs: int) -> None:
+    """Raise what is to be known of too few pairs."""
+    if stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    if stopped == OUT_OF_TIME:
+        raise ArgumentError(
+            f"seconds must leave time for 5 pairs, and {stopped} after {pairs}. Give more seconds."
+        )
+    raise ArgumentError(
+        f"release must answer for 5 pairs at least, and {stopped} after {pairs}. Call it by hand on "
+        "both tables first."
+    )
 
 
 def _timed(
@@ -112,10 +124,11 @@ def _timed(
     clock: Callable[[], float],
 ) -> tuple[FloatArray, str]:
     """Return pairs x 2 seconds, and what stopped it."""
-    release(tables[0]), release(tables[1])
     order = public_generator(seed).integers(0, 2, repeats).tolist()
-    begun, times, stopped = clock(), [], ""
+    times, stopped = [], ""
     try:
+        release(tables[0]), release(tables[1])
+        begun = clock()
         for earlier in order:
             pair = [0.0, 0.0]
             for side in (earlier, 1 - earlier):
@@ -128,6 +141,8 @@ def _timed(
                 break
     except KeyboardInterrupt:
         stopped = INTERRUPTED
+    except Exception as error:  # whatever a release of anybody's raises is told, not lost
+        stopped = f"raised {type(error).__name__}: {error}"
     return np.array(times).reshape(-1, 2), stopped
 
 

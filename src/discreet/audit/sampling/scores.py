@@ -57,6 +57,7 @@ def scores_for(event: EventName, first: Outcomes, second: Outcomes) -> Iterator[
         yield from _single_numbers(first.width)
     if event in ("auto", "cells", "gaussian") or (event == "threshold" and not first.width):
         yield LearnedScore("the product of ratios in cells", cell_ratios(first, second))
+        yield from _single_values(first, second)
     if event == "classifier" or (event in ("auto", "gaussian") and first.width > 1):
         yield from _classifiers(first, second)
 
@@ -77,6 +78,29 @@ def cell_ratios(first: Outcomes, second: Outcomes) -> Callable[[Outcomes], Float
     for place in range(first.width):
         readers.append(_of_numbers(first.values[:, place], second.values[:, place], place))
     return lambda outcomes: np.sum([reader(outcomes) for reader in readers], axis=0)
+
+
+def _single_values(first: Outcomes, second: Outcomes) -> Iterator[LearnedScore]:
+    """Yield the ratio of each value by itself, where there are many and they repeat.
+
+    Cells of neighbouring values do not tell even numbers from odd ones.
+    """
+    values = np.concatenate([first.values, second.values])
+    known = np.unique(values[~np.isnan(values)])
+    if first.width == 1 and _MOST_CELLS < len(known) <= len(values) // 2:
+        yield LearnedScore("the ratio of each value", _of_values(first, second, known))
+
+
+def _of_values(
+    first: Outcomes, second: Outcomes, known: FloatArray
+) -> Callable[[Outcomes], FloatArray]:
+    def places(outcomes: Outcomes) -> Any:
+        values = outcomes.values[:, 0]
+        found = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        return np.where(known[found] == values, found, len(known))
+
+    ratios = _log_ratios(places(first), places(second), len(known) + 1)
+    return lambda outcomes: ratios[places(outcomes)]
 
 
 def _of_kinds(first: Outcomes, second: Outcomes) -> Callable[[Outcomes], FloatArray]:
