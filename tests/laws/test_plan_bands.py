@@ -39,7 +39,7 @@ class Watched(SimulatedReleaser):
 
     def __init__(self, noise: SimulatedNoise) -> None:
         super().__init__(private(), 0)
-        self._noise, self.asked = noise, []
+        self.source, self.asked = noise, []
 
     def answer(self, *stages: Stage[Any]) -> list[np.ndarray]:
         self.asked += [id(stage.contribution) for stage in stages]

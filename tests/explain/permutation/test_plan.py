@@ -126,7 +126,7 @@ def test_sorting_is_taken_where_it_is_better() -> None:
     # The first of noisy equals is as far below the best as the greatest noise, on average.
     releaser = SimulatedReleaser(PrivateTable(FRAME[:50], SCHEMA, "replace-one"), 1)
     raw = np.zeros(D, dtype=np.int64)
-    noisy = [made[D].noise.release(raw, releaser._noise).max() for _ in range(4_000)]
+    noisy = [made[D].noise.release(raw, releaser.source).max() for _ in range(4_000)]
     assert np.mean(noisy) == pytest.approx(made[D].std, rel=0.1)
 
 

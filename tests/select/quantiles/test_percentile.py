@@ -79,7 +79,7 @@ def test_a_release_without_much_noise_is_the_percentile(p: float, relation: str)
 def test_releases_follow_the_law(mechanism: str) -> None:
     noise = noise_of(50, "add-remove", mechanism=mechanism)
     counts = np.array([1, 3, 1, 0])
-    source = SimulatedReleaser(None, 3)._noise  # type: ignore[arg-type]
+    source = SimulatedReleaser(None, 3).source  # type: ignore[arg-type]
     sample = [int(noise.release(counts, source)[0]) for _ in range(1500)]
     assert fits(sample, dict(enumerate(noise.law(counts).tolist())))
 

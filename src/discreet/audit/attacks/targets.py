@@ -15,10 +15,11 @@ import numpy as np
 
 from discreet.arguments import as_list, shown
 from discreet.audit.attacks.ceiling import NOTHING_PROMISED, Ceiling
-from discreet.data import Contribution, PrivateTable, Summand, add_up
+from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
-from discreet.plans import Perturbation, Plan, Program, Setting, Stage
+from discreet.plans import Plan, Program, Setting
 from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray, Schema
@@ -54,29 +55,6 @@ class Target:
     def under(self, ceiling: Ceiling, name: str | None = None) -> Target:
         """Return the same releases, held to another promise."""
         return replace(self, ceiling=ceiling, name=name or self.name)
-
-
-class TableSums:
-    """Answers stages of one table with fresh noise; the rows are read once per contribution."""
-
-    def __init__(self, frame: Any, schema: Schema, relation: RelationName) -> None:
-        self._table = PrivateTable(frame, schema, Relation(relation))
-        self._sums: dict[tuple[int, float], tuple[Contribution, IntArray]] = {}
-        self.source: NoiseSource = SimulatedNoise(0)
-
-    def exact(self, stage: Stage[Perturbation]) -> IntArray:
-        """Return the sum without noise, in whole steps."""
-        contribution, step = stage.contribution, stage.noise.step
-        place = (id(contribution), step)
-        if place not in self._sums:
-            (raw,) = add_up(self._table, [Summand(contribution, step)])
-            # The contribution is kept with its sum: an id may be given again to another one.
-            self._sums[place] = (contribution, raw)
-        return self._sums[place][1]
-
-    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
-        """Return noisy answers, as a program asks for them."""
-        return [stage.noise.release(self.exact(stage), self.source) for stage in stages]
 
 
 def sums_target(
@@ -168,7 +146,7 @@ def result_target(
       name: what the target is called.
     """
     program = _prepared(plan, tables, schema, relation)
-    releasers = [TableSums(frame, schema, relation) for frame in tables]
+    releasers = [_releaser(frame, schema, relation) for frame in tables]
 
     def draw(which: int, trials: int, seed: int) -> FloatArray:
         releaser = releasers[which]
@@ -193,8 +171,13 @@ def _prepared(plan: Plan, tables: Sequence[Any], schema: Schema, relation: Relat
     return plan.prepare(Setting(schema, Relation(relation), sizes[0] if rows_public else None))
 
 
+def _releaser(frame: Any, schema: Schema, relation: RelationName) -> SimulatedReleaser:
+    """Return what answers stages of one table; the rows are read once per contribution."""
+    return SimulatedReleaser(PrivateTable(frame, schema, Relation(relation)), 0)
+
+
 def _all_sums(frame: Any, schema: Schema, relation: RelationName, program: Program) -> list[IntArray]:
-    sums = TableSums(frame, schema, relation)
+    sums = _releaser(frame, schema, relation)
     return [sums.exact(stage) for stage in program.stages]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.data import Contribution, PrivateTable, Summand, add_up
 from discreet.plans import Program, Stage
 from discreet.privacy.relation import Relation
-from discreet.randomness import IntArray, SimulatedNoise
+from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray
 
 
@@ -25,12 +25,12 @@ class SimulatedReleaser:
 
     def __init__(self, table: PrivateTable, seed: int) -> None:
         self._table = table
-        self._noise = SimulatedNoise(seed)
+        self.source: NoiseSource = SimulatedNoise(seed)
         self._sums: dict[tuple[int, float], tuple[Contribution, IntArray]] = {}
 
     def answer(self, *stages: Stage[Any]) -> list[FloatArray]:
         """Return the noisy answers of the stages."""
-        return [stage.noise.release(self.exact(stage), self._noise) for stage in stages]
+        return [stage.noise.release(self.exact(stage), self.source) for stage in stages]
 
     def exact(self, stage: Stage[Any]) -> IntArray:
         """Return the sum without noise, in whole steps."""
