@@ -11,8 +11,10 @@ import os
 import random
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetExhausted
@@ -88,8 +90,16 @@ def spend_sevens(where: str, key: str) -> int:
 def spend_in_turn(where: str, key: str) -> list[int]:
     """Charge forty times; return the places of these charges among those of all processes."""
     with Ledger.open(where, key=key) as ledger:
+        _wait_for_all(Path(where))
         held = [ledger.reserve("adult", Amount(1), plan_key="k", note={}) for _ in range(40)]
     return [reservation.head.sequence for reservation in held]
+
+
+def _wait_for_all(where: Path) -> None:
+    """Wait until every process has its ledger open: on a busy machine that takes some much longer."""
+    where.with_name(f"ready-{os.getpid()}").touch()
+    while len(list(where.parent.glob("ready-*"))) < PROCESSES:
+        time.sleep(0.001)
 
 
 def crash(where: str, key: str, rounds: str) -> int:

@@ -38,9 +38,20 @@ def doors(sources: dict[str, str]) -> dict[str, set[str]]:
     }
 
 
+AUDITS = {
+    "rows": {"discreet.audit.faults.hunted_stages", "discreet.audit.hunting.rows"},
+    "engine": {"discreet.audit.hunting.moves", "discreet.audit.hunting.runs"},
+}
+"""They open tables that are public or made up, and seal them themselves; no session is asked."""
+
 ALLOWED = {
-    "rows": {"discreet.data.engine"},
-    "engine": {"discreet.data.__init__", "discreet.session.releaser", "discreet.session.session"},
+    "rows": {"discreet.data.engine", *AUDITS["rows"]},
+    "engine": {
+        "discreet.data.__init__",
+        "discreet.session.releaser",
+        "discreet.session.session",
+        *AUDITS["engine"],
+    },
 }
 
 
@@ -53,6 +64,11 @@ def test_only_the_engine_opens_rows_and_only_the_session_runs_the_engine() -> No
 def test_a_second_door_is_seen() -> None:
     planted = {**project(), "discreet.reporting.peek": "from discreet.data.rows import open_rows"}
     assert doors(planted) != ALLOWED
+
+
+def test_audits_open_no_table_of_a_session() -> None:
+    for module in AUDITS["rows"] | AUDITS["engine"]:
+        assert "discreet.session" not in project()[module]
 
 
 def test_unsealing_happens_in_one_place() -> None:

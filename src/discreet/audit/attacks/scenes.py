@@ -21,7 +21,7 @@ from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.permutation.plan import permutation_importance
 from discreet.explain.shap.values import shap_values
 from discreet.plans import Plan
-from discreet.privacy.relation import RelationName
+from discreet.privacy.relation import Relation, RelationName
 from discreet.samples import loan_schema, loans
 from discreet.schema import FloatArray, Number
 from discreet.select.choose.most_frequent import most_frequent
@@ -77,7 +77,7 @@ def model() -> Any:
 def neighbours(relation: RelationName = "replace-one") -> tuple[Any, Any]:
     """Return the table with the record, and its worst neighbour."""
     here = table_with(extreme("high"))
-    return here, table_with(extreme("low")) if relation == "replace-one" else others()
+    return here, table_with(extreme("low")) if Relation(relation).keeps_places else others()
 
 
 def _query() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from discreet.data import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.plans import Plan, Program, Setting
-from discreet.privacy.relation import ADD_REMOVE, Relation, RelationName
+from discreet.privacy.relation import Relation, RelationName
 from discreet.randomness import IntArray, NoiseSource, SimulatedNoise
 from discreet.schema import FloatArray, Schema
 
@@ -194,7 +194,7 @@ def _ceiling(plan: Plan, program: Program, tables: Sequence[Any], relation: Rela
         curve = tuple((point, min(1.0, events[0].delta(point))) for point in points)
     promise = Ceiling(plan.epsilon, delta, curve)
     replaced = len({len(frame) for frame in tables}) == 1
-    return promise.group(2) if replaced and Relation(relation) is ADD_REMOVE else promise
+    return promise.group(2) if replaced and not Relation(relation).keeps_places else promise
 
 
 def _noisy(noise: Any, raw: IntArray, trials: int, source: NoiseSource) -> FloatArray:

@@ -14,7 +14,7 @@ from discreet.audit.laws.subject import Promise, Subject
 from discreet.mechanisms import InverseSensitivity, LocalDampening
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Setting
-from discreet.privacy.relation import REPLACE_ONE, Relation
+from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
 from discreet.schema import Category, Number, Schema
 from discreet.select.choose.chooser import INVERSE
@@ -84,7 +84,7 @@ def cuts_subject(cuts: QuantileCuts | QuantileNoise, wanted: int) -> Subject:
 
     promise = Promise(cuts.epsilon, cuts.delta, cuts.events)
     name = f"{wanted} quantile cuts, {cuts.name}, {relation}"
-    loose = _TWICE if relation == REPLACE_ONE else ""
+    loose = _TWICE if Relation(relation).keeps_places else ""
     return Subject(name, law, promise, pairs_of_tables(relation, most=1), loose, caught=3.0)
 
 

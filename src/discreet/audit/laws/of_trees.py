@@ -18,7 +18,7 @@ from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Setting, Stage
-from discreet.privacy.relation import REPLACE_ONE, Relation
+from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
 from discreet.schema import Category, Number, Schema
 from discreet.trees.columns import candidate_splits, schema_grid
@@ -92,7 +92,7 @@ def neighbouring_rows(relation: Relation | str) -> Iterator[tuple[Rows, Rows]]:
         if (old is not None) == Relation(relation).rows_public:
             yield (*rows, *([old] if old else [])), (*rows, new)
     for rows, new in itertools.product(TABLES, RECORDS):
-        if Relation(relation) != REPLACE_ONE:
+        if not Relation(relation).keeps_places:
             yield rows, (*rows, new)
             continue
         for old in RECORDS:
