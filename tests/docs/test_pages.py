@@ -42,6 +42,14 @@ def test_every_public_name_has_a_docstring() -> None:
     assert [name for name in discreet.__all__ if not getattr(discreet, name).__doc__] == []
 
 
+def test_every_audit_is_in_the_reference_and_in_a_guide() -> None:
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    guides = " ".join(page.read_text() for page in PAGES)
+    for name in discreet.audit.__all__:
+        assert f"`{name}" in reference and name in guides, name
+        assert getattr(discreet.audit, name).__doc__, name
+
+
 def test_every_error_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference.md").read_text()
     classes = [errors.DiscreetError]
