@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from discreet.cli import files
 from discreet.cli.files import load_model
 from discreet.cli.output import refuse_passwords
 from discreet.errors import ArgumentError, ModelError, SchemaError
+from discreet.models import files
 from discreet.schema import Schema
 
 
