@@ -96,7 +96,7 @@ def measure(
 def our_quantiles(values: FloatArray, column: dc.Number, epsilon: float, draws: int) -> FloatArray:
     """Return the released quantiles, a row per release; the records are counted once."""
     setting = Setting(dc.Schema({"x": column}), "replace-one", len(values))
-    program = dc.quantiles("x", PS, epsilon=epsilon).prepare(setting)
+    program = dc.quantiles("x", [p / 100 for p in PS], epsilon=epsilon).prepare(setting)
     (stage,) = program.stages
     cells = stage.contribution.index({"x": column.encode(values)})  # type: ignore[attr-defined]
     counts = np.bincount(cells, minlength=stage.contribution.size)

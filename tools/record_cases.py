@@ -286,15 +286,15 @@ def _choices() -> list[Case]:
 
 def _order_statistics() -> list[Case]:
     mechanisms = [{"mechanism": name} for name in (*SELECTED, "inverse-sensitivity", "local-dampening")]
-    ps = {"column": "income", "ps": [25, 50, 90]}
+    levels = {"column": "income", "levels": [0.25, 0.5, 0.9]}
     cuts = tuple({"mechanism": name} for name in ("permute-and-flip", "exponential"))
     return [
         *_variants("percentile", {"column": "age", "p": 50}, None, *mechanisms, {"p": 90}, DELTA),
         *_variants("percentile", {"column": "income", "p": 50}, None, {}, {"candidates": [1, 30, 60]}),
         *_variants("percentile", {"column": "age", "p": 50}, None, {"p": 101}, {"column": "home"}),
-        *_variants("quantiles", ps, None, {}, *cuts, DELTA, {"column": "age"}, {"ps": [50]}),
-        *_variants("quantiles", ps, None, {"candidates": [10, 20, 40, 80]}, {"ps": [90, 50]}),
-        *_variants("quantiles", ps, None, {"ps": []}, {"mechanism": "laplace"}),
+        *_variants("quantiles", levels, None, {}, *cuts, DELTA, {"column": "age"}, {"levels": [0.5]}),
+        *_variants("quantiles", levels, None, {"candidates": [10, 20, 40, 80]}, {"levels": [0.9, 0.5]}),
+        *_variants("quantiles", levels, None, {"levels": []}, {"mechanism": "laplace"}),
     ]
 
 

@@ -33,7 +33,7 @@ numbers = [name for name in schema if name != schema.target]
 query = records.iloc[:1][numbers]
 plans = {
     "histogram": lambda e: dc.histogram("age", epsilon=e),
-    "quantiles": lambda e: dc.quantiles("income", [25, 50, 75], epsilon=e),
+    "quantiles": lambda e: dc.quantiles("income", [0.25, 0.5, 0.75], epsilon=e),
     "pdp of a logistic model": lambda e: dc.partial_dependence(logistic, "age", epsilon=e),
     "pdp of a forest": lambda e: dc.partial_dependence(forest, "income", epsilon=e),
     "ale of a forest": lambda e: dc.accumulated_effects(forest, "income", epsilon=e),

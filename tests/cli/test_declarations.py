@@ -209,7 +209,7 @@ SAME: list[tuple[str, Any]] = [
         "age 50 --candidate 20 --candidate 30.5",
         dc.percentile("age", 50, candidates=[20, 30.5], epsilon=0.5),
     ),
-    ("age 25 75", dc.quantiles("age", [25, 75], epsilon=0.5)),
+    ("age 0.25 0.75", dc.quantiles("age", [0.25, 0.75], epsilon=0.5)),
     ("job --mechanism laplace", dc.most_frequent("job", mechanism="laplace", epsilon=0.5)),
     (
         "y --feature a --feature b --depth 2",

@@ -51,9 +51,9 @@ def test_percentile_and_quantiles(folder: Path) -> None:
         *["percentile", "age", "50", "--candidate", "20", "--candidate", "80", "--epsilon", "1"],
     )
     assert given["value"]["winner"] in (20.0, 80.0)
-    value = ask("release", "quantiles", "age", "25", "50", "75", "--epsilon", "5", "--plot", "q.png")[
-        "value"
-    ]
+    value = ask(
+        "release", "quantiles", "age", "0.25", "0.5", "0.75", "--epsilon", "5", "--plot", "q.png"
+    )["value"]
     assert value["ps"] == [25.0, 50.0, 75.0] and value["values"] == sorted(value["values"])
     assert (folder / "q.png").exists()
 

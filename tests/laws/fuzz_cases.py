@@ -208,7 +208,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "partial_dependence": {"model": model, "feature": "age", "resolution": 4},
         "percentile": {"column": "age", "p": 50},
         "permutation_importance": {"model": model, "repeats": 1},
-        "quantiles": {"column": "age", "ps": [25, 50]},
+        "quantiles": {"column": "age", "levels": [0.25, 0.5]},
         "random_forest": {"target": "paid", "trees": 2, "depth": 2},
         "shap_baseline": {
             "model": model,

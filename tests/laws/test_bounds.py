@@ -219,7 +219,7 @@ def by_schema(schema: dc.Schema, low: float, high: float) -> dict[str, Callable[
     ends = pd.DataFrame({"a": [low, high], "b": [low, high]})
     return {
         "histogram": lambda: dc.histogram(["a", "b"], bins=3, epsilon=1.0),
-        "quantiles": lambda: dc.quantiles("a", [25, 75], epsilon=1.0),
+        "quantiles": lambda: dc.quantiles("a", [0.25, 0.75], epsilon=1.0),
         "background": lambda: dc.background("mean", epsilon=1.0),
         "functional_mean": lambda: dc.functional_mean(["a", "b"], epsilon=1.0, delta=1e-6),
         "synthesize": lambda: dc.synthesize(5, bins=3, epsilon=1.0),

@@ -201,8 +201,8 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
     ),
     (
         "quantiles",
-        lambda: {"column": "a", "ps": [25, 50]},
-        budget(column="b", ps=[50], candidates=[0.0, 1.0], mechanism="exponential"),
+        lambda: {"column": "a", "levels": [0.25, 0.5]},
+        budget(column="b", levels=[0.5], candidates=[0.0, 1.0], mechanism="exponential"),
     ),
     (
         "random_forest",

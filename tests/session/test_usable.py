@@ -83,7 +83,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "entropy": lambda: dc.entropy("k", **TERMS),
     "mutual_information": lambda: dc.mutual_information("k", "t", **TERMS),
     "percentile": lambda: dc.percentile("u", 50, **TERMS),
-    "quantiles": lambda: dc.quantiles("u", [25, 50], **TERMS),
+    "quantiles": lambda: dc.quantiles("u", [0.25, 0.5], **TERMS),
     "most_frequent": lambda: dc.most_frequent("k", **TERMS),
     "choose": lambda: dc.choose(
         lambda rows, candidates: np.ones((len(rows["u"]), len(candidates))),

@@ -99,7 +99,7 @@ def choose(session: Session) -> list[Release]:
     return session.release(
         [
             most_frequent("purpose", epsilon=0.1),
-            quantiles("income", [5, 25, 50, 75, 95], epsilon=0.2),
+            quantiles("income", [0.05, 0.25, 0.5, 0.75, 0.95], epsilon=0.2),
         ]
     )
 

@@ -86,7 +86,7 @@ def test_bad_input_is_told_in_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="as many rows under replace-one, got"):
         sums_target(plan, scenes.neighbours("add-remove"), scenes.SCHEMA)
     with pytest.raises(ArgumentError, match="plan must add noise to sums alone"):
-        sums_target(dc.quantiles("income", [50], epsilon=1.0), TABLES, scenes.SCHEMA)
+        sums_target(dc.quantiles("income", [0.5], epsilon=1.0), TABLES, scenes.SCHEMA)
 
 
 def test_gaussian_noise_is_held_to_its_own_curve_and_touches_it() -> None:

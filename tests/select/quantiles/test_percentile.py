@@ -33,7 +33,7 @@ def noise_of(p: float, relation: str, **options: Any) -> Any:
 @pytest.mark.proves("signed-distance", "percentile-distance", "value-sensitivity")
 @pytest.mark.parametrize("mechanism", [m for m in PERCENTILE_CHOICES if m != "laplace"])
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("p", [10, 50, 90])
+@pytest.mark.parametrize("p", [0, 10, 50, 90])
 def test_no_neighbouring_tables_exceed_epsilon(p: float, relation: str, mechanism: str) -> None:
     noise = noise_of(p, relation, mechanism=mechanism)
     laws = {c: as_law(noise.law(np.array(c))) for c in small_tables(4, 6)}
@@ -59,7 +59,7 @@ def test_add_remove_distances_under_replacing_are_caught() -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("p", [5, 50, 77.7, 100])
+@pytest.mark.parametrize("p", [0, 5, 50, 77.7, 100])
 def test_a_release_without_much_noise_is_the_percentile(p: float, relation: str) -> None:
     frame = pd.DataFrame({"size": np.random.default_rng(1).choice(4, 500, p=[0.1, 0.3, 0.4, 0.2])})
     terms = {"dataset": "d", "epsilon": 1e6, "ledger": ":memory:", "seed": 0, "workers": 1}
@@ -104,8 +104,13 @@ def test_grids() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ArgumentError, match="p must be above 0"):
-        percentile("mass", 0, epsilon=1.0)
+    with pytest.raises(ArgumentError, match="p must be from 0 to 100"):
+        percentile("mass", -1, epsilon=1.0)
+    for share in (0.5, 0.999999, 1e-6):
+        with pytest.raises(ArgumentError, match="p must be a percent, 0 or from 1 to 100"):
+            percentile("mass", share, epsilon=1.0)
+    with pytest.raises(ArgumentError, match=r"0\.5 percent itself ask quantiles\(column, \[0\.005\]\)"):
+        percentile("mass", 0.5, epsilon=1.0)
     with pytest.raises(ArgumentError, match="candidates must be 2 to"):
         percentile("mass", 50, candidates=[0.5], epsilon=1.0)
     with pytest.raises(ArgumentError, match="A candidate must be a finite number"):

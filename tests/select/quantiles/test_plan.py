@@ -39,7 +39,9 @@ def cuts_of(
     relation: str, kind: str, *, values: int = 3, ps: tuple[float, ...] = (25, 50, 75), slots: int = 2
 ) -> QuantileCuts:
     certificate, share = certify_cells(values), 1.0 / len(ps).bit_length()
-    return QuantileCuts(certificate, relation, 1.0, 0.0, share, kind, _marks(ps), slots)  # type: ignore[arg-type]
+    return QuantileCuts(
+        certificate, relation, 1.0, 0.0, share, kind, _marks([p / 100 for p in ps]), slots
+    )  # type: ignore[arg-type]
 
 
 def law_of(noise: QuantileCuts, counts: Counts) -> dict[object, float]:
@@ -131,18 +133,19 @@ def released(plan: Any, relation: str, seed: int | None = 0) -> Any:
 def test_ties_and_step_grids_are_met(relation: str) -> None:
     """Six in ten records are zero: every quantile up to p59 is, and p65 is not."""
     ps = [5, 25, 50, 55, 65, 80, 95]
-    found = released(quantiles("mass", ps, epsilon=2.0), relation)
+    found = released(quantiles("mass", [p / 100 for p in ps], epsilon=2.0), relation)
+    assert found.ps == tuple(ps)
     true = np.percentile(frame()["mass"], ps, method="inverted_cdf")
     assert found.values[:4] == (0.0, 0.0, 0.0, 0.0)
     assert np.abs(np.array(found.values) - true).max() < 0.03
-    sizes = released(quantiles("size", [5, 25, 75, 95], epsilon=2.0), relation)
+    sizes = released(quantiles("size", [0.05, 0.25, 0.75, 0.95], epsilon=2.0), relation)
     assert sizes.values == (0.0, 1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_values_never_cross_nor_leave_the_bounds(seed: int) -> None:
-    ps = np.linspace(1, 99, 25).tolist()
-    found = released(quantiles("mass", ps, epsilon=0.01), "replace-one", seed)
+    levels = np.linspace(0.01, 0.99, 25)
+    found = released(quantiles("mass", levels, epsilon=0.01), "replace-one", seed)
     assert list(found.values) == sorted(found.values)
     assert found.values[0] >= 0.0 and found.values[-1] <= 1.0
 
@@ -150,7 +153,9 @@ def test_values_never_cross_nor_leave_the_bounds(seed: int) -> None:
 def test_single_levels_agree_with_the_percentile_where_noise_is_small() -> None:
     counts = (12, 0, 36, 4, 48)
     for p in (1, 20, 50, 77, 99):
-        noise, _ = quantile_cuts(certify_cells(5), _marks([p]), relation="add-remove", epsilon=500.0)
+        noise, _ = quantile_cuts(
+            certify_cells(5), _marks([p / 100]), relation="add-remove", epsilon=500.0
+        )
         (place,) = noise.release(np.array(counts), SimulatedNoise(1))
         assert place == percentile_of(counts, dc_fraction(p))
 
@@ -162,18 +167,18 @@ def dc_fraction(p: float) -> Any:
 
 
 def test_auto_takes_what_errs_less_and_says_so() -> None:
-    found = released(quantiles("size", [25, 50, 75], epsilon=1.0), "add-remove")
+    found = released(quantiles("size", [0.25, 0.5, 0.75], epsilon=1.0), "add-remove")
     assert found.mechanism == "permute-and-flip" and "exponential" in found.why
-    fine = released(quantiles("mass", [25, 50, 75], epsilon=1.0), "add-remove")
+    fine = released(quantiles("mass", [0.25, 0.5, 0.75], epsilon=1.0), "add-remove")
     assert fine.mechanism == "exponential" and "too many to visit" in fine.why
-    many = np.linspace(1, 99, 99).tolist()
+    many = np.linspace(0.01, 0.99, 99).tolist()
     program = quantiles("mass", many, epsilon=0.5, delta=1e-6).prepare(
         Setting(SCHEMA, "add-remove", None)
     )
     (stage,) = program.stages
     assert stage.noise.name == "exponential" and stage.noise.delta == 1e-6
     assert stage.events == (BoundedRangeEvent(stage.noise.share),) * 7
-    asked = quantiles("mass", [50, 60], epsilon=1.0, mechanism="permute-and-flip")
+    asked = quantiles("mass", [0.5, 0.6], epsilon=1.0, mechanism="permute-and-flip")
     (stage,) = asked.prepare(Setting(SCHEMA, "add-remove", None)).stages
     assert stage.events == (PureEvent(0.5, "permute-and-flip"),) * 2
 
@@ -192,24 +197,27 @@ def test_no_table_errs_more_than_the_stated_worst() -> None:
 
 
 def test_quantiles_are_saved_tabled_and_drawn() -> None:
-    found = released(quantiles("mass", [25, 50, 75], epsilon=1.0), "replace-one")
+    found = released(quantiles("mass", [0.25, 0.5, 0.75], epsilon=1.0), "replace-one")
     assert Result.read(found.to_json()) == found
     older = {name: value for name, value in found.to_json().items() if name != "worst_error"}
     assert Result.read(older) == replace(found, worst_error=None)
     assert list(found.to_frame()["quantile"]) == ["p25", "p50", "p75"]
+    assert list(found.to_frame()["level"]) == [0.25, 0.5, 0.75]
     assert found.plot().ax_.get_xlabel() == "mass"
 
 
 def test_wrong_arguments() -> None:
-    for wrong in (50, "50", [], [50, 50], [50, 100]):
-        with pytest.raises(ArgumentError, match="ps must be"):
+    for wrong in (0.5, "0.5", [], [0.5, 0.5], [0.5, 1], [0], [1e-9], ["0.5"], [True], [-0.5], [[0.5]]):
+        with pytest.raises(ArgumentError, match="levels must be"):
             quantiles("mass", wrong, epsilon=1.0)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="p must be above 0"):
-        quantiles("mass", [0], epsilon=1.0)
+    with pytest.raises(ArgumentError, match=r"got 25\. Divide percents by 100: 0\.25\."):
+        quantiles("mass", [25, 50], epsilon=1.0)
+    with pytest.raises(ArgumentError, match=r"the greatest percentile\(column, 100\)"):
+        quantiles("mass", [1.0], epsilon=1.0)
     with pytest.raises(ArgumentError, match="mechanism must be one of"):
-        quantiles("mass", [50], epsilon=1.0, mechanism="laplace")  # type: ignore[arg-type]
+        quantiles("mass", [0.5], epsilon=1.0, mechanism="laplace")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="column must be numeric"):
-        quantiles("kind", [50], epsilon=1.0).prepare(Setting(SCHEMA, "replace-one", 10))
+        quantiles("kind", [0.5], epsilon=1.0).prepare(Setting(SCHEMA, "replace-one", 10))
     with pytest.raises(ArgumentError, match="marks must rise from 0"):
         QuantileCuts(certify_cells(3), "add-remove", 1.0, 0.0, 1.0, "exponential", (0, 3, 2))
     moved = QuantileCuts(
@@ -312,7 +320,9 @@ def test_wide_bounds_cost_little_and_the_expected_error_is_seen(relation: str) -
     schema, frame = wide_column()
     ps = [10, 25, 50, 75, 90]
     rows = len(frame) if relation == "replace-one" else None
-    program = quantiles("pay", ps, epsilon=1.0).prepare(Setting(schema, relation, rows))
+    program = quantiles("pay", [p / 100 for p in ps], epsilon=1.0).prepare(
+        Setting(schema, relation, rows)
+    )
     releaser = SimulatedReleaser(PrivateTable(frame, schema, relation), seed=1)
     found = [program.finish(releaser) for _ in range(100)]
     seen = rank_errors(found, frame["pay"].to_numpy(), ps)
@@ -324,6 +334,6 @@ def test_wide_bounds_cost_little_and_the_expected_error_is_seen(relation: str) -
 
 
 EXAMPLES = [
-    Example("quantiles", lambda _: dc.quantiles("income", [25, 50, 90], epsilon=1.0)),
-    Example("quantiles", lambda _: dc.quantiles("age", [50], mechanism="exponential", epsilon=1.0)),
+    Example("quantiles", lambda _: dc.quantiles("income", [0.25, 0.5, 0.9], epsilon=1.0)),
+    Example("quantiles", lambda _: dc.quantiles("age", [0.5], mechanism="exponential", epsilon=1.0)),
 ]

@@ -245,5 +245,5 @@ def _of_choices() -> list[Question]:
         Question("data_shapley", _valued, relations=(REPLACE_ONE,), rows=16),
         Question("most_frequent", lambda _: most_frequent("home", epsilon=1.0)),
         Question("percentile", lambda _: percentile("age", 50, epsilon=1.0)),
-        Question("quantiles", lambda _: quantiles("age", [25, 50, 90], epsilon=1.0)),
+        Question("quantiles", lambda _: quantiles("age", [0.25, 0.5, 0.9], epsilon=1.0)),
     ]

@@ -93,7 +93,7 @@ class Quantiles(Result):
 
     Attributes:
       column: the column.
-      ps: the percents.
+      ps: the levels that were asked for, in percent.
       values: a value for each of them; they never fall.
       mechanism: how they were chosen.
       why: why that mechanism was taken.
@@ -121,11 +121,16 @@ class Quantiles(Result):
         """The quantiles' names: p25, p50, ..."""
         return tuple(f"p{p:g}" for p in self.ps)
 
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels that were asked for, between 0 and 1."""
+        return tuple(p / 100 for p in self.ps)
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per quantile: its name, percent and value."""
+        """Return one row per quantile: its name, level and value."""
         import pandas as pd
 
-        return pd.DataFrame({"quantile": self.names, "percent": self.ps, self.column: self.values})
+        return pd.DataFrame({"quantile": self.names, "level": self.levels, self.column: self.values})
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the share of records at or below every value, as far as it is known."""

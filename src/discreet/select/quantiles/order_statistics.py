@@ -1,9 +1,10 @@
 """How far a table is from another percentile: exact distances, in edits, from counts on a public grid.
 
-The p-th percentile of n records is the value of rank k(n) = ceil(p n / 100), at least the first. With L
+The p-th percentile of n records is the value of rank k(n) = ceil(p n / 100), at least 1. With L
 records below a candidate and E at it, the candidate is the answer iff 100 L < p n <= 100 (L + E). An
 edit moves these slacks by p or by 100 - p, so distances are quotients, rounded up. Whole numbers
-throughout: a percentile P / Q uses P and 100 Q.
+throughout: a percentile P / Q uses P and 100 Q. The least value, p = 0, is the greatest of the
+mirrored table.
 
 Deviations from Chaves et al. (2025): candidates are public values instead of positions in the data,
 whose local sensitivity is always one; 2j + 1 is not the distance, nor smooth.
@@ -12,12 +13,13 @@ whose local sensitivity is always one; 2j + 1 is not the distance, nor smooth.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.privacy.relation import Relation
@@ -30,13 +32,20 @@ _FINEST = 10**6
 
 def read_percentile(p: float) -> Fraction:
     """Return p as it was written, as an exact fraction of 100."""
-    written = isinstance(p, int | float | np.integer | np.floating) and not isinstance(p, bool)
-    share = Fraction(repr(float(p))) if written and np.isfinite(p) else Fraction(0)
-    if not 0 < share <= 100 or share.denominator > _FINEST:
+    share = written_share(p)
+    if share is None or not 0 <= share <= 100 or share.denominator > _FINEST:
         raise ArgumentError(
-            f"p must be above 0 and at most 100 with at most six digits, got {p!r}. The median is p=50."
+            f"p must be from 0 to 100 with at most six digits, got {shown(p)}. The median is p=50."
         )
     return share
+
+
+def written_share(number: object) -> Fraction | None:
+    """Return a finite number exactly as it is written; None for anything else."""
+    numeric = isinstance(number, int | float | np.integer | np.floating)
+    if not numeric or isinstance(number, bool) or not np.isfinite(float(number)):  # type: ignore[arg-type]
+        return None
+    return Fraction(repr(float(number)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,9 @@ class PercentileDistances:
 
     def distances(self, raw_counts: IntArray) -> IntArray:
         """Return, for every candidate, the least number of edits that make it the percentile."""
+        if self.p == 0:
+            greatest = replace(self, p=Fraction(100))
+            return greatest.distances(np.asarray(raw_counts)[::-1])[::-1]
         at = np.asarray(raw_counts, dtype=np.int64)
         below = np.cumsum(at) - at
         rows = int(at.sum())

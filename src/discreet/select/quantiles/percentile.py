@@ -130,7 +130,14 @@ def list_values(name: str, candidates: Any) -> tuple[float, ...]:
 
 
 def _percent(name: str, p: Any) -> float:
-    return float(read_percentile(p))
+    percent = float(read_percentile(p))
+    if 0 < percent < 1:
+        raise ArgumentError(
+            f"p must be a percent, 0 or from 1 to 100, got {percent:g}. Write {100 * percent:g} for "
+            f"the share {percent:g}; for {percent:g} percent itself ask quantiles(column, "
+            f"[{percent / 100:g}])."
+        )
+    return percent
 
 
 NumericColumn = Annotated[str, Column()]
@@ -142,7 +149,8 @@ class percentile(DeclaredPlan):
 
     Args:
       column: a numeric column.
-      p: above 0 and at most 100; the rank is ceil(p n / 100).
+      p: a percent, 0 or from 1 to 100; the rank is ceil(p n / 100), at least 1. Less than one
+        percent is a level of ``quantiles``, which are from 0 to 1.
       candidates: public values to choose from; every record counts at the nearest. Left out: the
         column's step grid, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.

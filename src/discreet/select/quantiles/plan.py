@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
@@ -21,28 +22,43 @@ from discreet.plans.kinds import Delta, Epsilon, OneOf, Values
 from discreet.plans.results.choice import Quantiles
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
-from discreet.select.quantiles.order_statistics import nearest, read_percentile
+from discreet.select.quantiles.order_statistics import nearest, written_share
 from discreet.select.quantiles.percentile import Candidates, NumericColumn, value_grid
 
 CutName = Literal["auto", "permute-and-flip", "exponential"]
 
 _MOST_LEVELS = 1_000
+_DIGITS = 8
 _UNIT = "records from its percentile"
 
 
-def _rounded(p: Any) -> Any:
-    """Return a float to six digits: evenly spaced ones have more, and nobody means them."""
-    return round(p, 6) if isinstance(p, float) else p
-
-
-def _percents(name: str, ps: Any) -> tuple[float, ...]:
-    if not isinstance(ps, list | tuple | np.ndarray):
-        raise ArgumentError(f"ps must be several percents, got {ps!r}. For one, use percentile.")
-    listed = tuple(sorted({float(read_percentile(_rounded(p))) for p in ps}))
-    if not 1 <= len(listed) == len(ps) <= _MOST_LEVELS or listed[-1] >= 100:
+def _level(level: Any) -> float:
+    """Return a level to eight digits: evenly spaced ones have more, and nobody means them."""
+    share = written_share(level)
+    if share is not None and 1 < share <= 100:
         raise ArgumentError(
-            f"ps must be 1 to {_MOST_LEVELS} different percents below 100, got {len(ps)} up to "
-            f"{max(listed, default=0):g}. For the maximum use percentile(column, 100)."
+            f"levels must be between 0 and 1, got {shown(level)}. Divide percents by 100: "
+            f"{float(share / 100):g}."
+        )
+    if share is None or not 0 < round(share, _DIGITS) < 1:
+        raise ArgumentError(
+            f"levels must be numbers between 0 and 1, got {shown(level)}. The median is 0.5; the least "
+            "value is percentile(column, 0), the greatest percentile(column, 100)."
+        )
+    return float(round(share, _DIGITS))
+
+
+def _levels(name: str, levels: Any) -> tuple[float, ...]:
+    if not isinstance(levels, list | tuple | np.ndarray) or np.ndim(levels) != 1:
+        raise ArgumentError(
+            f"levels must be a list of numbers between 0 and 1, got {shown(levels)}. For one, use "
+            "percentile."
+        )
+    listed = tuple(sorted({_level(level) for level in levels}))
+    if not 1 <= len(listed) == len(levels) <= _MOST_LEVELS:
+        raise ArgumentError(
+            f"levels must be 1 to {_MOST_LEVELS} different numbers, got {len(levels)} of which "
+            f"{len(listed)} differ in {_DIGITS} digits."
         )
     return listed
 
@@ -52,8 +68,8 @@ class quantiles(DeclaredPlan):
 
     Args:
       column: a numeric column.
-      ps: percents between 0 and 100, as in ``percentile``, to six digits; k of them cost as
-        many choices as log2(k + 1), rounded up.
+      levels: numbers between 0 and 1, as numpy and pandas take them, to eight digits: 0.25 is the
+        first quartile; k of them cost as many choices as log2(k + 1), rounded up.
       candidates: public values to choose from; every record counts at the nearest. Left out: the
         column's step grid, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
@@ -65,12 +81,12 @@ class quantiles(DeclaredPlan):
       - (epsilon, delta)-differentially private over all of them, under both relations.
         [several-quantiles]
 
-    >>> quantiles("age", [25, 50, 75], epsilon=0.5)
-    quantiles(column='age', ps=[25.0, 50.0, 75.0], candidates=None, mechanism='auto', epsilon=0.5)
+    >>> quantiles("age", [0.25, 0.5], epsilon=0.5)
+    quantiles(column='age', levels=[0.25, 0.5], candidates=None, mechanism='auto', epsilon=0.5)
     """
 
     column: NumericColumn
-    ps: Annotated[Sequence[float], Values(by=_percents)]
+    levels: Annotated[Sequence[float], Values(by=_levels)]
     _: KW_ONLY
     candidates: Candidates = None
     epsilon: Epsilon
@@ -87,7 +103,7 @@ class quantiles(DeclaredPlan):
         contribution = CellContribution((self.column,), len(grid.values), index)
         noise, errors = quantile_cuts(
             contribution.certificate,
-            _marks(self.ps),
+            _marks(self.levels),
             relation=setting.relation,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -100,7 +116,7 @@ class quantiles(DeclaredPlan):
             (places,) = releaser.answer(stage)
             return Quantiles(
                 column=self.column,
-                ps=tuple(self.ps),
+                ps=tuple(float(100 * Fraction(repr(level))) for level in self.levels),
                 values=tuple(grid.values[places.astype(np.int64)].tolist()),
                 mechanism=noise.name,
                 why=self._why(noise.name, errors, len(grid.values)),
@@ -121,8 +137,8 @@ class quantiles(DeclaredPlan):
         )
 
 
-def _marks(ps: Sequence[float]) -> tuple[int, ...]:
+def _marks(levels: Sequence[float]) -> tuple[int, ...]:
     """Return levels as whole numbers from 0 to what stands for all records."""
-    shares = [Fraction(0), *(read_percentile(p) / 100 for p in ps), Fraction(1)]
+    shares = [Fraction(0), *(Fraction(repr(level)) for level in levels), Fraction(1)]
     unit = math.lcm(*(share.denominator for share in shares))
     return tuple(int(share * unit) for share in shares)
