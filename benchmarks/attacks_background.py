@@ -210,7 +210,7 @@ def _direction(planted: marks.Planted, above: FloatArray) -> FloatArray:
 
 def _our_secret_rows(planted: marks.Planted, learned: marks.Planted, epsilon: float) -> Rows:
     """Return the same secrets behind our SHAP values and behind our background of means."""
-    schema = Schema({f"column {place}": Number(-3.0, 3.0) for place in range(COLUMNS)})
+    schema = Schema({f"column {place}": Number(-3.0, 3.0, missing=False) for place in range(COLUMNS)})
     model = Model(fit("synth_gaussian", "MLP").estimator, bounds=schema)
     query = load("synth_gaussian").held_out[0]
     plans = {

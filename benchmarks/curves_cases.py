@@ -15,7 +15,11 @@ WIDTH = 20
 NAMES = [f"f{place}" for place in range(WIDTH)]
 KINDS = ("forest", "boosting", "logistic", "network")
 TREES = ("forest", "boosting")
-SCHEMA = dc.Schema({name: dc.Number(-6, 6) for name in NAMES} | {"y": dc.Category(0, 1)}, target="y")
+SCHEMA = dc.Schema(
+    {name: dc.Number(-6, 6, missing=False) for name in NAMES}
+    | {"y": dc.Category(0, 1, missing=False, other=False)},
+    target="y",
+)
 
 
 def sizes(quick: bool) -> tuple[int, ...]:

@@ -56,41 +56,41 @@ _WORDS = {
 
 def _words(name: str) -> dc.Category:
     """Return a category of codes: what the models were fitted on."""
-    return dc.Category(*range(len(_WORDS[name].split())))
+    return dc.Category(*range(len(_WORDS[name].split())), missing=False, other=False)
 
 
 CENSUS = dc.Schema(
     {
-        "age": dc.Number(17, 90, step=1),
+        "age": dc.Number(17, 90, step=1, missing=False),
         "workclass": _words("workclass"),
         "education": _words("education"),
-        "education-num": dc.Number(1, 16, step=1),
+        "education-num": dc.Number(1, 16, step=1, missing=False),
         "marital-status": _words("marital-status"),
         "occupation": _words("occupation"),
         "relationship": _words("relationship"),
         "race": _words("race"),
         "sex": _words("sex"),
-        "capital-gain": dc.Number(0, 99_999, step=1),
-        "capital-loss": dc.Number(0, 9_999, step=1),
-        "hours-per-week": dc.Number(1, 99, step=1),
+        "capital-gain": dc.Number(0, 99_999, step=1, missing=False),
+        "capital-loss": dc.Number(0, 9_999, step=1, missing=False),
+        "hours-per-week": dc.Number(1, 99, step=1, missing=False),
         "native-country": _words("native-country"),
-        "income": dc.Category(0, 1),
+        "income": dc.Category(0, 1, missing=False, other=False),
     },
     target="income",
 )
 BIKE = dc.Schema(
     {
-        "yr": dc.Category(0, 1),
-        "mnth": dc.Number(1, 12, step=1),
-        "hr": dc.Number(0, 23, step=1),
-        "holiday": dc.Category(0, 1),
-        "weekday": dc.Number(0, 6, step=1),
-        "workingday": dc.Category(0, 1),
-        "weathersit": dc.Number(1, 4, step=1),
-        "atemp": dc.Number(0, 1),
-        "hum": dc.Number(0, 1),
-        "windspeed": dc.Number(0, 1),
-        "cnt": dc.Number(0, 1_000, step=1),
+        "yr": dc.Category(0, 1, missing=False, other=False),
+        "mnth": dc.Number(1, 12, step=1, missing=False),
+        "hr": dc.Number(0, 23, step=1, missing=False),
+        "holiday": dc.Category(0, 1, missing=False, other=False),
+        "weekday": dc.Number(0, 6, step=1, missing=False),
+        "workingday": dc.Category(0, 1, missing=False, other=False),
+        "weathersit": dc.Number(1, 4, step=1, missing=False),
+        "atemp": dc.Number(0, 1, missing=False),
+        "hum": dc.Number(0, 1, missing=False),
+        "windspeed": dc.Number(0, 1, missing=False),
+        "cnt": dc.Number(0, 1_000, step=1, missing=False),
     },
     target="cnt",
 )

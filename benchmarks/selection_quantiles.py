@@ -26,24 +26,30 @@ PS = [10.0, 25.0, 50.0, 75.0, 90.0]
 EPSILONS = (0.1, 1.0)
 TUNED = {
     "adult_full.csv": {
-        "fnlwgt": dc.Number(0, 1e7),
-        "capital-gain": dc.Number(0, 1e6),
-        "hours-per-week": dc.Number(0, 168, step=1),
+        "fnlwgt": dc.Number(0, 1e7, missing=False),
+        "capital-gain": dc.Number(0, 1e6, missing=False),
+        "hours-per-week": dc.Number(0, 168, step=1, missing=False),
     },
-    "bike_hour.csv": {"atemp": dc.Number(-10, 10), "cnt": dc.Number(0, 1e5)},
+    "bike_hour.csv": {
+        "atemp": dc.Number(-10, 10, missing=False),
+        "cnt": dc.Number(0, 1e5, missing=False),
+    },
 }
 REPORTED = {
     "default_credit_card.csv": {
-        "LIMIT_BAL": dc.Number(0, 1e7),
-        "BILL_AMT1": dc.Number(-1e7, 1e7),
-        "PAY_AMT1": dc.Number(0, 1e7),
+        "LIMIT_BAL": dc.Number(0, 1e7, missing=False),
+        "BILL_AMT1": dc.Number(-1e7, 1e7, missing=False),
+        "PAY_AMT1": dc.Number(0, 1e7, missing=False),
     },
     "diabetes_visits.csv": {
-        "num_lab_procedures": dc.Number(0, 1000, step=1),
-        "num_medications": dc.Number(0, 1000),
+        "num_lab_procedures": dc.Number(0, 1000, step=1, missing=False),
+        "num_medications": dc.Number(0, 1000, missing=False),
     },
-    "compas_snm.csv": {"end": dc.Number(0, 1e5)},
-    "wallsensor.csv": {"SD_front": dc.Number(0, 1000), "SD_left": dc.Number(0, 1000)},
+    "compas_snm.csv": {"end": dc.Number(0, 1e5, missing=False)},
+    "wallsensor.csv": {
+        "SD_front": dc.Number(0, 1000, missing=False),
+        "SD_left": dc.Number(0, 1000, missing=False),
+    },
 }
 
 

@@ -106,7 +106,9 @@ def queries(quick: bool, count: int) -> Iterator[Query]:
     """Yield all queries of all models of all tables."""
     for name, frame, target, is_class in tables(quick):
         numbers = as_numbers(frame)
-        schema = dc.Schema({c: dc.Number(float(v.min()), float(v.max())) for c, v in numbers.items()})
+        schema = dc.Schema(
+            {c: dc.Number(float(v.min()), float(v.max()), missing=False) for c, v in numbers.items()}
+        )
         setting = Setting(schema, "replace-one", len(numbers))
         table = PrivateTable(numbers, schema)
         rows = np.random.default_rng(1).choice(len(numbers), count, replace=False)

@@ -93,7 +93,7 @@ def measure(
 ) -> list[dict[str, Any]]:
     """Return one row per value function, clip, epsilon and delta."""
     data = load(task)
-    schema = dc.Schema({f"f{i}": dc.Number(-CLIP, CLIP) for i in range(data.features)})
+    schema = dc.Schema({f"f{i}": dc.Number(-CLIP, CLIP, missing=False) for i in range(data.features)})
     estimator = dc.Model(classifier(task, model))
     engine = choose_engine(estimator.bind(schema), schema)
     records, queries = data.train[:rows], data.held_out[: 6 if quick else 16]

@@ -47,10 +47,10 @@ def load(name: str) -> tuple[pd.DataFrame, pd.DataFrame, dc.Schema]:
     for column in frame.columns:
         if column in NUMBERS:
             low, high, step = NUMBERS[column]
-            columns[column] = dc.Number(low, high, step=step)
+            columns[column] = dc.Number(low, high, step=step, missing=False)
         else:
             frame[column] = frame[column].astype(str)
-            columns[column] = dc.Category(*sorted(frame[column].unique()))
+            columns[column] = dc.Category(*sorted(frame[column].unique()), missing=False, other=False)
     order = np.random.default_rng(0).permutation(len(frame))
     cut = len(frame) * 4 // 5
     parts = [frame.iloc[order[:cut]], frame.iloc[order[cut:]]]

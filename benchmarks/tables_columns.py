@@ -45,7 +45,7 @@ class Column:
     @property
     def schema(self) -> Schema:
         """The public facts."""
-        return Schema({"x": Number(self.low, self.high)})
+        return Schema({"x": Number(self.low, self.high, missing=False)})
 
     def table(self, relation: str = "replace-one") -> PrivateTable:
         """Return the values as a sealed table."""

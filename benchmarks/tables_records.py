@@ -106,7 +106,7 @@ def private_means(times: int) -> Rows:
 def mean_row(paths: Any, rho: Any, times: int) -> dict[str, Any]:
     """Return the errors of one penalty (epsilon 1, delta 1e-5, as the paper)."""
     names = [f"t{place}" for place in range(POINTS)]
-    schema = dc.Schema({name: dc.Number(0, 4) for name in names})
+    schema = dc.Schema({name: dc.Number(0, 4, missing=False) for name in names})
     row: dict[str, Any] = {"records": len(paths), "rho": rho}
     for noise in ("white", "process"):
         plan = dc.functional_mean(names, kernel="wiener", rho=rho, noise=noise, epsilon=1.0, delta=1e-5)

@@ -98,10 +98,15 @@ class Task:
     def schema(self) -> dc.Schema:
         """The public facts; a category has its codes as values."""
         columns: dict[str, Any] = {
-            f"x{place}": dc.Category(*range(width)) if width else dc.Number(*self.bounds[place])
+            f"x{place}": dc.Category(*range(width), missing=False, other=False)
+            if width
+            else dc.Number(*self.bounds[place], missing=False)
             for place, width in enumerate(self.widths)
         }
-        return dc.Schema({**columns, "class": dc.Category(*range(self.count))}, target="class")
+        return dc.Schema(
+            {**columns, "class": dc.Category(*range(self.count), missing=False, other=False)},
+            target="class",
+        )
 
     def split(self, run: int, share: float = 0.8) -> tuple[Any, Any]:
         """Return shuffled row numbers to train and to test on."""

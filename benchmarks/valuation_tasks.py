@@ -13,20 +13,20 @@ import discreet as dc
 
 TASKS = ("adult", "pima", "synthetic")
 _PIMA = {
-    "pregnancies": dc.Number(0, 17, step=1),
-    "glucose": dc.Number(40, 200),
-    "pressure": dc.Number(20, 125),
-    "skin": dc.Number(0, 100),
-    "insulin": dc.Number(0, 850),
-    "bmi": dc.Number(15, 68),
-    "pedigree": dc.Number(0.0, 2.5),
-    "age": dc.Number(21, 81, step=1),
-    "diabetes": dc.Category(0, 1),
+    "pregnancies": dc.Number(0, 17, step=1, missing=False),
+    "glucose": dc.Number(40, 200, missing=False),
+    "pressure": dc.Number(20, 125, missing=False),
+    "skin": dc.Number(0, 100, missing=False),
+    "insulin": dc.Number(0, 850, missing=False),
+    "bmi": dc.Number(15, 68, missing=False),
+    "pedigree": dc.Number(0.0, 2.5, missing=False),
+    "age": dc.Number(21, 81, step=1, missing=False),
+    "diabetes": dc.Category(0, 1, missing=False, other=False),
 }
 _ADULT_NUMBERS = {
-    "age": dc.Number(17, 90, step=1),
-    "education-num": dc.Number(1, 16, step=1),
-    "hours-per-week": dc.Number(1, 99, step=1),
+    "age": dc.Number(17, 90, step=1, missing=False),
+    "education-num": dc.Number(1, 16, step=1, missing=False),
+    "hours-per-week": dc.Number(1, 99, step=1, missing=False),
 }
 _ADULT_CATEGORIES = ("workclass", "marital-status", "occupation", "relationship", "race", "sex")
 _WIDTH, _IMPORTANT = 50, 5
@@ -81,8 +81,8 @@ def _adult(draw: np.random.Generator) -> tuple[pd.DataFrame, dc.Schema]:
     # Categories are the public codebook's; here they are read from the whole public file.
     columns: dict[str, dc.Number | dc.Category] = dict(_ADULT_NUMBERS)
     for name in _ADULT_CATEGORIES:
-        columns[name] = dc.Category(*sorted(raw[name].astype(str).unique()))
-    columns["income"] = dc.Category(0, 1)
+        columns[name] = dc.Category(*sorted(raw[name].astype(str).unique()), missing=False, other=False)
+    columns["income"] = dc.Category(0, 1, missing=False, other=False)
     # Half of each class, so that accuracy says something.
     high = raw[raw["income"] == 1]
     low = raw[raw["income"] == 0].sample(len(high), random_state=int(draw.integers(2**31)))
@@ -103,6 +103,10 @@ def _synthetic(draw: np.random.Generator) -> tuple[pd.DataFrame, dc.Schema]:
     weights = draw.uniform(0.5, 1.5, _IMPORTANT) * draw.choice([-1, 1], _IMPORTANT)
     y = draw.uniform(size=rows) < 1 / (1 + np.exp(-2 * x[:, :_IMPORTANT] @ weights))
     frame = pd.DataFrame(np.clip(x, -4, 4), columns=[f"x{i}" for i in range(_WIDTH)])
-    columns: dict[str, dc.Number | dc.Category] = {name: dc.Number(-4.0, 4.0) for name in frame}
+    columns: dict[str, dc.Number | dc.Category] = {
+        name: dc.Number(-4.0, 4.0, missing=False) for name in frame
+    }
     frame["label"] = y.astype(int)
-    return frame, dc.Schema({**columns, "label": dc.Category(0, 1)}, target="label")
+    return frame, dc.Schema(
+        {**columns, "label": dc.Category(0, 1, missing=False, other=False)}, target="label"
+    )

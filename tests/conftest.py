@@ -19,10 +19,10 @@ settings.load_profile("discreet")
 def tiny_schema() -> Schema:
     return Schema(
         {
-            "age": Number(18, 90, step=1),
-            "income": Number(0.0, 100.0),
-            "home": Category("rent", "own", "other"),
-            "paid": Category(0, 1),
+            "age": Number(18, 90, step=1, missing=False),
+            "income": Number(0.0, 100.0, missing=False),
+            "home": Category("rent", "own", "other", missing=False, other=False),
+            "paid": Category(0, 1, missing=False, other=False),
         },
         target="paid",
     )

@@ -25,15 +25,15 @@ def loan_schema() -> Schema:
     """Return the public facts about the loan records."""
     return Schema(
         {
-            "age": Number(18, 90, step=1),
-            "income": Number(0, 200_000),
-            "loan": Number(500, 50_000),
-            "credit_score": Number(300, 850, step=1),
-            "years_employed": Number(0, 40, step=1),
-            "late_payments": Number(0, 12, step=1),
-            "home": Category(*HOMES),
-            "purpose": Category(*PURPOSES),
-            "defaulted": Category(0, 1),
+            "age": Number(18, 90, step=1, missing=False),
+            "income": Number(0, 200_000, missing=False),
+            "loan": Number(500, 50_000, missing=False),
+            "credit_score": Number(300, 850, step=1, missing=False),
+            "years_employed": Number(0, 40, step=1, missing=False),
+            "late_payments": Number(0, 12, step=1, missing=False),
+            "home": Category(*HOMES, missing=False, other=False),
+            "purpose": Category(*PURPOSES, missing=False, other=False),
+            "defaulted": Category(0, 1, missing=False, other=False),
         },
         target="defaulted",
     )

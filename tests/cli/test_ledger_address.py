@@ -20,7 +20,7 @@ from discreet.errors import ArgumentError, LedgerConflict
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"age": range(10)}).to_csv("people.csv", index=False)
-    dc.Schema({"age": dc.Number(0, 9, step=1)}).save(Path("schema.toml"))
+    dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)}).save(Path("schema.toml"))
     return tmp_path
 
 

@@ -15,7 +15,11 @@ from discreet.privacy.guarantee import MODEL_DEAD
 from discreet.schema import FloatArray
 
 SCHEMA = dc.Schema(
-    {"a": dc.Number(-1, 3), "n": dc.Number(0, 10, step=2), "h": dc.Category("x", "y", "z", "w")}
+    {
+        "a": dc.Number(-1, 3, missing=False),
+        "n": dc.Number(0, 10, step=2, missing=False),
+        "h": dc.Category("x", "y", "z", "w", missing=False, other=False),
+    }
 )
 SHAPE = CallShape.of(SCHEMA, tuple(SCHEMA))
 POISON = -7.0

@@ -61,10 +61,10 @@ STEP = 2.0**-20
 MARK = "73519.04872"
 PEOPLE = Schema(
     {
-        "age": Number(18, 90, step=1),
-        "income": Number(0.0, 1e5),
-        "years": Number(0, 40, step=1),
-        "paid": Category(0, 1),
+        "age": Number(18, 90, step=1, missing=False),
+        "income": Number(0.0, 1e5, missing=False),
+        "years": Number(0, 40, step=1, missing=False),
+        "paid": Category(0, 1, missing=False, other=False),
     },
     target="paid",
 )
@@ -158,7 +158,7 @@ def test_partitions_are_computed_one_at_a_time_and_only_when_reached() -> None:
 
 def test_names_that_are_no_texts_are_found() -> None:
     frame = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 4.0]})
-    schema = Schema({"1": Number(0, 9), "0": Number(0, 9)})
+    schema = Schema({"1": Number(0, 9, missing=False), "0": Number(0, 9, missing=False)})
     (block,) = read_twin(dd.from_pandas(frame, npartitions=2), schema, ids=False)
     assert block.values.tolist() == [[3.0, 1.0], [4.0, 2.0]]
 

@@ -154,7 +154,7 @@ def test_a_lost_block_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 # The certificate over all neighbours of tiny tables.
 
-TINY = Schema({"a": Number(0, 3, step=1)})
+TINY = Schema({"a": Number(0, 3, step=1, missing=False)})
 DOMAIN = (0.0, 1.0, 2.0, 3.0)
 
 
@@ -431,7 +431,7 @@ def test_every_contribution_sees_its_own_columns_in_its_own_order() -> None:
         seen.append(block.names)
         return np.ascontiguousarray(block.values[:, :1])
 
-    schema = Schema({"a": Number(0, 9), "b": Number(0, 9)})
+    schema = Schema({"a": Number(0, 9, missing=False), "b": Number(0, 9, missing=False)})
     table = PrivateTable(np.array([[1.0, 4.0]]), schema)
     asked = [("b",), ("a", "b"), ("b", "a")]
     box = Box(0, 9)

@@ -155,7 +155,7 @@ def babbling(look: Callable[[], None] = lambda: None) -> VectorContribution:
     )
 
 
-TABLE = PrivateTable(np.zeros((5 * BLOCK_ROWS, 1)), Schema({"a": Number(0, 1)}))
+TABLE = PrivateTable(np.zeros((5 * BLOCK_ROWS, 1)), Schema({"a": Number(0, 1, missing=False)}))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

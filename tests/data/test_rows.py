@@ -83,7 +83,7 @@ def test_chunks_of_any_size_give_the_same_blocks(
 
 @pytest.mark.parametrize("count", [1, 8_191, 8_192, 8_193, 65_536, 65_537])
 def test_blocks_start_at_multiples(count: int, tmp_path: Path) -> None:
-    schema = Schema({"a": Number(0, 1e6), "b": Number(0, 1e6)}, id="who")
+    schema = Schema({"a": Number(0, 1e6, missing=False), "b": Number(0, 1e6, missing=False)}, id="who")
     array = np.column_stack([np.arange(count), np.arange(count) / 7, np.arange(count)]).astype(float)
     path = tmp_path / "rows.csv"
     frame = pd.DataFrame(array, columns=["a", "b", "who"])
@@ -102,7 +102,10 @@ def test_blocks_start_at_multiples(count: int, tmp_path: Path) -> None:
 
 
 def test_blocks_are_sealed_and_fixed() -> None:
-    (block,) = read_blocks(np.array([[777.25, 1.0]]), Schema({"a": Number(0, 1e6), "b": Number(0, 1)}))
+    (block,) = read_blocks(
+        np.array([[777.25, 1.0]]),
+        Schema({"a": Number(0, 1e6, missing=False), "b": Number(0, 1, missing=False)}),
+    )
     assert "777" not in f"{block!r}{block}"
     assert block["b"].tolist() == [1.0]
     with pytest.raises(ValueError, match="read-only"):
@@ -114,11 +117,11 @@ def test_blocks_are_sealed_and_fixed() -> None:
 
 
 def test_rows_without_columns_are_still_rows() -> None:
-    table = PrivateTable(np.zeros((9_000, 1)), Schema({"a": Number(0, 1)}))
+    table = PrivateTable(np.zeros((9_000, 1)), Schema({"a": Number(0, 1, missing=False)}))
     assert [block.values.shape for block in open_rows(table, [])] == [(8_192, 0), (808, 0)]
 
 
 def test_missing_ids_are_missing() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3], "who": ["x", None, 3.0]})
-    (block,) = read_blocks(frame, Schema({"a": Number(0, 9)}, id="who"))
+    (block,) = read_blocks(frame, Schema({"a": Number(0, 9, missing=False)}, id="who"))
     assert block.ids is not None and block.ids.tolist() == ["x", None, "3"]

@@ -20,7 +20,7 @@ from discreet.errors import DataRefused
 from discreet.schema import Category, Number, Schema
 from tests.data.twins import encode
 
-NUMBER = Number(0, 10)
+NUMBER = Number(0, 10, missing=False)
 LABELS = Category(
     "q",
     "y",
@@ -237,7 +237,10 @@ def test_csv_is_read_to_its_end(
 
 def test_one_text_does_not_change_how_other_rows_are_read(tmp_path: Path) -> None:
     """Once a single word made "1.0" another category and "02134" a known one, in all rows beside it."""
-    schema = {"a": Category(0, 1), "b": Category("x", "02134")}
+    schema = {
+        "a": Category(0, 1, missing=False, other=False),
+        "b": Category("x", "02134", missing=False, other=False),
+    }
     alone = encode(csv_file(tmp_path, "a,b\n1.0,02134\n1.0,02134\n"), **schema)
     beside = encode(csv_file(tmp_path, "a,b\n1.0,02134\nsecret,word\n"), **schema)
     assert alone == [[1, 1], [1, 1]]

@@ -23,7 +23,10 @@ from discreet.schema import Category, Number, Schema
 
 MARKER = "M4RK3R"
 NUMBER = 73_914.0625
-SCHEMA = Schema({"name": Category("a", "b"), "owed": Number(0, 10)}, id="who")
+SCHEMA = Schema(
+    {"name": Category("a", "b", missing=False, other=False), "owed": Number(0, 10, missing=False)},
+    id="who",
+)
 FRAME = pd.DataFrame({"name": [MARKER] * 3, "owed": [NUMBER] * 3, "who": [MARKER] * 3})
 
 
@@ -111,9 +114,19 @@ def test_what_is_refused_says_no_value(way: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_refused_tables_say_no_value(kind: str, tmp_path: Path) -> None:
-    other = Schema({"name": Category("a"), "absent": Number(0, 1), "owed": Number(0, 1)}, id="who")
+    other = Schema(
+        {
+            "name": Category("a", missing=False, other=False),
+            "absent": Number(0, 1, missing=False),
+            "owed": Number(0, 1, missing=False),
+        },
+        id="who",
+    )
     with pytest.raises(DataRefused) as caught:
-        PrivateTable(sources(tmp_path)[kind], Schema({"x": Number(0, 1)}) if kind == "numpy" else other)
+        PrivateTable(
+            sources(tmp_path)[kind],
+            Schema({"x": Number(0, 1, missing=False)}) if kind == "numpy" else other,
+        )
     assert hides(everything_said(caught.value))
 
 

@@ -23,12 +23,12 @@ Rows = dict[str, list[Any]]
 
 SCHEMA = Schema(
     {
-        "age": Number(18, 90, step=1),
+        "age": Number(18, 90, step=1, missing=False),
         "income": Number(0, 1e5, missing=1e4),
         "home": Category("rent", 'my "own"', "a,b", "two\nlines", "名", unknown="a,b"),
-        "zip": Category("x", "02134", "1.50"),
-        "paid": Category(0, 1),
-        "owed": Number(-10, 10),
+        "zip": Category("x", "02134", "1.50", missing=False, other=False),
+        "paid": Category(0, 1, missing=False, other=False),
+        "owed": Number(-10, 10, missing=False),
         "level": Category(0, 1, 2, unknown=2),
     },
     target="paid",

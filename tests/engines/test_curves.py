@@ -146,7 +146,7 @@ def test_points_lie_where_trees_jump() -> None:
 def test_trees_have_a_grid_of_their_own() -> None:
     rows = np.random.default_rng(0).uniform(0, 1000, (400, 1))
     model = DecisionTreeRegressor(max_depth=3).fit(rows, (rows[:, 0] > 20) + (rows[:, 0] > 40.0))
-    schema = dc.Schema({"x": dc.Number(0, 1000)})
+    schema = dc.Schema({"x": dc.Number(0, 1000, missing=False)})
     setting = Setting(schema, "replace-one", 1_000)
     explained = dc.Model(model, bounds=(0, 2))
 

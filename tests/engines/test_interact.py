@@ -38,7 +38,7 @@ from discreet.engines.table import engine_for
 from discreet.models import BoundModel
 
 WIDTH = 5
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-3, 3) for i in range(WIDTH)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-3, 3, missing=False) for i in range(WIDTH)})
 ROWS = np.random.default_rng(0).normal(size=(400, WIDTH)).clip(-3, 3).round(2)
 VALUES = ROWS[:, 0] * ROWS[:, 1] + np.sin(2 * ROWS[:, 2]) + ROWS[:, 3] * (ROWS[:, 4] > 0)
 PARTS = [ROWS[:30], ROWS[30:41], ROWS[41:43], ROWS[43:44], ROWS[:0], ROWS[100:150]]

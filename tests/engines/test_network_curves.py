@@ -24,7 +24,7 @@ from discreet.privacy.certificate import Box
 ACTIVATIONS = ["tanh", "logistic", "relu", "identity"]
 WIDE = Box(-1e9, 1e9)
 NAMES = list("abcde")
-SCHEMA = dc.Schema({name: dc.Number(-3, 3) for name in NAMES})
+SCHEMA = dc.Schema({name: dc.Number(-3, 3, missing=False) for name in NAMES})
 
 
 @cache

@@ -42,9 +42,9 @@ DRAW = np.random.default_rng(0)
 ROWS = np.clip(DRAW.normal(size=(400, D)), -4, 4)
 LABELS = (ROWS[:, 0] + ROWS[:, 1] * ROWS[:, 2] + 0.3 * DRAW.normal(size=400) > 0).astype(int)
 NUMBERS = np.clip(2 * ROWS[:, 0] - ROWS[:, 1] ** 2, -20, 20)
-FEATURES = {f"f{i}": dc.Number(-4, 4) for i in range(D)}
-TWO = dc.Schema({**FEATURES, "y": dc.Category(0, 1)}, target="y")
-REAL = dc.Schema({**FEATURES, "y": dc.Number(-20, 20)}, target="y")
+FEATURES = {f"f{i}": dc.Number(-4, 4, missing=False) for i in range(D)}
+TWO = dc.Schema({**FEATURES, "y": dc.Category(0, 1, missing=False, other=False)}, target="y")
+REAL = dc.Schema({**FEATURES, "y": dc.Number(-20, 20, missing=False)}, target="y")
 
 
 def network(kind: Any, **options: Any) -> Any:
@@ -254,14 +254,16 @@ def test_the_class_in_question_is_found_in_the_target(labels: tuple[Any, Any], c
         LogisticRegression().fit(ROWS, named.astype(type(labels[0]))), class_=labels[class_]
     )
     for order in (labels, labels[::-1]):
-        schema = dc.Schema({**FEATURES, "y": dc.Category(*order)}, target="y")
+        schema = dc.Schema(
+            {**FEATURES, "y": dc.Category(*order, missing=False, other=False)}, target="y"
+        )
         scorer = choose_scorer(model.bind(schema), schema)
         encoded = schema["y"].encode(named)
         assert scorer.truth(encoded).tolist() == (named == labels[class_]).astype(float).tolist()
 
 
 def test_a_number_may_be_the_target_of_a_classifier() -> None:
-    schema = dc.Schema({**FEATURES, "y": dc.Number(0, 1, step=1)}, target="y")
+    schema = dc.Schema({**FEATURES, "y": dc.Number(0, 1, step=1, missing=False)}, target="y")
     scorer = choose_scorer(dc.Model(LogisticRegression().fit(ROWS, LABELS)).bind(schema), schema)
     assert scorer.truth(np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
 
@@ -273,7 +275,7 @@ def test_what_does_not_fit_is_said() -> None:
         choose_scorer(bound, plain)
     with pytest.raises(ArgumentError, match="scoring must be one of auto, brier"):
         choose_scorer(bound, TWO, "squared_error")
-    other = dc.Schema({**FEATURES, "y": dc.Category("a", "b")}, target="y")
+    other = dc.Schema({**FEATURES, "y": dc.Category("a", "b", missing=False, other=False)}, target="y")
     with pytest.raises(
         ModelError, match="must predict a value of the schema's target, got the class 1"
     ):

@@ -122,7 +122,7 @@ def test_a_seed_is_a_simulation_and_repeats() -> None:
         ({"bounds": {0: (0, 1)}, "classes": [0, 1]}, "bounds must have a pair for every number"),
         ({"bounds": 3, "classes": [0, 1]}, "bounds must be a pair of lows and highs"),
         ({"bounds": {"a": (0, 1)}, "classes": [0, 1]}, "bounds and categories must name features"),
-        ({"schema": dc.Schema({"x": dc.Number(0, 1)})}, "schema must have a target"),
+        ({"schema": dc.Schema({"x": dc.Number(0, 1, missing=False)})}, "schema must have a target"),
         ({"schema": SCHEMA}, "X must have the 4 features of the schema, got 3 columns"),
     ],
 )

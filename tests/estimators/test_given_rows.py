@@ -19,7 +19,14 @@ from discreet.errors import ArgumentError, DiscreetError
 from discreet.estimators.fits import CHOSEN, GIVEN
 
 N = 300
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1), "t": dc.Category(0, 1)}, target="t")
+SCHEMA = dc.Schema(
+    {
+        "a": dc.Number(0, 1, missing=False),
+        "b": dc.Number(0, 1, missing=False),
+        "t": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="t",
+)
 
 
 def table(seed: int = 0) -> pd.DataFrame:
@@ -180,7 +187,7 @@ def test_places_are_read_in_order_from_every_chunk() -> None:
     from discreet.data.rows import open_rows
 
     matrix = np.arange(140_000.0)[:, None] / 140_000
-    schema = dc.Schema({"x": dc.Number(0, 1)})
+    schema = dc.Schema({"x": dc.Number(0, 1, missing=False)})
     places = np.random.default_rng(0).permutation(140_000)[:70_000]
     part = PrivateTable(matrix, schema).at(places)
     read = np.concatenate([block.values for block in open_rows(part, ["x"])])

@@ -15,7 +15,7 @@ from discreet.estimators import PrivateDecisionTreeClassifier
 from discreet.estimators.frames import _quick
 
 DAYS = [datetime.timedelta(days=1 + place % 2) for place in range(6)]
-SCHEMA = dc.Schema({"k": dc.Category("1 day, 0:00:00", "2 days, 0:00:00")})
+SCHEMA = dc.Schema({"k": dc.Category("1 day, 0:00:00", "2 days, 0:00:00", missing=False, other=False)})
 
 
 @pytest.mark.parametrize("odd", ["text", 0.5, None, {"a": 1}, [1], np.datetime64("2020-01-01")])
@@ -45,7 +45,13 @@ def test_lists_of_labels_are_read_one_by_one() -> None:
 def test_a_level_without_a_split_is_no_failure() -> None:
     draw = np.random.default_rng(0)
     frame = pd.DataFrame({"a": draw.choice(["x", "y"], 200), "t": draw.choice(["n", "y"], 200)})
-    schema = dc.Schema({"a": dc.Category("x", "y"), "t": dc.Category("n", "y")}, target="t")
+    schema = dc.Schema(
+        {
+            "a": dc.Category("x", "y", missing=False, other=False),
+            "t": dc.Category("n", "y", missing=False, other=False),
+        },
+        target="t",
+    )
     for seed in range(6):
         session = dc.protect(
             frame, schema, dataset="d", epsilon=9.0, ledger=":memory:", seed=seed, relation="add-remove"

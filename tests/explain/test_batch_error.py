@@ -16,7 +16,7 @@ from discreet.plans import Setting
 
 FEATURES = 8
 NAMES = [f"x{place}" for place in range(FEATURES)]
-SCHEMA = dc.Schema({name: dc.Number(0, 1) for name in NAMES})
+SCHEMA = dc.Schema({name: dc.Number(0, 1, missing=False) for name in NAMES})
 ROWS = 8_192
 
 
@@ -113,7 +113,14 @@ def test_a_forgotten_gain_is_caught() -> None:
 LOSS = 0.016
 START, STOP = (0.123456, 0.654321), (0.234567, 0.765432)
 LEVEL = float(np.float32(0.5 - LOSS / 2))
-TARGETS = dc.Schema({"a": dc.Number(0, 1), "m": dc.Number(0, 1), "y": dc.Number(0, 1)}, target="y")
+TARGETS = dc.Schema(
+    {
+        "a": dc.Number(0, 1, missing=False),
+        "m": dc.Number(0, 1, missing=False),
+        "y": dc.Number(0, 1, missing=False),
+    },
+    target="y",
+)
 
 
 def split_model(rows: Any) -> Any:

@@ -16,7 +16,7 @@ import pandas as pd
 
 import discreet as dc
 
-SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1)})
+SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)})
 FRAME = pd.DataFrame({"age": [number % 10 for number in range(500)]})
 EPSILON = 1e-3
 

@@ -83,10 +83,10 @@ class Case:
 def make_schema(draw: Draw, kind: str) -> dc.Schema:
     """Return a schema: the usual one, or one with less, or with stranger names and ends."""
     usual = {
-        "age": dc.Number(18, 90, step=1),
-        "income": dc.Number(0.0, 100.0),
-        "home": dc.Category("rent", "own", "other"),
-        "paid": dc.Category(0, 1),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "income": dc.Number(0.0, 100.0, missing=False),
+        "home": dc.Category("rent", "own", "other", missing=False, other=False),
+        "paid": dc.Category(0, 1, missing=False, other=False),
     }
     if kind == "usual":
         return dc.Schema(usual, target="paid")
@@ -95,8 +95,8 @@ def make_schema(draw: Draw, kind: str) -> dc.Schema:
     if kind == "no target":
         return dc.Schema(usual)
     if kind == "strange ends":
-        usual["age"] = dc.Number(-1e300, 1e300)
-        usual["income"] = dc.Number(0.0, 1e-300)
+        usual["age"] = dc.Number(-1e300, 1e300, missing=False)
+        usual["income"] = dc.Number(0.0, 1e-300, missing=False)
         return dc.Schema(usual, target="paid")
     kept = {"numbers": ("age", "income"), "categories": ("home", "paid"), "one": ("paid",)}[kind]
     return dc.Schema({name: usual[name] for name in kept}, target="paid" if "paid" in kept else None)

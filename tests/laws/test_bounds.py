@@ -33,7 +33,7 @@ WIDTHS = (
     *(5e-324, 1e-310, 1e-300, 1e-200, 9e-101, 1e-100),
     *(1.0, 1e100, 1.1e100, 1e200, 1e300, LARGEST),
 )
-PLAIN = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+PLAIN = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 DRAW = np.random.default_rng(0)
 ROWS = pd.DataFrame(DRAW.uniform(0, 1, (33, 2)), columns=["a", "b"])
 QUERY = pd.Series({"a": 0.7, "b": 0.2})
@@ -239,7 +239,9 @@ def by_schema(schema: dc.Schema, low: float, high: float) -> dict[str, Callable[
 @pytest.mark.parametrize("width", [5e-324, 1e-300, 1.0, 1e150, LARGEST])
 def test_columns_of_any_width_are_refused_for_free_or_sums_do_not_wrap(width: float) -> None:
     low, high = 0.0, width
-    schema = dc.Schema({"a": dc.Number(low, high), "b": dc.Number(low, high)})
+    schema = dc.Schema(
+        {"a": dc.Number(low, high, missing=False), "b": dc.Number(low, high, missing=False)}
+    )
     rows = ROWS * width
     for relation in RELATIONS:
         for name, make in by_schema(schema, low, high).items():

@@ -400,7 +400,7 @@ HELD = sorted({name for name, base, _ in CASES if "model" in base() and name != 
 
 
 def session() -> dc.Session:
-    columns = {"a": dc.Number(0, 1), "b": dc.Number(0, 1)}
+    columns = {"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)}
     table = rows()[["a", "b"]]
     terms: Options = {"dataset": "d", "epsilon": 1e4, "delta": 0.1, "ledger": ":memory:"}
     return dc.protect(table, dc.Schema(columns), **terms, progress=False)

@@ -37,7 +37,12 @@ from discreet.schema import FloatArray
 Function = Callable[[FloatArray], FloatArray]
 
 SCHEMA = dc.Schema(
-    {"a": dc.Number(0, 1), "b": dc.Number(0, 1), "c": dc.Number(0, 1), "h": dc.Category("x", "y", "z")},
+    {
+        "a": dc.Number(0, 1, missing=False),
+        "b": dc.Number(0, 1, missing=False),
+        "c": dc.Number(0, 1, missing=False),
+        "h": dc.Category("x", "y", "z", missing=False, other=False),
+    },
 )
 NAMES = list(SCHEMA)
 ROWS, FEW = 300, 30
@@ -360,7 +365,7 @@ def test_a_list_with_any_function_on_it_is_caught(monkeypatch: pytest.MonkeyPatc
     assert moved is not None and moved > 1
 
 
-TARGETS = dc.Schema({name: dc.Number(0, 1) for name in "aby"}, target="y")
+TARGETS = dc.Schema({name: dc.Number(0, 1, missing=False) for name in "aby"}, target="y")
 
 
 @pytest.mark.proves("grades")

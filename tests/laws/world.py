@@ -23,11 +23,11 @@ HOMES = ("rent", "own", "other")
 FEATURES = ["age", "income", "debt", "home"]
 SCHEMA = dc.Schema(
     {
-        "age": dc.Number(18, 90, step=1),
-        "income": dc.Number(0.0, 100.0),
-        "debt": dc.Number(-5.0, 5.0),
-        "home": dc.Category(*HOMES),
-        "paid": dc.Category(0, 1),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "income": dc.Number(0.0, 100.0, missing=False),
+        "debt": dc.Number(-5.0, 5.0, missing=False),
+        "home": dc.Category(*HOMES, missing=False, other=False),
+        "paid": dc.Category(0, 1, missing=False, other=False),
     },
     target="paid",
 )

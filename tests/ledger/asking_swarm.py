@@ -20,7 +20,7 @@ from discreet.errors import UnderWay
 from discreet.ledger import Ledger
 from tests.ledger.swarm import run_together
 
-SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1)})
+SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)})
 FRAME = pd.DataFrame({"age": [number % 10 for number in range(200)]})
 PLAN = dc.histogram("age", epsilon=0.5)
 

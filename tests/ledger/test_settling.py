@@ -24,7 +24,7 @@ from discreet.privacy.accounting.filters import Amount
 from tests.ledger.backends import Backend
 from tests.ledger.store.test_failures import largest_file
 
-SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1)})
+SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)})
 FRAME = pd.DataFrame({"age": [number % 10 for number in range(200)]})
 PLAN = dc.histogram("age", epsilon=0.5)
 

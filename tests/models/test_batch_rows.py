@@ -104,7 +104,12 @@ def company(rows: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("function", [single, hidden, company])
 def test_single_precision_is_paid_for_and_refused_where_it_cannot_be(function: Any) -> None:
-    schema = dc.Schema({"size": dc.Number(0, 10), "kind": dc.Category("a", "b")})
+    schema = dc.Schema(
+        {
+            "size": dc.Number(0, 10, missing=False),
+            "kind": dc.Category("a", "b", missing=False, other=False),
+        }
+    )
     plan = dc.partial_dependence(dc.Model(function, bounds=(0, 1)), "kind", rug=False, epsilon=1.0)
     exact = dc.partial_dependence(
         dc.Model(lambda rows: rows[:, 0] / 10, bounds=(0, 1)), "kind", rug=False, epsilon=1.0
@@ -131,7 +136,7 @@ def drifting(rows: np.ndarray) -> np.ndarray:
 def drift_over_paid(paid: bool, monkeypatch: pytest.MonkeyPatch) -> float:
     """Return what a record moves beyond its own width, in units of what is paid beyond it."""
     monkeypatch.setattr("discreet.data.calls.CALL_ROWS", 2 * BLOCK_ROWS)
-    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    schema = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
     model = dc.Model(drifting, bounds=(0, 1))
     plan = dc.partial_dependence(model, "b", resolution=2, rug=False, epsilon=5_000.0)
     stage = plan.prepare(Setting(schema, "replace-one", BLOCK_ROWS)).stages[0]

@@ -33,7 +33,12 @@ from discreet.schema import Category, FloatArray, Number, Schema
 from tests.models import tree_zoo
 from tests.models.tree_zoo import MAKERS, WIDTH, answers, outputs, target, training
 
-SCHEMA = Schema({**{f"x{i}": Number(-1 - i, 3) for i in range(4)}, "x4": Category("a", "b", "c")})
+SCHEMA = Schema(
+    {
+        **{f"x{i}": Number(-1 - i, 3, missing=False) for i in range(4)},
+        "x4": Category("a", "b", "c", missing=False, other=False),
+    }
+)
 RANGES = Ranges.of(SCHEMA, SCHEMA.features)
 
 WEIGHTS: dict[str, tuple[Callable[[], Any], int]] = {
@@ -270,4 +275,7 @@ def test_a_schema_without_an_interval_is_refused() -> None:
     with pytest.raises(ModelError, match="no certified interval"):
         Model(named, bounds=SCHEMA)  # it sees original categories, not codes
     with pytest.raises(ModelError, match="must take the schema's 2 features"):
-        Model(weighted("least squares"), bounds=Schema({"a": Number(0, 1), "b": Number(0, 1)}))
+        Model(
+            weighted("least squares"),
+            bounds=Schema({"a": Number(0, 1, missing=False), "b": Number(0, 1, missing=False)}),
+        )

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 X, Y = make_classification(400, 6, random_state=0)
 NAMES = [f"c{place}" for place in range(6)]
-SCHEMA = dc.Schema({name: dc.Number(-4, 4) for name in NAMES})
+SCHEMA = dc.Schema({name: dc.Number(-4, 4, missing=False) for name in NAMES})
 SHAPE = CallShape.of(SCHEMA, tuple(NAMES))
 OPTIONS: dict[str, dict[str, Any]] = {
     "OneHotEncoder": {"handle_unknown": "ignore"},
@@ -248,7 +248,12 @@ def test_others_are_not_known(part: Any) -> None:
 
 def test_grades_follow_the_relation() -> None:
     """Where a matrix product decides, a row that changes its place is not proven."""
-    schema = dc.Schema({**{name: SCHEMA[name] for name in NAMES}, "h": dc.Category("x", "y")})
+    schema = dc.Schema(
+        {
+            **{name: SCHEMA[name] for name in NAMES},
+            "h": dc.Category("x", "y", missing=False, other=False),
+        }
+    )
     columns = make_column_transformer((OneHotEncoder(), ["h"]), (StandardScaler(), NAMES))
     grades = {}
     for last in (RandomForestClassifier(3, random_state=0), MLPClassifier((5,), max_iter=9)):

@@ -167,7 +167,10 @@ def test_a_model_of_other_columns_is_refused() -> None:
 
 
 def test_values_a_pipeline_does_not_know_are_refused_before_any_row() -> None:
-    wider = Schema({name: SCHEMA[name] for name in SCHEMA} | {"home": Category(*HOMES, "castle")})
+    wider = Schema(
+        {name: SCHEMA[name] for name in SCHEMA}
+        | {"home": Category(*HOMES, "castle", missing=False, other=False)}
+    )
     with pytest.raises(
         ModelError, match=r"must predict rows drawn from the schema.*Found unknown"
     ) as caught:

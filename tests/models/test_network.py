@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import discreet as dc
 from discreet.models import LinearForm, Model, NetworkForm, network_form
 
-SCHEMA = dc.Schema({name: dc.Number(-3, 3) for name in ("a", "b", "c")})
+SCHEMA = dc.Schema({name: dc.Number(-3, 3, missing=False) for name in ("a", "b", "c")})
 ROWS = SCHEMA.draw(200)
 
 

@@ -11,10 +11,19 @@ import discreet as dc
 from discreet.errors import ModelError
 from discreet.models.probe import DOUBLE, SINGLE, is_single
 
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(-3, 9, step=3), "h": dc.Category("x", "y")})
+SCHEMA = dc.Schema(
+    {
+        "a": dc.Number(0, 1, missing=False),
+        "b": dc.Number(-3, 9, step=3, missing=False),
+        "h": dc.Category("x", "y", missing=False, other=False),
+    }
+)
 WIDE = dc.Schema(
-    {f"n{place}": dc.Number(0, 1) for place in range(60)}
-    | {f"h{place}": dc.Category(*map(str, range(40))) for place in range(20)}
+    {f"n{place}": dc.Number(0, 1, missing=False) for place in range(60)}
+    | {
+        f"h{place}": dc.Category(*map(str, range(40)), missing=False, other=False)
+        for place in range(20)
+    }
 )
 
 

@@ -26,17 +26,22 @@ from discreet.schema import Category, FloatArray, Number, Schema
 HOMES = ("rent", "own", "other")
 SCHEMA = Schema(
     {
-        "age": Number(18, 90, step=1),
-        "income": Number(0, 100),
-        "home": Category(*HOMES),
-        "level": Category(3, 1, 2),
-        "paid": Category(0, 1),
+        "age": Number(18, 90, step=1, missing=False),
+        "income": Number(0, 100, missing=False),
+        "home": Category(*HOMES, missing=False, other=False),
+        "level": Category(3, 1, 2, missing=False, other=False),
+        "paid": Category(0, 1, missing=False, other=False),
     },
     target="paid",
     id="who",
 )
 NUMBERS = Schema(
-    {"age": Number(18, 90, step=1), "income": Number(0, 100), "paid": Category(0, 1)}, target="paid"
+    {
+        "age": Number(18, 90, step=1, missing=False),
+        "income": Number(0, 100, missing=False),
+        "paid": Category(0, 1, missing=False, other=False),
+    },
+    target="paid",
 )
 
 

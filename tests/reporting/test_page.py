@@ -11,7 +11,12 @@ import pytest
 import discreet as dc
 from discreet.errors import ArgumentError, ReleaseError
 
-SCHEMA = dc.Schema({"size": dc.Number(0, 2, step=1), "<kind>": dc.Category("<b>", "b")})
+SCHEMA = dc.Schema(
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "<kind>": dc.Category("<b>", "b", missing=False, other=False),
+    }
+)
 
 
 @pytest.fixture

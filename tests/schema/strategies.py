@@ -110,7 +110,7 @@ def numbers(draw: st.DrawFn) -> Number:
         high = low + 2 * step
     place = draw(st.none() | st.floats(0, 1))
     missing = None if place is None else min(max(low + place * (high - low), low), high)
-    return Number(low, high, step, missing)
+    return Number(low, high, step, missing, missing=False)
 
 
 _plain_scalars = st.one_of(

@@ -33,9 +33,15 @@ def one(field: Column, value: Any) -> float:
 
 @hostile
 @given(columns, st.lists(hostile_values, max_size=8))
-@example(Category("a", "None"), [None, [1]])  # a list beside it once turned None into a text
-@example(Category("a", "(1.0,)"), [(1,), (1.0,)])  # equal tuples were taken for the same text
-@example(Category("a", "1"), [b"1.0", FloatOnly(1.0), Grumpy()])  # each of them once raised
+@example(
+    Category("a", "None", missing=False, other=False), [None, [1]]
+)  # a list beside it once turned None into a text
+@example(
+    Category("a", "(1.0,)", missing=False, other=False), [(1,), (1.0,)]
+)  # equal tuples were taken for the same text
+@example(
+    Category("a", "1", missing=False, other=False), [b"1.0", FloatOnly(1.0), Grumpy()]
+)  # each of them once raised
 def test_a_value_is_encoded_alone(field: Column, values: list[Any]) -> None:
     together = field.encode(column(values))
     assert together.dtype == np.float64
@@ -44,7 +50,7 @@ def test_a_value_is_encoded_alone(field: Column, values: list[Any]) -> None:
 
 @hostile
 @given(numbers(), st.lists(hostile_values, min_size=1, max_size=8))
-@example(Number(0, 0.3, step=0.1), [0.3])  # once 0.30000000000000004
+@example(Number(0, 0.3, step=0.1, missing=False), [0.3])  # once 0.30000000000000004
 def test_numbers_stay_inside(field: Number, values: list[Any]) -> None:
     encoded = field.encode(column(values))
     assert np.all((field.low <= encoded) & (encoded <= field.high))
@@ -82,13 +88,16 @@ def len_of_steps(field: Number) -> int:
 @pytest.mark.parametrize(
     ("field", "points"),
     [
-        (Number(0, 0.3, step=0.1), [0, 0.1, 0.2, 0.3]),
-        (Number(1_000_000, 1_000_000.7, step=0.1), [1_000_000 + k / 10 for k in range(8)]),
-        (Number(0, 5, step=5 / 7), [k * 5 / 7 for k in range(8)]),
-        (Number(0, 10, step=3), [0, 3, 6, 9]),
-        (Number(0, 11, step=3), [0, 3, 6, 9]),
-        (Number(-1, 1, step=2), [-1, 1]),
-        (Number(0, 1, step=1), [0, 1]),
+        (Number(0, 0.3, step=0.1, missing=False), [0, 0.1, 0.2, 0.3]),
+        (
+            Number(1_000_000, 1_000_000.7, step=0.1, missing=False),
+            [1_000_000 + k / 10 for k in range(8)],
+        ),
+        (Number(0, 5, step=5 / 7, missing=False), [k * 5 / 7 for k in range(8)]),
+        (Number(0, 10, step=3, missing=False), [0, 3, 6, 9]),
+        (Number(0, 11, step=3, missing=False), [0, 3, 6, 9]),
+        (Number(-1, 1, step=2, missing=False), [-1, 1]),
+        (Number(0, 1, step=1, missing=False), [0, 1]),
     ],
 )
 def test_step_grids_have_the_points_that_were_written(field: Number, points: list[float]) -> None:
@@ -110,9 +119,9 @@ def test_grids_lie_on_encoded_values(field: Number, resolution: int) -> None:
 
 
 def test_long_step_grids_end_in_the_range() -> None:
-    field = Number(0, 1e13, step=1)  # a tolerance of 1e-12 once added ten points
+    field = Number(0, 1e13, step=1, missing=False)  # a tolerance of 1e-12 once added ten points
     assert field.grid(3).tolist() == [0, 5e12, 1e13]
-    assert Number(0, 1e13 + 0.5, step=1).grid(2).tolist() == [0, 1e13]
+    assert Number(0, 1e13 + 0.5, step=1, missing=False).grid(2).tolist() == [0, 1e13]
 
 
 @hostile
@@ -144,18 +153,26 @@ def test_bins_of_a_step_grid_hold_whole_steps(field: Number, count: int) -> None
 
 
 def test_bins_have_labels_that_differ() -> None:
-    assert Number(0, 10).bins(2).labels == ("[0, 5)", "[5, 10]")
-    assert Number(1_000_000, 1_000_003).bins(3).labels == (
+    assert Number(0, 10, missing=False).bins(2).labels == ("[0, 5)", "[5, 10]")
+    assert Number(1_000_000, 1_000_003, missing=False).bins(3).labels == (
         "[1000000, 1000001)",
         "[1000001, 1000002)",
         "[1000002, 1000003]",
     )
-    assert Number(0, 0.5, step=0.1).bins(3).labels == ("0 to 0.1", "0.2 to 0.3", "0.4 to 0.5")
-    assert Number(2_000_000, 2_000_002, step=1).bins(9).labels == ("2000000", "2000001", "2000002")
+    assert Number(0, 0.5, step=0.1, missing=False).bins(3).labels == (
+        "0 to 0.1",
+        "0.2 to 0.3",
+        "0.4 to 0.5",
+    )
+    assert Number(2_000_000, 2_000_002, step=1, missing=False).bins(9).labels == (
+        "2000000",
+        "2000001",
+        "2000002",
+    )
 
 
 def test_bins_of_a_category_are_its_values() -> None:
-    field = Category("rent", 1, "x")
+    field = Category("rent", 1, "x", missing=False, other=False)
     assert field.bins(2) == Bins(("rent", "1", "x"))
     assert field.bins(2).index(np.array([2.0, 0.0])).tolist() == [2, 0]
     assert field.grid(2).tolist() == [0, 1, 2]
@@ -189,7 +206,7 @@ def test_bins_of_a_category_are_its_values() -> None:
     ],
 )
 def test_what_numbers_read(value: Any, encoded: float) -> None:
-    assert one(Number(0, 10), value) == encoded
+    assert one(Number(0, 10, missing=False), value) == encoded
 
 
 @pytest.mark.parametrize(
@@ -210,7 +227,7 @@ def test_what_numbers_read(value: Any, encoded: float) -> None:
     ],
 )
 def test_numbers_of_every_dtype(array: np.ndarray, encoded: list[float]) -> None:
-    assert Number(0, 10).encode(array).tolist() == encoded
+    assert Number(0, 10, missing=False).encode(array).tolist() == encoded
 
 
 @pytest.mark.parametrize(
@@ -233,7 +250,7 @@ def test_numbers_of_every_dtype(array: np.ndarray, encoded: list[float]) -> None
 def test_categories_of_every_dtype(
     array: np.ndarray, values: tuple[Any, ...], codes: list[int]
 ) -> None:
-    assert Category(*values).encode(array).tolist() == codes
+    assert Category(*values, missing=False, other=False).encode(array).tolist() == codes
 
 
 @pytest.mark.parametrize(
@@ -261,24 +278,31 @@ def test_categories_of_every_dtype(
     ],
 )
 def test_what_categories_read(values: tuple[Any, ...], value: Any, found: Any) -> None:
-    field = Category(*values)
+    field = Category(*values, missing=False, other=False)
     assert field.values[int(one(field, value))] == found
 
 
 def test_missing_and_unknown_can_be_chosen() -> None:
     assert one(Number(0, 10, missing=2), None) == 2
     assert one(Number(0, 10, step=4, missing=9), math.nan) == 8  # the nearest point
-    assert Number(-4, 10).fill == 3
+    assert Number(-4, 10, missing=False).fill == 3
     field = Category("a", "b", unknown="b")
     assert [one(field, value) for value in ("a", "b", "c", None)] == [0, 1, 1, 1]
 
 
 def test_zero_has_one_sign() -> None:
-    assert math.copysign(1, one(Number(-1, 1), -0.0)) == 1
-    assert math.copysign(1, one(Number(-1, 1, step=1), -0.0)) == 1
+    assert math.copysign(1, one(Number(-1, 1, missing=False), -0.0)) == 1
+    assert math.copysign(1, one(Number(-1, 1, step=1, missing=False), -0.0)) == 1
 
 
-@pytest.mark.parametrize("field", [Number(0, 1), Number(0, 10, step=3), Category("a", "b", "c")])
+@pytest.mark.parametrize(
+    "field",
+    [
+        Number(0, 1, missing=False),
+        Number(0, 10, step=3, missing=False),
+        Category("a", "b", "c", missing=False, other=False),
+    ],
+)
 @pytest.mark.parametrize("size", [0, 1, 2, 30])
 def test_public_draws_are_encoded_values(field: Column, size: int) -> None:
     drawn = field.draw(np.random.default_rng(0), size)
@@ -300,16 +324,16 @@ def test_public_draws_are_encoded_values(field: Column, size: int) -> None:
     ],
 )
 def test_decoding_gives_the_values_a_model_knows(values: tuple[Any, ...], dtype: Any) -> None:
-    decoded = Category(*values).decode(np.array([1.0, 0.0]))
+    decoded = Category(*values, missing=False, other=False).decode(np.array([1.0, 0.0]))
     assert decoded.dtype == dtype
     assert decoded.tolist() == [values[1], values[0]]
-    assert Number(0, 9).decode(np.array([3.0])).tolist() == [3]
+    assert Number(0, 9, missing=False).decode(np.array([3.0])).tolist() == [3]
 
 
 def test_scalars_of_numpy_are_taken() -> None:
-    field = Category(*np.array([3, 4]))
-    assert field == Category(3, 4) and type(field.values[0]) is int
-    assert Number(np.int64(1), np.float32(2)) == Number(1.0, 2.0)
+    field = Category(*np.array([3, 4]), missing=False, other=False)
+    assert field == Category(3, 4, missing=False, other=False) and type(field.values[0]) is int
+    assert Number(np.int64(1), np.float32(2), missing=False) == Number(1.0, 2.0, missing=False)
     assert len(field) == 2 and field.labels == ("3", "4")
 
 
@@ -335,7 +359,7 @@ def test_scalars_of_numpy_are_taken() -> None:
 )
 def test_numbers_that_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        Number(*arguments)
+        Number(*arguments, missing=False)
     assert message in str(caught.value)
 
 

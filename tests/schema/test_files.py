@@ -27,7 +27,7 @@ def test_round_trip(schema: Schema) -> None:
 
 def test_file_is_made_for_people(tmp_path: Path) -> None:
     schema = Schema(
-        {"age": Number(18, 90, step=1), "home": Category("rent", "own", unknown="own")},
+        {"age": Number(18, 90, step=1, missing=False), "home": Category("rent", "own", unknown="own")},
         target="home",
         id="who",
     )
@@ -88,6 +88,6 @@ def test_paths_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"cannot be read: Is a directory"):
         Schema.load(tmp_path)
     with pytest.raises(SchemaError, match=r"cannot be written: Is a directory"):
-        Schema({"a": Number(0, 1)}).save(tmp_path)
+        Schema({"a": Number(0, 1, missing=False)}).save(tmp_path)
     with pytest.raises(SchemaError, match="valid Unicode"):
-        Schema({"a\ud800": Number(0, 1)}).save(tmp_path / "s.toml")
+        Schema({"a\ud800": Number(0, 1, missing=False)}).save(tmp_path / "s.toml")

@@ -16,7 +16,7 @@ def test_columns_in_order(tiny_schema: Schema) -> None:
     assert tiny_schema.features == ("age", "income", "home")
     assert (len(tiny_schema), tiny_schema.position("home")) == (4, 2)
     assert "age" in tiny_schema and "nobody" not in tiny_schema and ["age"] not in tiny_schema.features
-    assert tiny_schema["age"] == Number(18, 90, step=1)
+    assert tiny_schema["age"] == Number(18, 90, step=1, missing=False)
     assert "home: Category(values=('rent', 'own', 'other')" in repr(tiny_schema)
     assert "target='paid', id=None" in repr(tiny_schema)
 
@@ -28,19 +28,19 @@ def test_an_unknown_column_is_named(tiny_schema: Schema) -> None:
 
 
 def test_digest_holds_every_public_fact() -> None:
-    first = {"a": Number(0, 1), "b": Category("x", "y")}
+    first = {"a": Number(0, 1, missing=False), "b": Category("x", "y", missing=False, other=False)}
     variants = [
         Schema(first),
         Schema(first, target="b"),
         Schema(first, id="who"),
         Schema({"b": first["b"], "a": first["a"]}),
-        Schema(first | {"a": Number(0, 2)}),
-        Schema(first | {"a": Number(0, 1, step=0.5)}),
+        Schema(first | {"a": Number(0, 2, missing=False)}),
+        Schema(first | {"a": Number(0, 1, step=0.5, missing=False)}),
         Schema(first | {"a": Number(0, 1, missing=0)}),
         Schema(first | {"a": Number(0, 1, read_from_data=("low",))}),
-        Schema(first | {"b": Category("y", "x")}),
+        Schema(first | {"b": Category("y", "x", missing=False, other=False)}),
         Schema(first | {"b": Category("x", "y", unknown="y")}),
-        Schema(first | {"c": Number(0, 1)}),
+        Schema(first | {"c": Number(0, 1, missing=False)}),
     ]
     assert len({schema.digest for schema in variants}) == len(variants)
     assert len(set(variants)) == len(variants)
@@ -61,15 +61,23 @@ def test_draws_are_the_same_for_the_same_schema(tiny_schema: Schema) -> None:
     ("columns", "options", "message"),
     [
         ({}, {}, "at least one column, got none"),
-        ({"": Number(0, 1)}, {}, "non-empty text, got ''"),
-        ({3: Number(0, 1)}, {}, "non-empty text, got 3"),
+        ({"": Number(0, 1, missing=False)}, {}, "non-empty text, got ''"),
+        ({3: Number(0, 1, missing=False)}, {}, "non-empty text, got 3"),
         ({"a": (0, 1)}, {}, "Column 'a' must be a Number or a Category, got tuple"),
-        ({"a": Number(0, 1)}, {"target": "b"}, "target must be one of the columns, got 'b'"),
-        ({"a": Number(0, 1)}, {"target": ["a"]}, "target must be one of the columns, got \\['a'\\]"),
-        ({"a": Number(0, 1)}, {"id": "a"}, "id must not be one of the columns, got 'a'"),
-        ({"a": Number(0, 1)}, {"id": 5}, "id must be the name of a column, got 5"),
-        ({"a": Number(0, 1)}, {"id": ["a"]}, "id must be the name of a column"),
-        ({"a": Number(0, 1)}, {"id": ""}, "id must be the name of a column, got ''"),
+        (
+            {"a": Number(0, 1, missing=False)},
+            {"target": "b"},
+            "target must be one of the columns, got 'b'",
+        ),
+        (
+            {"a": Number(0, 1, missing=False)},
+            {"target": ["a"]},
+            "target must be one of the columns, got \\['a'\\]",
+        ),
+        ({"a": Number(0, 1, missing=False)}, {"id": "a"}, "id must not be one of the columns, got 'a'"),
+        ({"a": Number(0, 1, missing=False)}, {"id": 5}, "id must be the name of a column, got 5"),
+        ({"a": Number(0, 1, missing=False)}, {"id": ["a"]}, "id must be the name of a column"),
+        ({"a": Number(0, 1, missing=False)}, {"id": ""}, "id must be the name of a column, got ''"),
     ],
 )
 def test_schemas_that_are_refused(columns: Any, options: dict[str, Any], message: str) -> None:

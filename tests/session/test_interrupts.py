@@ -18,7 +18,7 @@ from discreet.plans import Plan
 from discreet.session.session import Session
 
 SECRET = 0.987654321
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+SCHEMA = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 ROWS = pd.DataFrame(np.random.default_rng(0).uniform(0, 0.9, (60, 2)), columns=["a", "b"])
 ROWS.iloc[7, 0] = SECRET
 

@@ -22,7 +22,9 @@ from discreet.errors import DiscreetError
 from discreet.plans import Plan
 from discreet.privacy.certificate import Box
 
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1, step=0.25)})
+SCHEMA = dc.Schema(
+    {"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, step=0.25, missing=False)}
+)
 DRAW = np.random.default_rng(0)
 ROWS = pd.DataFrame(DRAW.uniform(0, 1, (BLOCK_ROWS + 50, 2)), columns=["a", "b"])
 ROWS.iloc[::100] = 3e-310  # subnormal: the least operation underflows

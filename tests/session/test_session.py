@@ -276,7 +276,10 @@ def test_other_terms_for_a_known_data_set_are_refused(
         with pytest.raises(LedgerConflict):
             open_session(**other)
     changed = dc.Schema(
-        {**{name: tiny_schema[name] for name in tiny_schema}, "age": dc.Number(0, 90, step=1)}
+        {
+            **{name: tiny_schema[name] for name in tiny_schema},
+            "age": dc.Number(0, 90, step=1, missing=False),
+        }
     )
     with pytest.raises(LedgerConflict, match="schema"):
         dc.protect(small_frame(), changed, dataset="people", ledger=tmp_path / "books.db")
@@ -459,7 +462,7 @@ def test_a_plan_whose_stages_cost_more_than_it_says_is_refused() -> None:
             program = super().prepare(setting)
             return replace(program, stages=(*program.stages, *program.stages))
 
-    schema = dc.Schema({"k": dc.Category("a", "b")})
+    schema = dc.Schema({"k": dc.Category("a", "b", missing=False, other=False)})
     frame = pd.DataFrame({"k": ["a", "b"] * 10})
     session = dc.protect(frame, schema, dataset="d", epsilon=9.0, ledger=":memory:")
     plan = Greedy("k", epsilon=1.0)

@@ -21,10 +21,10 @@ Open = Callable[..., dc.Session]
 
 SCHEMA = dc.Schema(
     {
-        "u": dc.Number(0, 1),
-        "v": dc.Number(0, 1),
-        "k": dc.Category("x", "y", "z"),
-        "t": dc.Category(0, 1),
+        "u": dc.Number(0, 1, missing=False),
+        "v": dc.Number(0, 1, missing=False),
+        "k": dc.Category("x", "y", "z", missing=False, other=False),
+        "t": dc.Category(0, 1, missing=False, other=False),
     },
     target="t",
 )

@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.session.price import Waiting
 
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+SCHEMA = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 CALLS: list[int] = []
 
 

@@ -11,11 +11,11 @@ from discreet.trees.nodes import TreeNodes
 
 SCHEMA = Schema(
     {
-        "income": Number(0, 1000),
-        "age": Number(18, 90, step=1),
-        "flag": Number(0, 1, step=1),
-        "home": Category("rent", "own", "none", "other"),
-        "one": Category("only"),
+        "income": Number(0, 1000, missing=False),
+        "age": Number(18, 90, step=1, missing=False),
+        "flag": Number(0, 1, step=1, missing=False),
+        "home": Category("rent", "own", "none", "other", missing=False, other=False),
+        "one": Category("only", missing=False, other=False),
     }
 )
 

@@ -23,10 +23,10 @@ from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
-        "size": dc.Number(0, 10),
-        "kind": dc.Category("a", "b", "c"),
-        "still": dc.Category("x", "y"),
-        "class": dc.Category("no", "yes", "never"),
+        "size": dc.Number(0, 10, missing=False),
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "still": dc.Category("x", "y", missing=False, other=False),
+        "class": dc.Category("no", "yes", "never", missing=False, other=False),
     },
     target="class",
 )
@@ -184,8 +184,8 @@ def test_shape_grows_with_the_strength_of_the_table() -> None:
 )
 def test_depth_rule_of_fletcher_and_islam(numbers: int, categories: int, depth: int) -> None:
     """Adult, mushroom, wall sensors, wine and pen digits as in the authors' code."""
-    columns: dict[str, Any] = {f"n{i}": dc.Number(0, 1) for i in range(numbers)}
-    columns |= {f"c{i}": dc.Category("a", "b") for i in range(categories)}
+    columns: dict[str, Any] = {f"n{i}": dc.Number(0, 1, missing=False) for i in range(numbers)}
+    columns |= {f"c{i}": dc.Category("a", "b", missing=False, other=False) for i in range(categories)}
     assert random_depth(dc.Schema(columns), tuple(columns)) == depth
 
 

@@ -29,7 +29,14 @@ from discreet.trees.scores import Criterion
 from discreet.trees.splits import Level, level_stage, split_noise
 from tests.oracles.laws import max_divergence
 
-SCHEMA = dc.Schema({"a": dc.Category(0, 1), "b": dc.Category(0, 1), "y": dc.Category(0, 1)}, target="y")
+SCHEMA = dc.Schema(
+    {
+        "a": dc.Category(0, 1, missing=False, other=False),
+        "b": dc.Category(0, 1, missing=False, other=False),
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
+)
 GRID = schema_grid(SCHEMA, ("a", "b"))
 SPLITS = candidate_splits(GRID)
 RECORDS = tuple(itertools.product((0, 1), repeat=3))

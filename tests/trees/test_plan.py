@@ -26,11 +26,11 @@ from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
-        "age": dc.Number(18, 90, step=1),
-        "gain": dc.Number(0, 10_000),
-        "home": dc.Category("rent", "own", "none"),
-        "same": dc.Number(0, 1),
-        "class": dc.Category("no", "yes", "never seen"),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "gain": dc.Number(0, 10_000, missing=False),
+        "home": dc.Category("rent", "own", "none", missing=False, other=False),
+        "same": dc.Number(0, 1, missing=False),
+        "class": dc.Category("no", "yes", "never seen", missing=False, other=False),
     },
     target="class",
 )
@@ -178,7 +178,7 @@ def test_explanations_take_the_compiled_way(tree: DecisionTree) -> None:
 
 def test_another_order_of_categories_is_noticed(tree: DecisionTree) -> None:
     columns = {name: SCHEMA[name] for name in SCHEMA}
-    columns["home"] = dc.Category("own", "rent", "none")
+    columns["home"] = dc.Category("own", "rent", "none", missing=False, other=False)
     other = dc.Schema(columns, target="class")
     bound = tree.to_model("yes").bind(other)
     assert bound.form is None
@@ -259,7 +259,13 @@ def test_an_empty_table_gives_equal_shares_and_noise() -> None:
 
 
 def test_few_values_end_growth_early() -> None:
-    schema = dc.Schema({"x": dc.Category("a", "b"), "class": dc.Category(0, 1)}, target="class")
+    schema = dc.Schema(
+        {
+            "x": dc.Category("a", "b", missing=False, other=False),
+            "class": dc.Category(0, 1, missing=False, other=False),
+        },
+        target="class",
+    )
     data = pd.DataFrame({"x": ["a", "b"] * 50, "class": [0, 1] * 50})
     opened = dc.protect(
         data, schema, dataset="d", ledger=":memory:", epsilon=9.0, seed=0, progress=False
@@ -328,7 +334,13 @@ def test_plans_that_do_not_fit_the_schema(plan: dc.Plan, message: str) -> None:
 
 
 def test_more_cells_than_can_be_counted_are_refused() -> None:
-    many = dc.Schema({"x": dc.Number(0, 1), "class": dc.Category(*range(64))}, target="class")
+    many = dc.Schema(
+        {
+            "x": dc.Number(0, 1, missing=False),
+            "class": dc.Category(*range(64), missing=False, other=False),
+        },
+        target="class",
+    )
     with pytest.raises(ArgumentError, match="depth must leave at most 16777216 cells"):
         decision_tree("class", depth=16, epsilon=1.0).prepare(Setting(many, "replace-one", 100))
 

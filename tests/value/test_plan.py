@@ -43,10 +43,10 @@ def people(rows: int, seed: int) -> pd.DataFrame:
 
 SCHEMA = dc.Schema(
     {
-        "a": dc.Number(-1.0, 1.0),
-        "b": dc.Number(-1.0, 1.0),
-        "home": dc.Category("rent", "own"),
-        "paid": dc.Category(0, 1),
+        "a": dc.Number(-1.0, 1.0, missing=False),
+        "b": dc.Number(-1.0, 1.0, missing=False),
+        "home": dc.Category("rent", "own", missing=False, other=False),
+        "paid": dc.Category(0, 1, missing=False, other=False),
     },
     target="paid",
 )
@@ -213,7 +213,9 @@ def test_no_replacement_moves_fitted_values_by_more(audience: str, model: Any) -
 
 
 def test_a_numeric_target_is_valued_by_ridge() -> None:
-    numeric = dc.Schema({"a": dc.Number(0, 1), "y": dc.Number(0, 1)}, target="y")
+    numeric = dc.Schema(
+        {"a": dc.Number(0, 1, missing=False), "y": dc.Number(0, 1, missing=False)}, target="y"
+    )
     draw = np.random.default_rng(0)
     rows = pd.DataFrame({"a": draw.uniform(size=20), "y": draw.uniform(size=20)})
     asked = data_shapley(Ridge(), test=rows, score="r2", records=1, rounds=1, epsilon=1.0)
@@ -393,13 +395,15 @@ def test_what_needs_a_schema_is_refused_before_a_row_is_read() -> None:
         plan(test=TEST[:0]).prepare(SETTING)
     with pytest.raises(ArgumentError, match="radius must be given for a single test point"):
         data_shapley(test=TEST[:1], method="tknn", epsilon=1.0).prepare(SETTING)
-    numeric = dc.Schema({"a": dc.Number(0, 1), "y": dc.Number(0, 1)}, target="y")
+    numeric = dc.Schema(
+        {"a": dc.Number(0, 1, missing=False), "y": dc.Number(0, 1, missing=False)}, target="y"
+    )
     both = pd.DataFrame({"a": [0.1, 0.5], "y": [0.0, 1.0]})
     with pytest.raises(ArgumentError, match="The target must be a category"):
         data_shapley(test=both, method="tknn", epsilon=1.0).prepare(
             Setting(numeric, "add-remove", None)
         )
-    nothing = dc.Schema({"a": dc.Number(0, 1)})
+    nothing = dc.Schema({"a": dc.Number(0, 1, missing=False)})
     with pytest.raises(ArgumentError, match="schema must have a target"):
         plan().prepare(Setting(nothing, "replace-one", N))
 
@@ -421,7 +425,10 @@ def test_models_that_cannot_be_fitted_or_repeat_themselves_are_refused() -> None
 def test_an_analyst_cannot_ask_for_the_values_of_owners() -> None:
     draw = np.random.default_rng(0)
     frame = pd.DataFrame({"x": draw.random(40), "y": draw.choice(["a", "b"], 40)})
-    schema = dc.Schema({"x": dc.Number(0, 1), "y": dc.Category("a", "b")}, target="y")
+    schema = dc.Schema(
+        {"x": dc.Number(0, 1, missing=False), "y": dc.Category("a", "b", missing=False, other=False)},
+        target="y",
+    )
     ledger = dc.Ledger.open(":memory:")
     terms = {"dataset": "d", "ledger": ledger}
     dc.protect(frame, schema, epsilon=5.0, delta=1e-3, **terms)
@@ -447,7 +454,10 @@ def test_a_score_of_the_caller_s_runs_in_silence_and_alone(capsys: pytest.Captur
 
     draw = np.random.default_rng(0)
     frame = pd.DataFrame({"x": draw.random(8), "y": ["a", "b"] * 4})
-    schema = dc.Schema({"x": dc.Number(0, 1), "y": dc.Category("a", "b")}, target="y")
+    schema = dc.Schema(
+        {"x": dc.Number(0, 1, missing=False), "y": dc.Category("a", "b", missing=False, other=False)},
+        target="y",
+    )
     session = dc.protect(frame, schema, dataset="d", epsilon=9.0, ledger=":memory:")
     plan = dc.data_shapley(
         LogisticRegression(),
@@ -466,7 +476,12 @@ def test_a_coreset_tells_schemas_apart() -> None:
     core, found = dc.Coreset(), []
     for high in (1, 500):
         schema = dc.Schema(
-            {"x": dc.Number(0, 1), "b": dc.Number(0, high), "y": dc.Category("a", "b")}, target="y"
+            {
+                "x": dc.Number(0, 1, missing=False),
+                "b": dc.Number(0, high, missing=False),
+                "y": dc.Category("a", "b", missing=False, other=False),
+            },
+            target="y",
         )
         plan = dc.data_shapley(
             LogisticRegression(), test=rows, records=[0], coreset=core, score="log-loss", epsilon=1.0

@@ -24,7 +24,11 @@ from discreet.value.private_neighbours import (
 from discreet.value.private_rows import TestSet, read_test
 
 SCHEMA = dc.Schema(
-    {"x": dc.Number(0.0, 1.0), "home": dc.Category("rent", "own"), "paid": dc.Category(0, 1)},
+    {
+        "x": dc.Number(0.0, 1.0, missing=False),
+        "home": dc.Category("rent", "own", missing=False, other=False),
+        "paid": dc.Category(0, 1, missing=False, other=False),
+    },
     target="paid",
 )
 RADIUS = 0.3

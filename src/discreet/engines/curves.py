@@ -220,7 +220,10 @@ def linear_predictions(model: BoundModel, form: LinearForm) -> Predictions:
 
 @dataclass(frozen=True)
 class TreeGrid(CurveEngine):
-    """What an ensemble answers if one or two features are set to the points of ascending grids.
+    """What an ensemble answers if one or two features are set to the points of grids.
+
+    Points may come in any order, and one may be NaN, for a value that is missing: cells with it are
+    answered by setting the features and going down the trees.
 
     Guarantees:
       - A record's answers are a function of its own row, to the last bit, and differ from the
@@ -229,23 +232,49 @@ class TreeGrid(CurveEngine):
 
     trees: TreeEnsemble
     over: _Over
-    cells: int
+    places: tuple[int, ...]
+    grids: tuple[FloatArray, ...]
 
     @classmethod
     def of(cls, trees: TreeEnsemble, places: Sequence[int], grids: Sequence[FloatArray]) -> TreeGrid:
         """Prepare the columns ``places`` and their grids: leaf masks for small trees, else a walk."""
-        axes = dict(zip(places, grids, strict=True))
+        axes = {p: np.sort(g[~np.isnan(g)]) for p, g in zip(places, grids, strict=True)}
         over: _Over = _GridMasks.of(trees, axes) if fits_masks(trees) else _GridWalk.of(trees, axes)
-        return cls(trees, over, int(np.prod([len(grid) for grid in grids])))
+        return cls(trees, over, tuple(places), tuple(grids))
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """See ``CurveEngine``."""
         if rows.ndim != 2 or rows.shape[1] != self.trees.width:  # the kernel would read beyond a row
             raise ModelError(f"rows must have {self.trees.width} columns, got shape {rows.shape}.")
-        scores = np.zeros((self.cells, len(rows)))
+        scores = np.zeros((self._there.sum(), len(rows)))
         scores[0] = self.trees.base
         self.over.add(rows, scores)
-        return apply_link(self.trees.link, scores).T
+        known = apply_link(self.trees.link, scores)
+        if self._in_order:
+            return known.T
+        answers = np.empty((len(self._there), len(rows)))
+        answers[self._there] = known[self._order]
+        for cell in np.flatnonzero(~self._there):
+            made = np.array(rows)
+            made[:, self.places] = cells_of(self.grids)[cell]
+            answers[cell] = self.trees.predict(made)
+        return answers.T
+
+    @cached_property
+    def _there(self) -> NDArray[np.bool_]:
+        """Which cells have no missing value."""
+        return np.asarray(~np.isnan(cells_of(self.grids)).any(axis=1))
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Where the cells without missing values stand among those of the sorted grids."""
+        ranks = [np.argsort(np.argsort(g[~np.isnan(g)], kind="stable")) for g in self.grids]
+        places = np.meshgrid(*ranks, indexing="ij")
+        return np.ravel_multi_index([p.ravel() for p in places], [len(rank) for rank in ranks])
+
+    @cached_property
+    def _in_order(self) -> bool:
+        return bool(self._there.all() and np.array_equal(self._order, np.arange(len(self._order))))
 
 
 class _Over(Protocol):

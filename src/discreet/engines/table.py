@@ -34,6 +34,7 @@ from discreet.engines.curves import (
 from discreet.engines.interact import Dependences, called_dependences, network_dependences
 from discreet.engines.interact_trees import tree_dependences
 from discreet.engines.permute import CallEngine, EnsembleEngine, NetworkEngine, PermuteEngine
+from discreet.engines.seen import seen_grids, show
 from discreet.engines.shapley.values import (
     ShapleyValues,
     called_values,
@@ -115,8 +116,15 @@ def engine_for(
     /,
 ) -> ShapleyValues: ...
 def engine_for(question: Asked, model: BoundModel, /, *needed: Any) -> Any:
-    """Return the engine that knows the model's form, if there is one and it suits; else its calls."""
+    """Return the engine that knows the model's form, if there is one and it suits; else its calls.
+
+    All of them take encoded rows but that for Shapley values, which takes rows as ``model.seen`` shows
+    them: bounds of attributions are made of what it sees.
+    """
     makers = ENGINES[question]
     known = makers.get(model.kind)
-    made = None if known is None else known(model, model.form, *needed)
-    return makers["opaque"](model, None, *needed) if made is None else made
+    seen = (needed[0], seen_grids(model, *needed)) if question == "curve" else needed
+    made = None if known is None else known(model, model.form, *seen)
+    if made is None:
+        return makers["opaque"](model, None, *needed)
+    return made if question == "shapley" else show(model, made, *needed[:1])

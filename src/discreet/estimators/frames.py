@@ -117,10 +117,10 @@ def build_schema(
     columns: dict[str, Column] = {}
     for place, name in enumerate(names):
         if place in lists:
-            columns[name] = Category(*lists[place])
+            columns[name] = Category(*lists[place], missing=False, other=False)
         else:
-            columns[name] = Number(*_pair(bounds, names, place))
-    return with_target(columns, Category(*classes))
+            columns[name] = Number(*_pair(bounds, names, place), missing=False)
+    return with_target(columns, Category(*classes, missing=False, other=False))
 
 
 def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) -> Schema:
@@ -133,12 +133,14 @@ def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) 
                 column = column.astype(np.float64)
             except (TypeError, ValueError):
                 texts = dict.fromkeys(str(value) for value in column)
-                facts[name] = Category(*sorted(texts))
+                facts[name] = Category(*sorted(texts), missing=False, other=False)
                 continue
         finite = column[np.isfinite(column.astype(np.float64))].astype(np.float64)
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-        facts[name] = Number(float(low), float(high) if high > low else float(low) + 1.0)
-    return with_target(facts, Category(*np.unique(np.asarray(labels)).tolist()))
+        facts[name] = Number(float(low), float(high) if high > low else float(low) + 1.0, missing=False)
+    return with_target(
+        facts, Category(*np.unique(np.asarray(labels)).tolist(), missing=False, other=False)
+    )
 
 
 def with_target(columns: dict[str, Column], classes: Category) -> Schema:

@@ -42,9 +42,9 @@ class Ranges:
 
     @classmethod
     def of(cls, schema: Schema, columns: tuple[str, ...]) -> Ranges:
-        """Return where encoded values lie: a number in its bounds, a category among its codes."""
+        """Return where values lie as a model without NaN sees them: in bounds, among values' codes."""
         ends = [
-            (column.low, column.high) if isinstance(column, Number) else (0.0, len(column) - 1.0)
+            (column.low, column.high) if isinstance(column, Number) else (0.0, len(column.values) - 1.0)
             for column in map(schema.__getitem__, columns)
         ]
         return cls(*np.array(ends, dtype=np.float64).T)

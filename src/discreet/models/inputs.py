@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.errors import ModelError
 from discreet.models.readers.boosters import booster_margin
+from discreet.models.sight import Sight
 from discreet.schema import Category, FloatArray, Number, Schema
 
 MakeInput = Callable[[FloatArray], Any]
@@ -27,13 +28,33 @@ def sees_encoding(schema: Schema, columns: tuple[str, ...], named: bool) -> bool
     return not named or all(isinstance(schema[name], Number) for name in columns)
 
 
-def input_makers(schema: Schema, columns: tuple[str, ...], named: bool) -> list[MakeInput]:
-    """Return how to hand rows to a model, the likeliest first; ``named`` models get frames."""
+def input_makers(
+    schema: Schema, columns: tuple[str, ...], named: bool
+) -> list[tuple[Sight, MakeInput]]:
+    """Return how to hand rows to a model, the likeliest first; ``named`` models get frames.
+
+    Where values may be missing, NaN is tried before a public fill.
+    """
+    kinds = tuple(schema[name] for name in columns)
+    sights = [Sight(kinds, True), Sight(kinds, False)]
+    return [
+        (sight, maker)
+        for sight in (sights if sights[0].changes else sights[1:])
+        for maker in _makers(schema, columns, named, sight)
+    ]
+
+
+def _makers(schema: Schema, columns: tuple[str, ...], named: bool, sight: Sight) -> list[MakeInput]:
     if not named:
-        return [_read_only, _copied]
+        return [_seen(sight, make) for make in (_read_only, _copied)]
     if sees_encoding(schema, columns, named):
-        return [_number_frame(columns, make) for make in (_read_only, _copied)]
-    return [_mixed_frame(schema, columns, kind) for kind in ("plain", "object", "category")]
+        makers = [_number_frame(columns, make) for make in (_read_only, _copied)]
+        return [_seen(sight, make) for make in makers]
+    return [_mixed_frame(schema, columns, sight, kind) for kind in ("plain", "object", "category")]
+
+
+def _seen(sight: Sight, make: MakeInput) -> MakeInput:
+    return (lambda rows: make(sight(rows))) if sight.changes else make
 
 
 def _read_only(rows: FloatArray) -> FloatArray:
@@ -57,7 +78,7 @@ def _number_frame(columns: tuple[str, ...], make_matrix: MakeInput) -> MakeInput
     return make
 
 
-def _mixed_frame(schema: Schema, columns: tuple[str, ...], kind: str) -> MakeInput:
+def _mixed_frame(schema: Schema, columns: tuple[str, ...], sight: Sight, kind: str) -> MakeInput:
     """Return a maker of frames with category columns of one kind: plain, object or category."""
 
     def make(rows: FloatArray) -> Any:
@@ -66,15 +87,36 @@ def _mixed_frame(schema: Schema, columns: tuple[str, ...], kind: str) -> MakeInp
         frame: dict[str, Any] = {}
         for place, name in enumerate(columns):
             column = schema[name]
-            values: Any = column.decode(rows[:, place].copy())
-            if isinstance(column, Category) and kind == "category":
-                values = pd.Categorical(values, categories=list(column.values))
-            elif isinstance(column, Category) and kind == "object":
-                values = pd.Series(values, dtype=object)
-            frame[name] = values
+            seen = sight.column(place, rows[:, place].copy())
+            if isinstance(column, Category):
+                frame[name] = _category_values(column, seen, kind, sight.takes_missing)
+            else:
+                frame[name] = seen
         return pd.DataFrame(frame, copy=False)
 
     return make
+
+
+def _category_values(column: Category, seen: FloatArray, kind: str, takes_missing: bool) -> Any:
+    """Return original values of codes, whose kind never depends on the codes that are there."""
+    import pandas as pd
+
+    absent = np.isnan(seen)
+    codes = np.where(absent, 0, seen).astype(np.int64)
+    if kind == "category":
+        named = pd.Index(list(column.values))
+        return pd.Categorical.from_codes(np.where(absent, -1, codes).astype(np.int64), categories=named)
+    kinds = {type(value) for value in column.values}
+    numeric = kinds <= {int, float, bool} and kind == "plain"
+    if not numeric:
+        texts = np.empty(len(column.values), dtype=object)
+        texts[:] = column.values
+        # NaN is how pandas holds a missing text, and what encoders know as missing.
+        values = np.where(absent, np.nan, texts[codes]) if takes_missing else texts[codes]
+        return pd.Series(values, dtype=object)
+    if takes_missing and column.reserved:
+        return np.where(absent, np.nan, np.array(column.values, dtype=np.float64)[codes])
+    return np.array(column.values, dtype=kinds.pop() if len(kinds) == 1 else np.float64)[codes]
 
 
 @dataclass(frozen=True)

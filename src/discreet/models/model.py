@@ -30,6 +30,7 @@ from discreet.models.inputs import METHODS, MakeInput, ModelCall, input_makers, 
 from discreet.models.known_parts import known_parts
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.readers.boosters import booster_margin
+from discreet.models.sight import Sight
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray, Schema
@@ -147,7 +148,9 @@ class Model:
         plain = sees_encoding(schema, columns, named)
         with quietly():
             bound, answers, single = self._first_that_works(schema, columns, makers, rows)
-            return replace(bound, form=self._form(rows, answers) if plain else None), single
+            return replace(
+                bound, form=self._form(bound.sight(rows), answers) if plain else None
+            ), single
 
     def _form(self, rows: FloatArray, answers: FloatArray) -> Form | None:
         """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""
@@ -230,24 +233,31 @@ class Model:
         return tuple(str(name) for name in names)
 
     def _first_that_works(
-        self, schema: Schema, columns: tuple[str, ...], makers: list[MakeInput], rows: FloatArray
+        self,
+        schema: Schema,
+        columns: tuple[str, ...],
+        makers: list[tuple[Sight, MakeInput]],
+        rows: FloatArray,
     ) -> tuple[BoundModel, FloatArray, bool]:
         """Return the model with the first way of handing rows over that works.
 
+        A model that is given NaN must answer it: one that only hands it on does not take it.
         Besides: its answers to public rows, and whether they come in single precision.
         """
         failure: Exception | None = None
         shape = CallShape.of(schema, columns)
         batch, places = shape.batch(rows, 0, len(rows)), len(shape.first) + np.arange(len(rows))
-        for make_input in makers:
+        for sight, make_input in makers:
             call = ModelCall(self._model, self.output, self.class_index, make_input)
             try:
                 answers, single = call.answers_and_precision(batch)
             except Exception as error:  # public rows: whatever the model raises may be shown
-                failure = failure or error
+                failure = error if failure is None or not sight.takes_missing else failure
+                continue
+            if sight.takes_missing and np.isnan(answers).any():
                 continue
             calls = RowCalls(call, shape, isolated=self.isolated)
-            return BoundModel(columns, self.bounds, calls), answers[places], single
+            return BoundModel(columns, self.bounds, calls, sight), answers[places], single
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
@@ -258,13 +268,15 @@ class Model:
 class BoundModel:
     """A model fitted to a schema's encoding: ``columns`` in, clipped predictions out.
 
-    ``form`` is what it was recognised as, None for a model known by its answers alone; ``third_party``
+    ``sight`` is what it sees of encoded rows, and what engines must show to its ``form``. ``form`` is
+    what it was recognised as, None for a model known by its answers alone; ``third_party``
     is what is known of a model that is not evaluated by code of ours.
     """
 
     columns: tuple[str, ...]
     bounds: Box
     calls: RowCalls = field(repr=False)
+    sight: Sight = field(repr=False)
     form: Form | None = field(default=None, repr=False)
     third_party: ThirdParty | None = field(default=None, repr=False)
 
@@ -294,6 +306,18 @@ class BoundModel:
         assert isinstance(self.calls.call, ModelCall)
         return self.calls.call
 
+    def seen(self, rows: FloatArray) -> FloatArray:
+        """Return encoded rows as its form sees them; as they are if it has none and is called."""
+        return rows if self.form is None else self.sight(rows)
+
+    def seen_column(self, place: int, encoded: FloatArray) -> FloatArray:
+        """Return values of one column as its form sees them."""
+        return encoded if self.form is None else self.sight.column(place, encoded)
+
+    def filled(self, rows: FloatArray) -> FloatArray:
+        """Return encoded rows with a public value wherever one is missing or not listed."""
+        return Sight(self.sight.columns, takes_missing=False)(rows)
+
     def batch_error(self, relation: Relation) -> float:
         """Return how far an answer may move with the rows beside it."""
         return 0.0 if self.third_party is None else self.third_party.under(relation).batch_error
@@ -315,7 +339,7 @@ class BoundModel:
         call. Rows on which it raises are NaN.
         """
         if isinstance(self.form, TreeEnsemble):
-            return self.form.predict(rows)
+            return self.form.predict(self.sight(rows))
         return self.calls(rows, per_record)
 
 

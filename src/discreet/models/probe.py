@@ -21,7 +21,7 @@ from discreet.data.blocks import BLOCK_ROWS
 from discreet.data.calls import RowCalls
 from discreet.privacy.certificate import Box
 from discreet.randomness import public_generator
-from discreet.schema import Category, FloatArray, Schema
+from discreet.schema import MISSING, Category, FloatArray, Schema
 
 DOUBLE, SINGLE = 2.0**-40, 2.0**-20
 """What the rows beside it may do to an answer in double and in single precision, of the range."""
@@ -125,7 +125,7 @@ def named_batches(
     """
     marks = schema.landmarks()[:, [schema.position(name) for name in columns]]
     asked, others = drawn[:ASKED], drawn[ASKED:]
-    middle = others[np.abs(others - np.median(others, axis=0)).sum(axis=1).argmin()]
+    middle = others[_from_middle(others).argmin()]
     kinds = {
         "alone": (_one(drawn, t) for t in range(ASKED)),
         "in another order": _orders(asked, seed),
@@ -149,6 +149,13 @@ def _one(drawn: FloatArray, asked: int) -> Batch:
     where = np.full(ASKED, -1)
     where[asked] = 0
     return drawn[asked : asked + 1], where
+
+
+def _from_middle(rows: FloatArray) -> FloatArray:
+    """Return how far rows are from the median of values that are there; missing ones are farthest."""
+    present = np.where(rows == MISSING, np.nan, rows)
+    apart = np.abs(present - np.nanmedian(present, axis=0))
+    return np.asarray(np.where(np.isnan(apart), np.nanmax(apart, axis=0), apart).sum(axis=1))
 
 
 def _joined(asked: FloatArray, *others: FloatArray) -> Batch:
@@ -185,7 +192,7 @@ def _equals(asked: FloatArray) -> Iterator[Batch]:
 
 def _without_ends(asked: FloatArray, others: FloatArray, middle: FloatArray) -> Iterator[Batch]:
     """ThirdParty that lies closely around the middle, or is the middle."""
-    near = np.abs(others - middle).sum(axis=1).argsort()
+    near = _from_middle(others).argsort()
     yield _joined(asked, others[near[:50]])
     yield _joined(asked, others[near[:1]].repeat(500, axis=0))
     for side in (others <= middle, others >= middle):
@@ -203,14 +210,15 @@ def _without_a_category(
 
 
 def _extremes(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: int) -> Iterator[Batch]:
-    """Many extreme rows: per column, all at once, and in corners."""
+    """Many extreme rows: per column, all at once, and in corners; missing is an extreme value."""
+    low = _least(marks)
     columns = np.linspace(0, others.shape[1] - 1, min(others.shape[1], _MOST_COLUMNS)).astype(int)
     for column in np.unique(columns):
-        for end in (marks[:, column].min(), marks[:, column].max()):
+        for end in np.unique([marks[:, column].min(), low[column], marks[:, column].max()]):
             made = others.copy()
             made[:, column] = end
             yield _joined(asked, made)
-    for end in (marks.min(axis=0), marks.max(axis=0)):
+    for end in (marks.min(axis=0), low, marks.max(axis=0)):
         yield _joined(asked, np.tile(end, (len(others), 1)))
     for corners in _corners(others, marks, 4, seed):
         yield _joined(asked, corners)
@@ -218,7 +226,13 @@ def _extremes(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: in
 
 def _replaced(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: int) -> Iterator[Batch]:
     """One row beside them is another: an extreme one, a common one, one of their own."""
-    ends = [marks.min(axis=0), marks.max(axis=0), *_corners(others, marks, 1, seed)[0][:8], *asked[:2]]
+    ends = [
+        marks.min(axis=0),
+        _least(marks),
+        marks.max(axis=0),
+        *_corners(others, marks, 1, seed)[0][:8],
+        *asked[:2],
+    ]
     for place, row in enumerate(ends):
         made = others[: 50 * (place + 1)].copy()
         made[-1] = row
@@ -227,5 +241,10 @@ def _replaced(asked: FloatArray, others: FloatArray, marks: FloatArray, seed: in
 
 def _corners(others: FloatArray, marks: FloatArray, times: int, seed: int) -> list[FloatArray]:
     generator = public_generator(seed)
-    low, high = marks.min(axis=0), marks.max(axis=0)
+    low, high = _least(marks), marks.max(axis=0)
     return [np.where(generator.random(others.shape) < 0.5, low, high) for _ in range(times)]
+
+
+def _least(marks: FloatArray) -> FloatArray:
+    """Return the least value of every column that is there."""
+    return np.asarray(np.where(marks == MISSING, np.inf, marks).min(axis=0))

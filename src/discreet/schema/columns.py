@@ -7,13 +7,17 @@ Encoding is total: every value has exactly one treatment, which never depends on
 |---|---|---|
 | below / above the range, -inf / inf | the nearer end of the range | - |
 | between two points of the step grid | the nearer point | - |
-| NaN, null, not a number | ``missing`` (the middle of the range) | ``unknown`` (the first value) |
-| not among the values | - | ``unknown`` (the first value) |
+| NaN, null, not a number | missing | missing |
+| not among the values | - | other |
+
+*Missing* and *other* are values of their own, with reserved codes: encoded rows hold no NaN, and no
+record is counted as something it is not. A column that says it has none reserves no code.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -27,16 +31,29 @@ from discreet.schema.raw import Codes, RawColumn, as_codes, as_floats, category_
 FloatArray = NDArray[np.float64]
 Scalar = str | int | float | bool
 
+MISSING = -sys.float_info.max
+"""The code of a missing number: below every range, finite, and the same in all columns."""
+
+MISSING_LABEL, OTHER_LABEL = "(missing)", "(other)"
+"""The names of cells that hold missing and unlisted values."""
+
+_DRAWN_MISSING = 1 / 16
+"""The share of public test values that are missing, in columns where values may be."""
+
 _LEAST_ULPS = 16
 """A step spans at least so many floats, so that every point finds back to itself."""
 
 
 @dataclass(frozen=True)
 class Bins:
-    """A public partition of a column: ``labels`` name the cells, ``edges`` divide a number's range."""
+    """A public partition of a column: ``labels`` name the cells, ``edges`` divide a number's range.
+
+    The last ``reserved`` cells are those of missing and unlisted values.
+    """
 
     labels: tuple[str, ...]
     edges: tuple[float, ...] | None = None
+    reserved: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -45,7 +62,8 @@ class Bins:
         """Return the cell of each encoded value."""
         if self.edges is None:
             return encoded.astype(np.int64)
-        return np.searchsorted(np.asarray(self.edges[1:-1]), encoded, side="right")
+        cells = np.searchsorted(np.asarray(self.edges[1:-1]), encoded, side="right")
+        return np.where(encoded == MISSING, len(self) - 1, cells) if self.reserved else cells
 
 
 @dataclass(frozen=True)
@@ -56,7 +74,8 @@ class Number:
       low: least value; lower ones are raised to it.
       high: greatest value; higher ones are lowered to it.
       step: distance of the values if they lie on a grid ``low, low + step, ...`` (1 for integers).
-      missing: what NaN and null become; the middle of the range if not given.
+      missing: True if values may be missing, which then is a value of its own; False if none is, so
+        that a stray one becomes the middle of the range; or the number that missing ones become.
       read_from_data: the names of bounds a draft took from rows; such a schema protects nothing.
 
     >>> Number(0, 10, step=1).grid(5).tolist()
@@ -66,38 +85,57 @@ class Number:
     low: float
     high: float
     step: float | None = None
-    missing: float | None = None
+    missing: bool | float = True
     read_from_data: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step", "missing"):
             value = getattr(self, name)
-            if value is None and name in ("step", "missing"):
+            if (value is None and name == "step") or (isinstance(value, bool) and name == "missing"):
                 continue
             object.__setattr__(self, name, _finite(name, value))
         object.__setattr__(self, "read_from_data", tuple(self.read_from_data))
         if not self.low < self.high:
             raise SchemaError(f"high must be above low={self.low:g}, got {self.high:g}.")
-        if not math.isfinite(self.high - self.low):
-            raise SchemaError(f"high - low must be finite, got {self.low:g} and {self.high:g}.")
+        if not math.isfinite(self.high - self.low) or self.low <= MISSING:
+            raise SchemaError(
+                f"low and high - low must be finite, low above {MISSING:g}, got {self.low:g} and "
+                f"{self.high:g}."
+            )
         finest = _LEAST_ULPS * math.ulp(max(abs(self.low), abs(self.high)))
         if self.step is not None and not finest <= self.step <= self.high - self.low:
             raise SchemaError(
                 f"step must be at most high - low and at least {finest:g}, where floats of this size "
                 f"can be told apart, got {self.step:g}. Leave it out for a continuous column."
             )
-        if self.missing is not None and not self.low <= self.missing <= self.high:
-            raise SchemaError(f"missing must lie between low and high, got {self.missing:g}.")
+        filled = not isinstance(self.missing, bool)
+        if filled and not self.low <= self.missing <= self.high:
+            raise SchemaError(
+                f"missing must be True, False or lie between low and high, got {self.missing:g}."
+            )
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether missing is a value of its own."""
+        return self.missing is True
 
     @property
     def fill(self) -> float:
-        """What a missing value becomes."""
-        return self.low / 2 + self.high / 2 if self.missing is None else self.missing
+        """What stands in for a missing value where a number is needed."""
+        filled = not isinstance(self.missing, bool)
+        return self.missing if filled else self.low / 2 + self.high / 2
 
     def encode(self, values: RawColumn) -> FloatArray:
-        """Return floats inside the bounds, one for every value."""
+        """Return floats inside the bounds, or the code of a missing one, for every value."""
         numbers = as_floats(values)
-        inside = np.clip(np.where(np.isnan(numbers), self.fill, numbers), self.low, self.high)
+        absent = np.isnan(numbers)
+        encoded = self._inside(np.where(absent, self.fill, numbers))
+        if self.may_be_missing:
+            encoded[absent] = MISSING
+        return encoded
+
+    def _inside(self, numbers: FloatArray) -> FloatArray:
+        inside = np.clip(numbers, self.low, self.high)
         if self.step is None:
             return inside + 0.0  # one zero, whatever sign it came with
         return self._at(np.minimum(np.rint((inside - self.low) / self.step), self._step_count - 1))
@@ -111,34 +149,49 @@ class Number:
         return self._at(chosen)
 
     def bins(self, count: int) -> Bins:
-        """Return at most ``count`` cells of equal width; a step grid's cells hold whole points."""
+        """Return at most ``count`` cells of equal width; a step grid's cells hold whole points.
+
+        One more is for missing values, if there may be any.
+        """
+        labels, edges = self._parts(count)
+        if not self.may_be_missing:
+            return Bins(tuple(labels), tuple(edges.tolist()))
+        return Bins((*labels, MISSING_LABEL), tuple(edges.tolist()), reserved=1)
+
+    def _parts(self, count: int) -> tuple[list[str], FloatArray]:
         if self.step is None:
             edges = np.linspace(self.low, self.high, count + 1)
             labels = [f"[{_show(a)}, {_show(b)})" for a, b in _pairs(edges)]
             labels[-1] = labels[-1][:-1] + "]"
-            return Bins(tuple(labels), tuple(edges.tolist()))
+            return labels, edges
         starts = np.unique(
             np.linspace(0, self._step_count, min(count, self._step_count) + 1).astype(int)
         )
         labels = [self._steps_label(a, b - 1) for a, b in _pairs(starts)]
-        return Bins(tuple(labels), tuple((self.low + self.step * (starts - 0.5)).tolist()))
+        return labels, self.low + self.step * (starts - 0.5)
 
     def draw(self, generator: np.random.Generator, size: int) -> FloatArray:
-        """Draw public test values: uniform over the range or the step grid, the ends included."""
+        """Draw public test values: uniform over the range or the step grid, the ends included.
+
+        Some are missing if values may be.
+        """
         if self.step is None:
             values = generator.uniform(self.low, self.high, size)
         else:
             values = self._at(generator.integers(0, self._step_count, size))
+        if self.may_be_missing:
+            values[generator.random(size) < _DRAWN_MISSING] = MISSING
         values[: min(2, size)] = self.encode(np.array([self.low, self.high]))[:size]
         return values
 
     def landmarks(self) -> FloatArray:
-        """Return the least, the greatest and a middle value."""
-        return self.encode(np.array([self.low, self.high, self.low / 2 + self.high / 2]))
+        """Return the least, the greatest and a middle value, and a missing one if there may be."""
+        marks = self.encode(np.array([self.low, self.high, self.low / 2 + self.high / 2]))
+        return np.append(marks, MISSING) if self.may_be_missing else marks
 
     def decode(self, encoded: FloatArray) -> NDArray[Any]:
-        """Return the values as a model was trained on them: numbers are their own encoding."""
-        return encoded
+        """Return the values as a frame holds them: numbers, NaN where missing."""
+        return np.where(encoded == MISSING, np.nan, encoded) if self.may_be_missing else encoded
 
     @property
     def _step_count(self) -> int:
@@ -163,78 +216,141 @@ class Number:
 class Category:
     """A column with a public list of values, encoded as 0, 1, 2, ...
 
+    Unlisted values are encoded as *other*, after the values, and missing ones as *missing*, last.
+
     Args:
-      values: the allowed values, in order; texts, numbers or truth values.
-      unknown: what any other value becomes; the first value if not given.
+      values: the allowed values, in order, one by one or as a list; texts, numbers or truth values.
+      unknown: what missing and unlisted values become, if they shall not be values of their own.
+      missing: False if no value is missing; a stray one counts as *other*.
+      other: False if all values are listed; a stray one counts as *missing*. If neither is reserved,
+        strays become the first value.
       read_from_data: ``("values",)`` if a draft took them from rows; such a schema protects nothing.
 
-    >>> Category("rent", "own").encode(np.array(["own", "castle", None], dtype=object)).tolist()
-    [1.0, 0.0, 0.0]
+    >>> home = Category("rent", "own")
+    >>> home.encode(np.array(["own", "castle", None], dtype=object)).tolist()
+    [1.0, 2.0, 3.0]
+    >>> home.labels
+    ('rent', 'own', '(other)', '(missing)')
     """
 
     values: tuple[Scalar, ...]
-    unknown: Scalar
+    unknown: Scalar | None
+    missing: bool
+    other: bool
     read_from_data: tuple[str, ...]
 
     def __init__(
         self,
-        *values: Scalar,
+        *values: Any,
         unknown: Scalar | None = None,
+        missing: bool = True,
+        other: bool = True,
         read_from_data: tuple[str, ...] = (),
     ) -> None:
+        if len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray):
+            values = tuple(values[0])
         if not values:
             raise SchemaError("Category must have at least one value, got none.")
-        values = tuple(_scalar(value) for value in values)
-        if len(set(map(_plain, values))) < len(values):
+        named = tuple(_scalar(value) for value in values)
+        if len(set(map(_plain, named))) < len(named):
             raise SchemaError(
                 "The values of a Category must differ when written out and, if they are numbers, as "
                 "floats, got two alike. Put a letter in front of them, in the data too, or merge them."
             )
-        if unknown is not None and unknown not in values:
+        if {OTHER_LABEL, MISSING_LABEL} & set(map(str, named)):
+            raise SchemaError(
+                f"A category must not be called {OTHER_LABEL} or {MISSING_LABEL}: these are the names "
+                "of cells for values that are not listed or not there. Leave it out."
+            )
+        if unknown is not None and unknown not in named:
             raise SchemaError(f"unknown must be one of the values, got {unknown!r}.")
-        default = 0 if unknown is None else values.index(unknown)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "unknown", values[default])
+        for name, flag in (("missing", missing), ("other", other)):
+            if not isinstance(flag, bool | np.bool_):
+                raise SchemaError(f"{name} must be True or False for a category, got {flag!r}.")
+        object.__setattr__(self, "values", named)
+        object.__setattr__(self, "unknown", None if unknown is None else named[named.index(unknown)])
+        object.__setattr__(self, "missing", bool(missing) and unknown is None)
+        object.__setattr__(self, "other", bool(other) and unknown is None)
         object.__setattr__(self, "read_from_data", tuple(read_from_data))
 
     def __len__(self) -> int:
-        return len(self.values)
+        """The number of codes: of the values and of what is reserved."""
+        return len(self.values) + self.reserved
+
+    @property
+    def reserved(self) -> int:
+        """The number of codes after the values: of unlisted and of missing ones."""
+        return int(self.other) + int(self.missing)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether missing is a value of its own."""
+        return self.missing
+
+    @property
+    def missing_code(self) -> int:
+        """The code of a missing value."""
+        return len(self) - 1 if self.reserved else self._stray
+
+    @property
+    def other_code(self) -> int:
+        """The code of an unlisted value."""
+        return len(self.values) if self.reserved else self._stray
+
+    @property
+    def fill(self) -> float:
+        """What stands in for a missing or unlisted value where one of the values is needed."""
+        return float(self._stray)
+
+    @property
+    def _stray(self) -> int:
+        return 0 if self.unknown is None else self.values.index(self.unknown)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values as texts for people."""
-        return tuple(str(value) for value in self.values)
+        """The values as texts for people, and the names of what is reserved."""
+        names = ((OTHER_LABEL, self.other), (MISSING_LABEL, self.missing))
+        return (*map(str, self.values), *(label for label, there in names if there))
 
     def encode(self, values: RawColumn) -> FloatArray:
         """Return the code of every value."""
         codes: Codes = as_codes(values)
-        default = self.values.index(self.unknown)
         table = {_plain(value): code for code, value in enumerate(self.values)}
         # One lookup per distinct value; the last slot serves index -1, which means missing.
-        lookup = [*(table.get(_plain(value), default) for value in codes.values), default]
+        lookup = [*(self._code(table, _plain(value)) for value in codes.values), self.missing_code]
         return np.asarray(lookup, dtype=np.float64)[codes.index]
+
+    def _code(self, table: dict[str | None, int], text: str | None) -> int:
+        return self.missing_code if text is None else table.get(text, self.other_code)
 
     def grid(self, resolution: int) -> FloatArray:
         """Return all codes: a category's grid is its values whatever the resolution."""
-        return np.arange(len(self.values), dtype=np.float64)
+        return np.arange(len(self), dtype=np.float64)
 
     def bins(self, count: int) -> Bins:
-        """Return one cell per value."""
-        return Bins(self.labels)
+        """Return one cell per code."""
+        return Bins(self.labels, reserved=self.reserved)
 
     def draw(self, generator: np.random.Generator, size: int) -> FloatArray:
-        """Draw public test codes."""
-        return generator.integers(0, len(self.values), size).astype(np.float64)
+        """Draw public test codes; few of them reserved ones."""
+        codes = generator.integers(0, len(self.values), size).astype(np.float64)
+        if self.reserved:
+            rare = generator.random(size) < _DRAWN_MISSING
+            codes[rare] = generator.integers(len(self.values), len(self), int(rare.sum()))
+        return codes
 
     def landmarks(self) -> FloatArray:
         """Return all codes."""
         return self.grid(len(self))
 
     def decode(self, encoded: FloatArray) -> NDArray[Any]:
-        """Return the original values of codes."""
+        """Return the original values of codes; None where missing, a text of its own for others."""
         kinds = {type(value) for value in self.values}
-        kind: Any = kinds.pop() if kinds in ({int}, {float}, {bool}) else object
-        return np.array(self.values, dtype=kind)[encoded.astype(np.int64)]
+        plain = kinds in ({int}, {float}, {bool}) and not self.reserved
+        names = [*self.values, *([OTHER_LABEL] * self.other), *([None] * self.missing)]
+        table = np.empty(len(names), dtype=kinds.pop() if plain else object)
+        table[:] = names
+        return table[encoded.astype(np.int64)]
 
 
 Column = Number | Category

@@ -8,10 +8,11 @@ kind = "number"
 low = 18.0
 high = 90.0
 step = 1.0
+missing = false          # no value is missing; left out, missing is a value of its own
 
 [columns.home]
 kind = "category"
-values = ["rent", "own"]
+values = ["rent", "own"]  # unlisted and missing values are cells of their own
 ```
 """
 
@@ -98,12 +99,15 @@ def _column_to_plain(column: Column) -> dict[str, Any]:
     plain: dict[str, Any]
     if isinstance(column, Number):
         plain = {"kind": "number", "low": column.low, "high": column.high}
-        optional = {"step": column.step, "missing": column.missing}
-        plain |= {key: value for key, value in optional.items() if value is not None}
+        plain |= {} if column.step is None else {"step": column.step}
+        plain |= {} if column.missing is True else {"missing": column.missing}
     else:
         plain = {"kind": "category", "values": list(column.values)}
-        if column.unknown != column.values[0]:
+        if column.unknown is not None:
             plain["unknown"] = column.unknown
+        else:
+            flags = {"missing": column.missing, "other": column.other}
+            plain |= {key: False for key, reserved in flags.items() if not reserved}
     if column.read_from_data:
         plain["read_from_data"] = list(column.read_from_data)
     return plain
@@ -124,7 +128,7 @@ def _column_from_plain(name: str, entry: Any) -> Column:
     except TypeError:
         raise SchemaError(
             f"Column {name!r} has a missing or unknown entry: a number takes low, high, step and "
-            "missing; a category takes values and unknown."
+            "missing; a category takes values, unknown, missing and other."
         ) from None
     except SchemaError as error:
         raise SchemaError(f"Column {name!r}: {error}") from None

@@ -14,7 +14,12 @@ from discreet.data.blocks import Block
 from discreet.plans import Plan, Program, Setting, Stage
 from discreet.privacy.certificate import Box, Certificate
 
-SCHEMA = dc.Schema({"income": dc.Number(0, 200_000), "home": dc.Category("rent", "own")})
+SCHEMA = dc.Schema(
+    {
+        "income": dc.Number(0, 200_000, missing=False),
+        "home": dc.Category("rent", "own", missing=False, other=False),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from discreet.audit.hunting.model_report import ModelAudit
 from discreet.errors import DiscreetError
 from discreet.models.probe import DOUBLE, SINGLE
 
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+SCHEMA = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 SHORT = 0.1
 
 

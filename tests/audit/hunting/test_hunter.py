@@ -238,7 +238,7 @@ def test_relations_are_named_in_reports() -> None:
 
 def test_records_with_ids_go_to_their_subsets() -> None:
     """Under add-remove the id of a record decides which subset it is in."""
-    named = dc.Schema({"income": dc.Number(0, 200_000)}, id="person")
+    named = dc.Schema({"income": dc.Number(0, 200_000, missing=False)}, id="person")
 
     def mean(frame: pd.DataFrame) -> np.ndarray:
         return np.array([float(frame["income"].mean()) / 200_000] * 2)

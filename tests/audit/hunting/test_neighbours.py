@@ -25,10 +25,10 @@ from discreet.randomness import public_generator
 
 SCHEMA = dc.Schema(
     {
-        "age": dc.Number(18, 90, step=1),
-        "income": dc.Number(0, 100.0),
-        "home": dc.Category("rent", "own"),
-        "flag": dc.Category(False, True),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "income": dc.Number(0, 100.0, missing=False),
+        "home": dc.Category("rent", "own", missing=False, other=False),
+        "flag": dc.Category(False, True, missing=False, other=False),
     },
     id="person",
 )

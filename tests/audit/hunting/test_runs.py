@@ -12,7 +12,12 @@ from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable
 from discreet.plans import Setting, Stage
 
-SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1), "home": dc.Category("rent", "own")})
+SCHEMA = dc.Schema(
+    {
+        "age": dc.Number(0, 9, step=1, missing=False),
+        "home": dc.Category("rent", "own", missing=False, other=False),
+    }
+)
 FRAME = pd.DataFrame({"age": [1, 1, 8, 9], "home": ["own", "own", "own", "rent"]})
 
 

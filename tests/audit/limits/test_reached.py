@@ -15,7 +15,7 @@ from discreet.tables.histogram.plan import histogram
 @pytest.mark.parametrize("mechanism", ["auto", "linf"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_means_have_the_noise_of_a_background(delta: float, mechanism: str) -> None:
-    schema = Schema({f"column {place}": Number(-1.0, 1.0) for place in range(20)})
+    schema = Schema({f"column {place}": Number(-1.0, 1.0, missing=False) for place in range(20)})
     plan = background("mean", epsilon=1.0, delta=delta, mechanism=mechanism)  # type: ignore[arg-type]
     (stage,) = plan.prepare(Setting(schema, REPLACE_ONE, 500)).stages
     noise = reached.vector_noise(500, 20, 1.0, delta, mechanism)  # type: ignore[arg-type]
@@ -24,7 +24,7 @@ def test_means_have_the_noise_of_a_background(delta: float, mechanism: str) -> N
 
 
 def test_counts_have_the_noise_of_a_histogram() -> None:
-    schema = Schema({"home": Category("rent", "own", "other")})
+    schema = Schema({"home": Category("rent", "own", "other", missing=False, other=False)})
     (stage,) = histogram("home", epsilon=0.5).prepare(Setting(schema, REPLACE_ONE, 500)).stages
     assert stage.noise.std == pytest.approx(reached.histogram_noise(3, 0.5).std)
 

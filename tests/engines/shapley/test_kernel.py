@@ -303,7 +303,13 @@ def _fitted(model: object, matrix: FloatArray, target: FloatArray, scaled: bool)
 
 @pytest.mark.parametrize("model", ["linear", "logistic", "forest"])
 def test_a_bound_model_is_explained_as_it_predicts(model: str) -> None:
-    schema = Schema({"a": Number(-3, 3), "b": Number(-3, 3), "c": Number(-3, 3)})
+    schema = Schema(
+        {
+            "a": Number(-3, 3, missing=False),
+            "b": Number(-3, 3, missing=False),
+            "c": Number(-3, 3, missing=False),
+        }
+    )
     matrix = np.clip(rows(80, 3), -3, 3)
     labels = (matrix[:, 0] > 0).astype(int)
     wrapped = {

@@ -16,7 +16,9 @@ import discreet as dc
 
 FEATURES = ["u", "v", "w"]
 SCHEMA = dc.Schema(
-    {name: dc.Number(-2, 2) for name in FEATURES} | {"label": dc.Category(0, 1)}, target="label"
+    {name: dc.Number(-2, 2, missing=False) for name in FEATURES}
+    | {"label": dc.Category(0, 1, missing=False, other=False)},
+    target="label",
 )
 SUBSETS = 15
 

@@ -23,11 +23,11 @@ from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
-        "u": dc.Number(-2, 2),
-        "v": dc.Number(-2, 2),
-        "w": dc.Number(-2, 2),
-        "home": dc.Category("rent", "own", "other"),
-        "label": dc.Category(0, 1),
+        "u": dc.Number(-2, 2, missing=False),
+        "v": dc.Number(-2, 2, missing=False),
+        "w": dc.Number(-2, 2, missing=False),
+        "home": dc.Category("rent", "own", "other", missing=False, other=False),
+        "label": dc.Category(0, 1, missing=False, other=False),
     },
     target="label",
 )

@@ -21,8 +21,18 @@ from discreet.explain.ale.contribution import (
 RELATIONS = ("replace-one", "add-remove")
 NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 
-ZIGZAG = dc.Schema({"size": dc.Number(0, 4, step=1), "kind": dc.Category("up", "down", "nan")})
-TYPES = dc.Schema({"size": dc.Category(*"abcd"), "kind": dc.Category("up", "down", "nan")})
+ZIGZAG = dc.Schema(
+    {
+        "size": dc.Number(0, 4, step=1, missing=False),
+        "kind": dc.Category("up", "down", "nan", missing=False, other=False),
+    }
+)
+TYPES = dc.Schema(
+    {
+        "size": dc.Category(*"abcd", missing=False, other=False),
+        "kind": dc.Category("up", "down", "nan", missing=False, other=False),
+    }
+)
 
 
 def zigzag(rows: np.ndarray) -> np.ndarray:
@@ -85,7 +95,12 @@ def test_no_neighbour_moves_categories_further(
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_two_categories_share_one_step(relation: str, norm: str) -> None:
-    schema = dc.Schema({"size": dc.Category("a", "b"), "kind": dc.Category("up", "down", "nan")})
+    schema = dc.Schema(
+        {
+            "size": dc.Category("a", "b", missing=False, other=False),
+            "kind": dc.Category("up", "down", "nan", missing=False, other=False),
+        }
+    )
     contribution = category_effects(bound_zigzag(schema), "size", np.arange(2), 1.5)
     bound = contribution.certificate.sensitivity(norm, relation)
     worst = worst_move(contribution, schema, relation, norm)

@@ -184,7 +184,12 @@ def test_fused_compiled_and_opaque_agree(loans: pd.DataFrame) -> None:
 
 # Few records, no records, one interval.
 
-SHORT = dc.Schema({"size": dc.Number(0, 10), "kind": dc.Category(*(f"k{i}" for i in range(24)))})
+SHORT = dc.Schema(
+    {
+        "size": dc.Number(0, 10, missing=False),
+        "kind": dc.Category(*(f"k{i}" for i in range(24)), missing=False, other=False),
+    }
+)
 
 
 def lines(rows: np.ndarray) -> np.ndarray:
@@ -430,7 +435,12 @@ def test_a_limit_that_leaves_no_move_is_refused_before_a_charge(limit: float, re
 
 
 def test_a_category_with_one_value_is_refused() -> None:
-    schema = dc.Schema({"size": dc.Number(0, 1), "kind": dc.Category("only")})
+    schema = dc.Schema(
+        {
+            "size": dc.Number(0, 1, missing=False),
+            "kind": dc.Category("only", missing=False, other=False),
+        }
+    )
     with pytest.raises(ArgumentError, match="at least two values"):
         accumulated_effects(STEEP, "kind", epsilon=1.0).prepare(Setting(schema, "replace-one", 10))
 
@@ -497,7 +507,7 @@ def test_a_public_number_of_records_does_not_cost_noise(rows: int) -> None:
     flat = dc.Model(
         lambda r: 0.1 * np.asarray(r)[:, 0] + 0.8 * np.asarray(r)[:, 1], bounds=(0, 1), name="f"
     )
-    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    schema = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
     plan = accumulated_effects(flat, "a", edges="uniform", intervals=8, epsilon=1.0)
     replaced = plan.prepare(Setting(schema, "replace-one", rows)).stages[0].noise.std
     added = plan.prepare(Setting(schema, "add-remove", None)).stages[0].noise.std
@@ -513,7 +523,7 @@ def test_private_edges_keep_the_law_that_was_priced(accountant: str, delta: floa
         rows = np.asarray(rows)
         return (0.02 * rows[:, 0] + 0.9 * (rows[:, 1] > 0.5)).astype(np.float32)
 
-    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    schema = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
     frame = pd.DataFrame(np.random.default_rng(0).random((2_000, 2)), columns=["a", "b"])
     session = dc.protect(
         frame,

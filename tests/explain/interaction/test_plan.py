@@ -32,7 +32,7 @@ from tests.explain.shap.cases import ORDERS
 from tests.laws.examples import Example
 from tests.laws.world import FORMS
 
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-1, 1) for i in range(4)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-1, 1, missing=False) for i in range(4)})
 
 
 def function(rows: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ def function_of_three(rows: np.ndarray) -> np.ndarray:
     return rows[:, 0] * rows[:, 1] - rows[:, 2]
 
 
-BITS = dc.Schema({name: dc.Number(0, 1, step=1) for name in "abc"})
+BITS = dc.Schema({name: dc.Number(0, 1, step=1, missing=False) for name in "abc"})
 RECORDS = [(0, 0, 0), (1, 1, 0), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
 
 

@@ -22,7 +22,12 @@ from discreet.privacy.certificate import Box
 
 HEIGHTS = (-1.0, -0.6, 0.6, 1.0)
 CURVES = np.array([*itertools.product(HEIGHTS, repeat=3), (np.nan, 1.0, 50.0)])
-WILD = dc.Schema({"at": dc.Number(0, 2, step=1), "who": dc.Category(*range(len(CURVES)))})
+WILD = dc.Schema(
+    {
+        "at": dc.Number(0, 2, step=1, missing=False),
+        "who": dc.Category(*range(len(CURVES)), missing=False, other=False),
+    }
+)
 
 
 def wild(rows: np.ndarray) -> np.ndarray:
@@ -165,7 +170,12 @@ def test_the_weight_leaves_least_noise() -> None:
         assert least == pytest.approx(shape.half * known)
 
 
-STEEP = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b")})
+STEEP = dc.Schema(
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+    }
+)
 
 
 def steep_rows(count: int) -> pd.DataFrame:
@@ -212,7 +222,7 @@ def test_bands_cover_at_least_as_often_as_they_say(relation: str, mechanism: str
 
 
 def error_of(model: dc.Model, rows: int | None, **options: Any) -> tuple[float, bool]:
-    schema = dc.Schema({"x": dc.Number(-1, 1), "y": dc.Number(-1, 1)})
+    schema = dc.Schema({"x": dc.Number(-1, 1, missing=False), "y": dc.Number(-1, 1, missing=False)})
     plan = dc.partial_dependence(model, "x", epsilon=1.0, **options)
     program = plan.prepare(Setting(schema, "replace-one" if rows else "add-remove", rows))
     return program.expected_error["curve"].error, program.stages[0].contribution.size == 21
@@ -267,7 +277,7 @@ def test_gaussian_needs_a_delta() -> None:
 MODEL_FLAT = dc.Model(lambda rows: 0.5 + 0.1 * rows[:, 0], bounds=(0, 1), name="flat too")
 
 
-CROWDED = dc.Schema({f"x{i}": dc.Number(0, 1) for i in range(8)})
+CROWDED = dc.Schema({f"x{i}": dc.Number(0, 1, missing=False) for i in range(8)})
 
 
 def undecided(rows: np.ndarray) -> np.ndarray:

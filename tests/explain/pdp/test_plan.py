@@ -29,9 +29,19 @@ from discreet.plans.results.result import Result, Surface
 from tests.laws.examples import Example
 from tests.laws.world import FORMS
 
-TINY = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b")})
+TINY = dc.Schema(
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+    }
+)
 ROWS = list(itertools.product([0, 1, 2], ["a", "b"]))
-WILD = dc.Schema({"size": dc.Number(0, 2, step=1), "kind": dc.Category("low", "high", "nan")})
+WILD = dc.Schema(
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("low", "high", "nan", missing=False, other=False),
+    }
+)
 WILD_ROWS = list(itertools.product([0, 1, 2], ["low", "high", "nan"]))
 
 
@@ -93,13 +103,23 @@ def surface_stage(relation: str, mechanism: str) -> Stage:
         delta=1e-6,
         mechanism=mechanism,
     )
-    schema = dc.Schema({**{name: WILD[name] for name in WILD}, "spare": dc.Category("x", "y")})
+    schema = dc.Schema(
+        {
+            **{name: WILD[name] for name in WILD},
+            "spare": dc.Category("x", "y", missing=False, other=False),
+        }
+    )
     rows = 2 if relation == "replace-one" else None
     return plan.prepare(Setting(schema, relation, rows)).stages[0]
 
 
 def worst_surface(stage: Stage, relation: str, norm: int) -> float:
-    schema = dc.Schema({**{name: WILD[name] for name in WILD}, "spare": dc.Category("x", "y")})
+    schema = dc.Schema(
+        {
+            **{name: WILD[name] for name in WILD},
+            "spare": dc.Category("x", "y", missing=False, other=False),
+        }
+    )
     vectors = []
     for row in itertools.product([0, 1, 2], ["low", "high", "nan"], ["x", "y"]):
         frame = pd.DataFrame([row], columns=list(schema))
@@ -271,7 +291,12 @@ def test_smooth_is_free_and_only_for_numbers() -> None:
 
 def test_gaussian_noise_wins_on_many_points() -> None:
     model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
-    schema = dc.Schema({"mass": dc.Number(0, 1), "kind": dc.Category("a", "b")})
+    schema = dc.Schema(
+        {
+            "mass": dc.Number(0, 1, missing=False),
+            "kind": dc.Category("a", "b", missing=False, other=False),
+        }
+    )
     setting = Setting(schema, "replace-one", 1000)
     plan = dc.partial_dependence(model, "mass", resolution=100, epsilon=1.0, delta=1e-6)
     price = plan.prepare(setting)
@@ -383,7 +408,9 @@ def test_picture_of_a_surface_states_the_noise() -> None:
     plt.close("all")
 
 
-GAINS = dc.Schema({"gain": dc.Number(0, 1_000, step=1), "other": dc.Number(0, 1)})
+GAINS = dc.Schema(
+    {"gain": dc.Number(0, 1_000, step=1, missing=False), "other": dc.Number(0, 1, missing=False)}
+)
 
 
 def gains(count: int) -> pd.DataFrame:
@@ -437,11 +464,11 @@ def test_nothing_is_paid_for_that_the_schema_says() -> None:
 
 
 def test_quantile_grids_keep_their_size() -> None:
-    stepped = dc.Number(0, 10, step=1)
+    stepped = dc.Number(0, 10, step=1, missing=False)
     assert quantile_grid(stepped, np.full(4, 3.0), 6).tolist() == [0, 2, 3, 6, 8, 10]
     crowded = quantile_grid(stepped, np.zeros(8), 10).tolist()
     assert len(crowded) == len(set(crowded)) == 10 and set(crowded) < set(range(11))
-    assert len(quantile_grid(dc.Number(0, 1), np.zeros(18), 20)) == 20
+    assert len(quantile_grid(dc.Number(0, 1, missing=False), np.zeros(18), 20)) == 20
 
 
 @pytest.mark.parametrize(

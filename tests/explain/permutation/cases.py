@@ -20,7 +20,12 @@ from tests.explain.shap.cases import ORDERS, tiny_models
 
 NAMES = ("a", "b", "y")
 TINY = dc.Schema(
-    {"a": dc.Number(0, 2, step=1), "b": dc.Number(0, 1, step=1), "y": dc.Category(0, 1)}, target="y"
+    {
+        "a": dc.Number(0, 2, step=1, missing=False),
+        "b": dc.Number(0, 1, step=1, missing=False),
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
 )
 RECORDS = list(itertools.product([0.0, 1.0, 2.0], [0.0, 1.0], [0.0, 1.0]))
 DRAWS = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]])

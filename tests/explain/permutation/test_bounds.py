@@ -102,7 +102,9 @@ def extreme(rows: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_the_bounds_are_attained(features: int, repeats: int) -> None:
     names = [f"f{i}" for i in range(features)]
-    columns = {name: dc.Number(0, 2, step=1) for name in names} | {"y": dc.Category(0, 1)}
+    columns = {name: dc.Number(0, 2, step=1, missing=False) for name in names} | {
+        "y": dc.Category(0, 1, missing=False, other=False)
+    }
     schema = dc.Schema(columns, target="y")
     model = dc.Model(extreme, output="probability", name="extreme")
     case = permuted(model, schema, repeats=repeats)
@@ -131,7 +133,9 @@ def test_a_climb_finds_no_worse_neighbour() -> None:
     from sklearn.neural_network import MLPClassifier
 
     draw = np.random.default_rng(0)
-    columns = {f"f{i}": dc.Number(-1, 1) for i in range(3)} | {"y": dc.Category(0, 1)}
+    columns = {f"f{i}": dc.Number(-1, 1, missing=False) for i in range(3)} | {
+        "y": dc.Category(0, 1, missing=False, other=False)
+    }
     schema = dc.Schema(columns, target="y")
     rows = draw.uniform(-1, 1, (200, 3))
     model = MLPClassifier((8,), max_iter=1, tol=10.0, n_iter_no_change=1, random_state=0)
@@ -263,7 +267,9 @@ def test_the_least_noise_is_taken() -> None:
     few = value_noise(permuted(MODELS["logistic"]), setting, epsilon=1.0, delta=0.0, mechanism="auto")
     assert few.weight is None and few.stage.noise.name == "laplace"
     names = [f"f{i}" for i in range(30)]
-    columns = {name: dc.Number(0, 2, step=1) for name in names} | {"y": dc.Category(0, 1)}
+    columns = {name: dc.Number(0, 2, step=1, missing=False) for name in names} | {
+        "y": dc.Category(0, 1, missing=False, other=False)
+    }
     schema = dc.Schema(columns, target="y")
     case = permuted(dc.Model(extreme, output="probability", name="extreme"), schema)
     many = value_noise(

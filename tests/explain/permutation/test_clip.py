@@ -10,7 +10,12 @@ from tests.explain.permutation.cases import TINY, permuted
 def test_a_clip_ranks_public_rows_best() -> None:
     """Answers that are far apart on few rows: clipped where noise is great, not where it is small."""
     schema = dc.Schema(
-        {"a": dc.Number(0, 1), "b": dc.Number(0, 1), "y": dc.Number(0, 1000)}, target="y"
+        {
+            "a": dc.Number(0, 1, missing=False),
+            "b": dc.Number(0, 1, missing=False),
+            "y": dc.Number(0, 1000, missing=False),
+        },
+        target="y",
     )
     model = dc.Model(
         lambda rows: 100 * rows[:, 0] + 40 * rows[:, 1], bounds=(0, 1000), name="far from its bounds"

@@ -28,7 +28,13 @@ DRAW = np.random.default_rng(1)
 ROWS = np.clip(DRAW.normal(size=(N, D)), -4, 4)
 LABELS = (2 * ROWS[:, 0] + ROWS[:, 1] + 0.5 * DRAW.normal(size=N) > 0).astype(int)
 NAMES = [f"f{i}" for i in range(D)]
-SCHEMA = dc.Schema({**{n: dc.Number(-4, 4) for n in NAMES}, "y": dc.Category(0, 1)}, target="y")
+SCHEMA = dc.Schema(
+    {
+        **{n: dc.Number(-4, 4, missing=False) for n in NAMES},
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
+)
 FRAME = pd.DataFrame(ROWS, columns=NAMES).assign(y=LABELS)
 FOREST = RandomForestClassifier(8, max_depth=4, random_state=0).fit(ROWS[:500], LABELS[:500])
 LOGISTIC = LogisticRegression().fit(ROWS[:500], LABELS[:500])
@@ -234,7 +240,7 @@ def test_bad_arguments_are_said() -> None:
     setting = Setting(SCHEMA, "replace-one", N)
     with pytest.raises(ArgumentError, match="There are no more features"):
         ask(release="ranking", k=D + 1).prepare(setting)
-    plain = dc.Schema({n: dc.Number(-4, 4) for n in NAMES})
+    plain = dc.Schema({n: dc.Number(-4, 4, missing=False) for n in NAMES})
     with pytest.raises(ArgumentError, match="schema must name a target"):
         ask().prepare(Setting(plain, "replace-one", N))
 

@@ -16,7 +16,9 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.plans import Stage
 from discreet.privacy.certificate import NORMS, Bounds
 
-TINY = dc.Schema({"a": dc.Number(0, 2, step=1), "b": dc.Number(0, 1, step=1)})
+TINY = dc.Schema(
+    {"a": dc.Number(0, 2, step=1, missing=False), "b": dc.Number(0, 1, step=1, missing=False)}
+)
 TINY_ROWS = list(itertools.product([0.0, 1.0, 2.0], [0.0, 1.0]))
 ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
 

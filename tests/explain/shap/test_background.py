@@ -31,11 +31,11 @@ from tests.oracles.norms import within
 
 TINY = dc.Schema(
     {
-        "size": dc.Number(0, 2, step=1),
-        "kind": dc.Category("a", "b", "c"),
-        "mass": dc.Number(-3, 5),
-        "good": dc.Category(False, True),
-        "paid": dc.Category(0, 1),
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "mass": dc.Number(-3, 5, missing=False),
+        "good": dc.Category(False, True, missing=False, other=False),
+        "paid": dc.Category(0, 1, missing=False, other=False),
     },
     target="paid",
 )
@@ -236,7 +236,9 @@ def test_means_are_near_the_means(loans: pd.DataFrame, relation: Relation, delta
 
 
 def test_the_noise_is_what_is_said() -> None:
-    schema = dc.Schema({"a": dc.Number(0, 10), "k": dc.Category("x", "y")})
+    schema = dc.Schema(
+        {"a": dc.Number(0, 10, missing=False), "k": dc.Category("x", "y", missing=False, other=False)}
+    )
     frame = pd.DataFrame({"a": np.linspace(2, 4, 500), "k": ["x", "y"] * 250})
     program = background("mean", epsilon=2.0).prepare(Setting(schema, "replace-one", 500))
     releaser = SimulatedReleaser(PrivateTable(frame, schema), seed=0)
@@ -297,7 +299,7 @@ def test_noise_beyond_all_signal_still_makes_rows(kind: str, relation: Relation)
 
 
 def test_many_columns() -> None:
-    schema = dc.Schema({f"c{number}": dc.Number(0, 1) for number in range(60)})
+    schema = dc.Schema({f"c{number}": dc.Number(0, 1, missing=False) for number in range(60)})
     frame = pd.DataFrame(np.random.default_rng(0).random((500, 60)), columns=list(schema))
     frame["c59"] = frame["c3"]
     made = released(frame, background(epsilon=500.0), schema=schema)
@@ -421,7 +423,7 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_schema_of_a_target_alone_is_refused() -> None:
-    schema = dc.Schema({"paid": dc.Category(0, 1)}, target="paid")
+    schema = dc.Schema({"paid": dc.Category(0, 1, missing=False, other=False)}, target="paid")
     with pytest.raises(ArgumentError, match="a column besides the target"):
         background(epsilon=1.0).prepare(Setting(schema, "replace-one", 10))
 

@@ -14,7 +14,14 @@ import discreet as dc
 from discreet.explain.shap.queries import Queries
 from discreet.plans import Release
 
-SCHEMA = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1), "y": dc.Category(0, 1)}, target="y")
+SCHEMA = dc.Schema(
+    {
+        "a": dc.Number(0, 1, missing=False),
+        "b": dc.Number(0, 1, missing=False),
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
+)
 QUERY = {"a": 0.2, "b": 0.4}
 
 

@@ -19,7 +19,7 @@ from tests.laws.examples import Example
 from tests.laws.world import query
 
 D = 6
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4, missing=False) for i in range(D)})
 OPTIONS = {"clip": 3.0, "coalitions": 40, "epsilon": 1.0, "delta": 1e-5}
 
 

@@ -78,7 +78,7 @@ def test_a_sealed_query_is_never_written_down(ask: Any) -> None:
 
 @pytest.mark.proves("background-separator")
 def test_a_plan_that_is_made_again_keeps_its_background_s_stamp() -> None:
-    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Number(0, 1)})
+    schema = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
     terms: dict[str, Any] = {"dataset": "d", "epsilon": 9.0, "ledger": ":memory:", "progress": False}
     simulated = dc.protect(BACKGROUND, schema, seed=1, **terms).release(dc.background(epsilon=1.0))
     plan = dc.shap_importance(model(), background=simulated, epsilon=1.0)

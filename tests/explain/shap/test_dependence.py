@@ -24,7 +24,11 @@ from tests.laws.examples import Example
 from tests.laws.world import FORMS, public_rows
 
 SCHEMA = dc.Schema(
-    {"u": dc.Number(-2, 2), "v": dc.Number(0, 3, step=1), "home": dc.Category("a", "b", "c")}
+    {
+        "u": dc.Number(-2, 2, missing=False),
+        "v": dc.Number(0, 3, step=1, missing=False),
+        "home": dc.Category("a", "b", "c", missing=False, other=False),
+    }
 )
 MODELS = tiny_models()
 DRAW = np.random.default_rng(2)
@@ -155,7 +159,9 @@ def test_it_needs_far_less_noise_than_subsets() -> None:
 
 
 def test_a_linear_feature_is_charged_for_what_it_can_reach() -> None:
-    schema = dc.Schema({"big": dc.Number(0, 1000), "small": dc.Number(0, 1)})
+    schema = dc.Schema(
+        {"big": dc.Number(0, 1000, missing=False), "small": dc.Number(0, 1, missing=False)}
+    )
     rows = np.random.default_rng(0).uniform(0, 1, (50, 2)) * [1000, 1]
     linear = dc.Model(LinearRegression().fit(rows, rows.sum(axis=1)), bounds=schema)
     stds = [

@@ -18,7 +18,7 @@ from discreet.plans import Attribution, Setting
 from tests.explain.shap.cases import TINY, TINY_ROWS, raw_steps, tiny_models
 
 MODELS = tiny_models()
-SCHEMA = dc.Schema({name: dc.Number(-2, 2) for name in "abc"})
+SCHEMA = dc.Schema({name: dc.Number(-2, 2, missing=False) for name in "abc"})
 LEAST = 0.92
 """A band of 95 % falls below this in 400 draws with a probability of one in a hundred."""
 

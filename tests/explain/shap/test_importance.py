@@ -19,7 +19,7 @@ from tests.laws.examples import Example
 from tests.laws.world import FORMS, public_rows
 
 D = 4
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4, missing=False) for i in range(D)})
 MODELS = tiny_models()
 
 

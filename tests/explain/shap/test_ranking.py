@@ -20,7 +20,7 @@ from tests.laws.examples import Example
 from tests.laws.world import FORMS, query
 
 D = 6
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4, missing=False) for i in range(D)})
 MODELS = tiny_models()
 
 
@@ -197,7 +197,9 @@ def test_the_price_compares_strategies_for_many_queries(frame, model) -> None:
 def diabetes() -> tuple[dc.Schema, pd.DataFrame, RandomForestRegressor]:
     rows, target = load_diabetes(return_X_y=True, as_frame=True)
     model = RandomForestRegressor(30, max_depth=5, random_state=0).fit(rows.to_numpy(), target)
-    schema = dc.Schema({n: dc.Number(float(v.min()), float(v.max())) for n, v in rows.items()})
+    schema = dc.Schema(
+        {n: dc.Number(float(v.min()), float(v.max()), missing=False) for n, v in rows.items()}
+    )
     return schema, rows, model
 
 

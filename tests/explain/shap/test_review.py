@@ -16,7 +16,13 @@ from discreet.data.blocks import BLOCK_ROWS
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
 
-STEPPED = dc.Schema({"a": dc.Number(0, 10, step=1), "b": dc.Number(0, 1), "c": dc.Category(0, 1, 2)})
+STEPPED = dc.Schema(
+    {
+        "a": dc.Number(0, 10, step=1, missing=False),
+        "b": dc.Number(0, 1, missing=False),
+        "c": dc.Category(0, 1, 2, missing=False, other=False),
+    }
+)
 
 
 def plane() -> dc.Model:
@@ -62,7 +68,7 @@ def test_a_radius_must_name_columns_of_the_model() -> None:
 
 def test_a_model_that_is_constant_on_public_rows_is_not_clipped_away() -> None:
     names = [f"v{i}" for i in range(12)]
-    schema = dc.Schema({name: dc.Number(0, 1000) for name in names})
+    schema = dc.Schema({name: dc.Number(0, 1000, missing=False) for name in names})
 
     def normal(rows: np.ndarray) -> np.ndarray:
         return 0.5 + 0.5 * np.all(rows < 100, axis=1)
@@ -79,7 +85,7 @@ def test_a_model_that_is_constant_on_public_rows_is_not_clipped_away() -> None:
 
 def test_the_band_of_selected_values_counts_a_private_size() -> None:
     rows = np.random.default_rng(0).normal(0, 1, (300, 3)).clip(-4, 4)
-    schema = dc.Schema({name: dc.Number(-4, 4) for name in "abc"})
+    schema = dc.Schema({name: dc.Number(-4, 4, missing=False) for name in "abc"})
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)
     session = dc.protect(
         rows, schema, dataset="t", ledger=":memory:", epsilon=1e6, relation="add-remove", seed=3
@@ -98,7 +104,7 @@ def test_the_band_of_selected_values_counts_a_private_size() -> None:
 
 def test_thresholds_that_nothing_can_reach_spend_nothing() -> None:
     rows = np.random.default_rng(0).normal(0, 1, (300, 2)).clip(-4, 4)
-    schema = dc.Schema({name: dc.Number(-4, 4) for name in "ab"})
+    schema = dc.Schema({name: dc.Number(-4, 4, missing=False) for name in "ab"})
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)
     session = dc.protect(rows, schema, dataset="t", ledger=":memory:", epsilon=8.0, delta=1e-5)
     for threshold, clip in ((0.2, 0.05), (5.0, "auto")):
@@ -125,7 +131,9 @@ def test_a_sealed_release_names_its_own_relation_and_offers_no_other_way() -> No
 
 def test_odd_queries_and_backgrounds_are_read_or_refused_in_a_sentence() -> None:
     frame = pd.DataFrame({"value": [1.0, 2.0, 3.0], "rows": [0.1, 0.2, 0.3]})
-    schema = dc.Schema({"value": dc.Number(0, 5), "rows": dc.Number(0, 1)})
+    schema = dc.Schema(
+        {"value": dc.Number(0, 5, missing=False), "rows": dc.Number(0, 1, missing=False)}
+    )
     model = LinearRegression().fit(frame, frame["value"])
     wrapped = dc.Model(model, bounds=schema)
     session = dc.protect(frame, schema, dataset="t", ledger=":memory:", epsilon=1e3, seed=0)
@@ -150,7 +158,7 @@ def test_odd_queries_and_backgrounds_are_read_or_refused_in_a_sentence() -> None
 
 def test_a_background_of_noise_claims_no_band() -> None:
     frame = pd.DataFrame({"a": np.linspace(0, 5, 40), "b": np.linspace(0, 1, 40)})
-    schema = dc.Schema({"a": dc.Number(0, 5), "b": dc.Number(0, 1)})
+    schema = dc.Schema({"a": dc.Number(0, 5, missing=False), "b": dc.Number(0, 1, missing=False)})
     model = dc.Model(LinearRegression().fit(frame, frame["a"]), bounds=schema)
     session = dc.protect(frame, schema, dataset="t", ledger=":memory:", epsilon=1e3, seed=0)
     found = session.release(dc.background(epsilon=1.0)).value.explain(model, frame[:2])
@@ -159,7 +167,7 @@ def test_a_background_of_noise_claims_no_band() -> None:
 
 
 def test_what_a_model_call_moves_is_paid_as_often_as_it_shows() -> None:
-    schema = dc.Schema({name: dc.Number(0, 1) for name in "abc"})
+    schema = dc.Schema({name: dc.Number(0, 1, missing=False) for name in "abc"})
     model = dc.Model(lambda rows: rows.sum(axis=1) / 3, bounds=(0, 1), name="mean")
     plan = dc.shap_values(model, [0.5, 0.5, 0.5], clip=None, epsilon=1.0)
     contribution = plan.prepare(Setting(schema, "replace-one", 9)).stages[0].contribution

@@ -24,7 +24,7 @@ from tests.laws import world
 from tests.laws.examples import Example
 
 D = 5
-SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4) for i in range(D)})
+SCHEMA = dc.Schema({f"f{i}": dc.Number(-4, 4, missing=False) for i in range(D)})
 MODELS = tiny_models()
 
 

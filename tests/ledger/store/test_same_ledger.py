@@ -261,7 +261,7 @@ def test_after_a_crash_while_a_ledger_is_made_the_text_helps(
 
 # -- through a session
 
-SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1)})
+SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)})
 
 
 def people(ledger: Path) -> dc.Session:

@@ -99,7 +99,12 @@ def test_forms_only_for_what_was_asked() -> None:
     assert Model(one_hot_pipeline()).bind(SCHEMA).form is None
     # A frame with original values is not the encoding the weights would be applied to.
     coded = Schema(
-        {"age": Number(18, 90), "income": Category(10, 20), "paid": Category(0, 1)}, target="paid"
+        {
+            "age": Number(18, 90, missing=False),
+            "income": Category(10, 20, missing=False, other=False),
+            "paid": Category(0, 1, missing=False, other=False),
+        },
+        target="paid",
     )
     assert Model(fitted("logistic")).bind(coded).form is None
 
@@ -134,7 +139,7 @@ def test_an_unscaled_model_keeps_its_curve() -> None:
     model = LogisticRegression()
     model.coef_, model.intercept_ = np.array([[0.0, 0.01]]), np.array([-1_000.0])
     model.classes_, model.n_features_in_ = np.array([0, 1]), 2
-    schema = Schema({"age": Number(18, 90), "income": Number(0, 1e5)})
+    schema = Schema({"age": Number(18, 90, missing=False), "income": Number(0, 1e5, missing=False)})
     form = Model(model).bind(schema).form
     assert form is not None
     grid = np.array([0.0, 9e4, 99_900.0, 1e5])

@@ -39,7 +39,7 @@ from tests.models.tree_zoo import (
     xgboost,
 )
 
-NUMBERS = Schema({f"x{i}": Number(-4, 4) for i in range(WIDTH)})
+NUMBERS = Schema({f"x{i}": Number(-4, 4, missing=False) for i in range(WIDTH)})
 FRAME = pd.DataFrame(training()[0], columns=list(NUMBERS))
 
 
@@ -194,7 +194,12 @@ def test_columns_in_another_order_and_fewer_of_them() -> None:
 
 def test_original_values_of_categories_are_left_to_the_estimator() -> None:
     """The codes of a category are not the values its model was trained on."""
-    schema = Schema({**{f"x{i}": Number(-4, 4) for i in range(4)}, "x4": Category(2, 0, 1)})
+    schema = Schema(
+        {
+            **{f"x{i}": Number(-4, 4, missing=False) for i in range(4)},
+            "x4": Category(2, 0, 1, missing=False, other=False),
+        }
+    )
     frame = FRAME.assign(x4=np.digitize(FRAME["x4"], [-0.5, 0.5]))
     named = fit(RandomForestClassifier(5, max_depth=4, random_state=0), 2, frame)
     assert Model(named).bind(schema).form is None and Model(named).bind(schema).pulse is not None

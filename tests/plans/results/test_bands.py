@@ -23,7 +23,11 @@ from discreet.plans.results.bands import at_once
 
 FEATURES = ("a", "b", "c")
 SCHEMA = dc.Schema(
-    {**{name: dc.Number(-2, 2) for name in FEATURES}, "y": dc.Category(0, 1)}, target="y"
+    {
+        **{name: dc.Number(-2, 2, missing=False) for name in FEATURES},
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
 )
 DRAWS, LEAST = 400, 0.92
 PUBLIC = pd.DataFrame(np.random.default_rng(9).uniform(-2, 2, (5, 3)), columns=list(FEATURES))

@@ -44,9 +44,13 @@ from discreet.privacy.certificate import (
 from discreet.privacy.relation import Relation
 from discreet.schema import Category, FloatArray, Number, Schema
 
-PLAIN = Schema({"a": Number(0, 2, step=1), "b": Category("no", "yes")})
-BITS = Schema({"a": Number(0, 1, step=1), "b": Number(0, 1, step=1)})
-WITH_ID = Schema({"a": Number(0, 1, step=1), "b": Number(0, 1, step=1)}, id="who")
+PLAIN = Schema(
+    {"a": Number(0, 2, step=1, missing=False), "b": Category("no", "yes", missing=False, other=False)}
+)
+BITS = Schema({"a": Number(0, 1, step=1, missing=False), "b": Number(0, 1, step=1, missing=False)})
+WITH_ID = Schema(
+    {"a": Number(0, 1, step=1, missing=False), "b": Number(0, 1, step=1, missing=False)}, id="who"
+)
 RECORDS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 REGION = Box(-1.5, 1.5)
 SIZE = 3
@@ -185,7 +189,7 @@ def test_certificate_is_the_box_under_both_relations_and_names_its_assumption() 
 
 
 def gathered(rows: np.ndarray, relation: Relation, subsets: int) -> list[FloatArray]:
-    schema = Schema({"a": Number(0, 1e6), "b": Number(0, 1e6)})
+    schema = Schema({"a": Number(0, 1e6, missing=False), "b": Number(0, 1e6, missing=False)})
     seen: list[FloatArray] = []
 
     def keep(parts: list[FloatArray]) -> Iterator[FloatArray]:
@@ -384,7 +388,12 @@ def test_an_explainer_that_fails_on_public_rows_is_refused_with_its_own_words() 
 
 
 @pytest.mark.parametrize(
-    "schema", [PLAIN, Schema({"a": Number(0, 2)}), Schema({"a": Number(0, 1), "t": Category(0, 1)})]
+    "schema",
+    [
+        PLAIN,
+        Schema({"a": Number(0, 2, missing=False)}),
+        Schema({"a": Number(0, 1, missing=False), "t": Category(0, 1, missing=False, other=False)}),
+    ],
 )
 def test_the_first_kind_of_frame_that_works_is_used(schema: Schema) -> None:
     def writes(frame: pd.DataFrame) -> list[float]:

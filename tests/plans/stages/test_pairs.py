@@ -36,7 +36,11 @@ from tests.oracles.norms import within
 from tests.oracles.selection import ScriptedNoise
 
 TINY = dc.Schema(
-    {"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b"), "mass": dc.Number(0, 1)}
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+        "mass": dc.Number(0, 1, missing=False),
+    }
 )
 ROWS = list(itertools.product([0, 1, 2], ["a", "b"], [0.1, 0.9]))
 ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
@@ -155,14 +159,14 @@ def many(columns: int, column: Any) -> dc.Schema:
 
 
 def test_all_pairs_of_two_hundred_columns_with_fewer_bins() -> None:
-    schema = many(200, dc.Number(0, 1))
+    schema = many(200, dc.Number(0, 1, missing=False))
     layout = lay_out(schema, tuple(schema), 16)
     assert len(layout.pairs) == LARGEST_PAIRS == 200 * 199 // 2
     assert set(layout.sizes) == {14} and layout.contribution.size <= LARGEST_TABLES
 
 
 def test_beyond_them_only_near_columns_are_compared() -> None:
-    schema = many(1_000, dc.Category(0, 1))
+    schema = many(1_000, dc.Category(0, 1, missing=False, other=False))
     layout = lay_out(schema, tuple(schema), 16)
     assert len(layout.pairs) <= LARGEST_PAIRS
     assert {b - a for a, b in layout.pairs} == set(range(1, 20))
@@ -173,15 +177,17 @@ def test_beyond_them_only_near_columns_are_compared() -> None:
 def test_columns_with_very_many_values_stay_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = dc.Schema(
         {
-            "code": dc.Category(*range(3_000)),
-            "kind": dc.Category("a", "b"),
-            "place": dc.Category(*range(100)),
-            "mass": dc.Number(0, 1),
+            "code": dc.Category(*range(3_000), missing=False, other=False),
+            "kind": dc.Category("a", "b", missing=False, other=False),
+            "place": dc.Category(*range(100), missing=False, other=False),
+            "mass": dc.Number(0, 1, missing=False),
         }
     )
     layout = lay_out(schema, tuple(schema), 16)
     assert layout.pairs == ((1, 2), (1, 3), (2, 3))
-    crowd = many(60, dc.Category(*range(64)))  # 1770 pairs of 4096 cells are more than fit
+    crowd = many(
+        60, dc.Category(*range(64), missing=False, other=False)
+    )  # 1770 pairs of 4096 cells are more than fit
     fewer = lay_out(crowd, tuple(crowd), 16)
     assert 0 < len(fewer.pairs) < 1_770 and fewer.contribution.size <= LARGEST_TABLES
     monkeypatch.setattr("discreet.plans.stages.marginals.LARGEST_TABLES", 3_000)
@@ -198,7 +204,9 @@ def stages_of(schema: dc.Schema, relation: Relation = "replace-one", **options: 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("columns", [1, 2, 3, 12])
 def test_the_stages_cost_no_more_than_the_plan(columns: int, delta: float, relation: Relation) -> None:
-    stages = stages_of(many(columns, dc.Number(0, 1)), relation, epsilon=0.7, delta=delta).stages
+    stages = stages_of(
+        many(columns, dc.Number(0, 1, missing=False)), relation, epsilon=0.7, delta=delta
+    ).stages
     assert len(stages) == min(columns, 3)
     bill = total([stage.cost("basic") for stage in stages])
     assert to_units(0.7) - 3 <= bill.loss <= to_units(0.7)
@@ -208,7 +216,9 @@ def test_the_stages_cost_no_more_than_the_plan(columns: int, delta: float, relat
 
 
 def test_a_tree_that_is_known_costs_nothing() -> None:
-    one, two, three = (stages_of(many(columns, dc.Number(0, 1))) for columns in (1, 2, 3))
+    one, two, three = (
+        stages_of(many(columns, dc.Number(0, 1, missing=False))) for columns in (1, 2, 3)
+    )
     assert one.tree is one.pairs is two.tree is None
     assert [round(stage.noise.epsilon, 6) for stage in one.stages] == [1.0]
     assert [round(stage.noise.epsilon, 6) for stage in two.stages] == [0.25, 0.75]
@@ -230,11 +240,11 @@ def dependent(rows: int = 2_000) -> tuple[dc.Schema, pd.DataFrame]:
     )
     schema = dc.Schema(
         {
-            "a": dc.Number(0, 1),
-            "b": dc.Category("x", "y", "z"),
-            "c": dc.Number(0, 1),
-            "d": dc.Number(0, 2, step=1),
-            "e": dc.Number(0, 1),
+            "a": dc.Number(0, 1, missing=False),
+            "b": dc.Category("x", "y", "z", missing=False, other=False),
+            "c": dc.Number(0, 1, missing=False),
+            "d": dc.Number(0, 2, step=1, missing=False),
+            "e": dc.Number(0, 1, missing=False),
         }
     )
     return schema, frame
@@ -257,8 +267,10 @@ def test_a_column_with_many_values_is_not_ahead(monkeypatch: pytest.MonkeyPatch)
     a = draw.integers(0, 2, 1_000)
     b = np.where(draw.random(1_000) < 0.3, a, draw.integers(0, 2, 1_000))
     frame = pd.DataFrame({"a": a, "b": b, "code": draw.integers(0, 200, 1_000)})
-    two = dc.Category(0, 1)
-    schema = dc.Schema({"a": two, "b": two, "code": dc.Category(*range(200))})
+    two = dc.Category(0, 1, missing=False, other=False)
+    schema = dc.Schema(
+        {"a": two, "b": two, "code": dc.Category(*range(200), missing=False, other=False)}
+    )
     setting = Setting(schema, "replace-one", 1_000)
     stages = tree_stages(lay_out(schema, tuple(schema), 4), setting, epsilon=500.0)
 

@@ -15,10 +15,10 @@ from discreet.schema import Category, Number, Schema
 
 SCHEMA = Schema(
     {
-        "mass": Number(0, 100),
-        "age": Number(18, 90, step=1),
-        "gain": Number(0, 10_000),
-        "kind": Category("a", "b"),
+        "mass": Number(0, 100, missing=False),
+        "age": Number(18, 90, step=1, missing=False),
+        "gain": Number(0, 10_000, missing=False),
+        "kind": Category("a", "b", missing=False, other=False),
     }
 )
 

@@ -17,8 +17,8 @@ from discreet.privacy.relation import Relation
 from discreet.schema import Number, Schema
 
 KEY = b"a key of this session"
-WITH_ID = Schema({"a": Number(0, 1_000), "b": Number(0, 1_000)}, id="who")
-WITHOUT = Schema({"a": Number(0, 1_000), "b": Number(0, 1_000)})
+WITH_ID = Schema({"a": Number(0, 1_000, missing=False), "b": Number(0, 1_000, missing=False)}, id="who")
+WITHOUT = Schema({"a": Number(0, 1_000, missing=False), "b": Number(0, 1_000, missing=False)})
 Assign = Callable[..., Any]
 
 

@@ -12,10 +12,10 @@ from discreet.randomness import public_generator
 
 SCHEMA = dc.Schema(
     {
-        "mass": dc.Number(-1, 3),
-        "size": dc.Number(0, 5, step=1),
-        "kind": dc.Category("a", "b", "c"),
-        "alone": dc.Number(10, 20),
+        "mass": dc.Number(-1, 3, missing=False),
+        "size": dc.Number(0, 5, step=1, missing=False),
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "alone": dc.Number(10, 20, missing=False),
     }
 )
 COLUMNS = [SCHEMA[name] for name in SCHEMA]

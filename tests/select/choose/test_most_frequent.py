@@ -19,7 +19,12 @@ from discreet.select.choose.plan import choose
 from tests.laws.examples import Example
 from tests.oracles.laws import as_law, max_divergence
 
-SCHEMA = dc.Schema({"kind": dc.Category("a", "b", "c"), "mass": dc.Number(0, 10)})
+SCHEMA = dc.Schema(
+    {
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "mass": dc.Number(0, 10, missing=False),
+    }
+)
 KINDS = ["a", "b", "c"]
 
 

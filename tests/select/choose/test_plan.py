@@ -21,7 +21,12 @@ from discreet.select.quantiles.order_statistics import Standing
 from tests.laws.examples import Example
 from tests.oracles.laws import as_law, max_divergence
 
-SCHEMA = dc.Schema({"kind": dc.Category("a", "b", "c"), "mass": dc.Number(0, 10)})
+SCHEMA = dc.Schema(
+    {
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "mass": dc.Number(0, 10, missing=False),
+    }
+)
 KINDS = ["a", "b", "c"]
 
 
@@ -94,7 +99,7 @@ def test_the_bound_of_add_remove_is_too_small_for_replacing() -> None:
 
 def test_counts_beat_smooth_noise_as_in_the_notes() -> None:
     """Two classes, a gap of 20, epsilon 0.1: counts give .881 by the exponential law, .932 by flips."""
-    schema = dc.Schema({"kind": dc.Category("a", "b")})
+    schema = dc.Schema({"kind": dc.Category("a", "b", missing=False, other=False)})
     setting = Setting(schema, "add-remove", None)
     found = {}
     for mechanism in ("exponential", "permute-and-flip"):
@@ -234,7 +239,7 @@ def test_utilities_that_lean_with_their_company_stay_inside_the_promise(mechanis
             first, second = np.where(x == value, a, first), np.where(x == value, b, second)
         return np.column_stack([first, second])
 
-    schema = dc.Schema({"x": dc.Number(0, 1)})
+    schema = dc.Schema({"x": dc.Number(0, 1, missing=False)})
     plan = dc.choose(
         utility, ["p", "q"], bounds=(0, 1), columns=["x"], name="u", epsilon=1.0, mechanism=mechanism
     )

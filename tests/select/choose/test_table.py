@@ -23,7 +23,9 @@ from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
-SCHEMA = dc.Schema({"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1)})
+SCHEMA = dc.Schema(
+    {"size": dc.Number(0, 3, step=1, missing=False), "mass": dc.Number(0, 1, missing=False)}
+)
 RELATIONS = ["replace-one", "add-remove"]
 REACH = 8
 

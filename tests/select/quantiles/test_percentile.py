@@ -19,7 +19,11 @@ from tests.oracles.goodness import fits
 from tests.oracles.laws import as_law, max_divergence
 
 SCHEMA = dc.Schema(
-    {"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1), "kind": dc.Category("a", "b")}
+    {
+        "size": dc.Number(0, 3, step=1, missing=False),
+        "mass": dc.Number(0, 1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+    }
 )
 RELATIONS = ("add-remove", "replace-one")
 
@@ -63,7 +67,7 @@ def test_add_remove_distances_under_replacing_are_caught() -> None:
 def test_a_release_without_much_noise_is_the_percentile(p: float, relation: str) -> None:
     frame = pd.DataFrame({"size": np.random.default_rng(1).choice(4, 500, p=[0.1, 0.3, 0.4, 0.2])})
     terms = {"dataset": "d", "epsilon": 1e6, "ledger": ":memory:", "seed": 0, "workers": 1}
-    schema = dc.Schema({"size": dc.Number(0, 3, step=1)})
+    schema = dc.Schema({"size": dc.Number(0, 3, step=1, missing=False)})
     value = dc.protect(frame, schema, relation=relation, **terms).release(  # type: ignore[arg-type]
         percentile("size", p, epsilon=1e4)
     )

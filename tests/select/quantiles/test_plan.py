@@ -30,7 +30,11 @@ from tests.oracles.laws import max_divergence
 from tests.select.tables import percentile_of
 
 SCHEMA = dc.Schema(
-    {"size": dc.Number(0, 3, step=1), "mass": dc.Number(0, 1), "kind": dc.Category("a", "b")}
+    {
+        "size": dc.Number(0, 3, step=1, missing=False),
+        "mass": dc.Number(0, 1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+    }
 )
 RELATIONS = ["replace-one", "add-remove"]
 
@@ -307,7 +311,7 @@ def test_the_bound_of_the_first_round_is_too_small_for_later_ones() -> None:
 
 def wide_column(rows: int = 20_000) -> tuple[dc.Schema, pd.DataFrame]:
     values = np.random.default_rng(4).lognormal(10, 0.6, rows)
-    return dc.Schema({"pay": dc.Number(0, 10_000_000)}), pd.DataFrame({"pay": values})
+    return dc.Schema({"pay": dc.Number(0, 10_000_000, missing=False)}), pd.DataFrame({"pay": values})
 
 
 def rank_errors(found: Any, values: np.ndarray, ps: list[float]) -> np.ndarray:

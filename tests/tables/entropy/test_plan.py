@@ -27,7 +27,11 @@ from tests.laws.examples import Example
 from tests.tables.count_tables import all_tables
 
 SCHEMA = dc.Schema(
-    {"kind": dc.Category("a", "b", "c"), "mass": dc.Number(0, 1), "one": dc.Category("x")}
+    {
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+        "mass": dc.Number(0, 1, missing=False),
+        "one": dc.Category("x", missing=False, other=False),
+    }
 )
 
 

@@ -18,7 +18,7 @@ from discreet.tables.functional.kernels import KERNELS, best_penalty, spectrum
 from tests.laws.examples import Example
 
 NAMES = tuple(f"h{hour}" for hour in range(12))
-SCHEMA = dc.Schema({name: dc.Number(-1, 3) for name in NAMES})
+SCHEMA = dc.Schema({name: dc.Number(-1, 3, missing=False) for name in NAMES})
 SHAPES = ("white", "process")
 TERMS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
 
@@ -226,7 +226,9 @@ def test_distances_that_are_not_finite_are_refused(wrong: dict[str, Any]) -> Non
 
 
 def test_categories_are_refused() -> None:
-    schema = dc.Schema({"a": dc.Number(0, 1), "b": dc.Category("x", "y")})
+    schema = dc.Schema(
+        {"a": dc.Number(0, 1, missing=False), "b": dc.Category("x", "y", missing=False, other=False)}
+    )
     with pytest.raises(ArgumentError, match="columns must be numbers"):
         dc.functional_mean(["a", "b"], **TERMS).prepare(Setting(schema, "replace-one", 10))
 

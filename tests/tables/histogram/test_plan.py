@@ -19,7 +19,11 @@ from discreet.tables.histogram.plan import onto_total, whole_counts
 from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
-    {"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b"), "mass": dc.Number(0, 1)}
+    {
+        "size": dc.Number(0, 2, step=1, missing=False),
+        "kind": dc.Category("a", "b", missing=False, other=False),
+        "mass": dc.Number(0, 1, missing=False),
+    }
 )
 
 
@@ -206,7 +210,9 @@ def test_noise_of_scale_one_over_epsilon_loses_twice_epsilon() -> None:
 
 
 def test_too_many_cells_are_refused() -> None:
-    schema = dc.Schema({"mass": dc.Number(0, 1), "length": dc.Number(0, 1)})
+    schema = dc.Schema(
+        {"mass": dc.Number(0, 1, missing=False), "length": dc.Number(0, 1, missing=False)}
+    )
     with pytest.raises(ArgumentError, match="at most 4194304 cells together"):
         dc.histogram(["mass", "length"], bins=2_100, epsilon=1.0).prepare(
             Setting(schema, "replace-one", 10)

@@ -23,7 +23,12 @@ from discreet.plans.results.range_histogram import (
 from discreet.privacy.certificate import certify_cells
 from discreet.tables.histogram.range_counts import candidate_trees
 
-SCHEMA = dc.Schema({"mass": dc.Number(0, 1), "kind": dc.Category("a", "b", "c")})
+SCHEMA = dc.Schema(
+    {
+        "mass": dc.Number(0, 1, missing=False),
+        "kind": dc.Category("a", "b", "c", missing=False, other=False),
+    }
+)
 
 
 def some_rows(rows: int = 3_000) -> pd.DataFrame:

@@ -13,9 +13,9 @@ from discreet.errors import ArgumentError
 
 SCHEMA = dc.Schema(
     {
-        "age": dc.Number(18, 90, step=1),
-        "home": dc.Category("rent", "own", "castle"),
-        "income": dc.Number(0, 100),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "home": dc.Category("rent", "own", "castle", missing=False, other=False),
+        "income": dc.Number(0, 100, missing=False),
     }
 )
 TERMS: dict[str, Any] = {"epsilon": 5.0, "delta": 1e-5}

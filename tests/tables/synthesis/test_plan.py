@@ -14,10 +14,10 @@ from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
     {
-        "age": dc.Number(18, 90, step=1),
-        "home": dc.Category("rent", "own", "other"),
-        "income": dc.Number(0, 100),
-        "default": dc.Category("no", "yes"),
+        "age": dc.Number(18, 90, step=1, missing=False),
+        "home": dc.Category("rent", "own", "other", missing=False, other=False),
+        "income": dc.Number(0, 100, missing=False),
+        "default": dc.Category("no", "yes", missing=False, other=False),
     },
     target="default",
 )

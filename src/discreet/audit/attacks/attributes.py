@@ -30,7 +30,8 @@ def attribute_tables(frame: Any, schema: Schema, column: str, *, record: int = -
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"ill": ["no", "no"]})
-    >>> [t.ill.tolist() for t in attribute_tables(frame, Schema({"ill": Category("no", "yes")}), "ill")]
+    >>> schema = Schema({"ill": Category("no", "yes")})
+    >>> [t.ill.tolist() for t in attribute_tables(frame, schema, "ill")]
     [['no', 'no'], ['no', 'yes']]
     """
     facts = Schema.of(schema)[column]

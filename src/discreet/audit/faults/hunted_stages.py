@@ -32,7 +32,11 @@ from discreet.randomness import IntArray
 from discreet.schema import Category, FloatArray, Number, Schema
 
 SCHEMA = Schema(
-    {"income": Number(0, 200_000), "age": Number(18, 90, step=1), "paid": Category(0, 1)},
+    {
+        "income": Number(0, 200_000, missing=False),
+        "age": Number(18, 90, step=1, missing=False),
+        "paid": Category(0, 1, missing=False, other=False),
+    },
     target="paid",
 )
 RANGE = 8.0

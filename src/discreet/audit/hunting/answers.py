@@ -50,7 +50,7 @@ def model(
       - None. What no public row shows stays unseen.
 
     >>> import discreet as dc
-    >>> schema = dc.Schema({"a": dc.Number(0, 1)})
+    >>> schema = dc.Schema({"a": dc.Number(0, 1, missing=False)})
     >>> model(lambda rows: rows[:, 0] / 3, schema, bounds=(0, 1), seconds=0.2).held
     True
     """

@@ -67,7 +67,7 @@ def hunt(
       - None. A report without violations says what was not found, never that there is nothing.
 
     >>> import discreet as dc
-    >>> schema = dc.Schema({"home": dc.Category("rent", "own")})
+    >>> schema = dc.Schema({"home": dc.Category("rent", "own", missing=False, other=False)})
     >>> hunt(dc.histogram("home", epsilon=1.0), schema, seconds=0.2).held
     True
     """

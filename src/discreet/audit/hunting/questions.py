@@ -46,11 +46,11 @@ HUNTED_FORMS: tuple[Form, ...] = ("linear", "trees", "opaque")
 
 SCHEMA = Schema(
     {
-        "age": Number(18, 90, step=1),
-        "income": Number(0, 200_000),
-        "late_payments": Number(0, 12, step=1),
-        "home": Category(*samples.HOMES),
-        "defaulted": Category(0, 1),
+        "age": Number(18, 90, step=1, missing=False),
+        "income": Number(0, 200_000, missing=False),
+        "late_payments": Number(0, 12, step=1, missing=False),
+        "home": Category(*samples.HOMES, missing=False, other=False),
+        "defaulted": Category(0, 1, missing=False, other=False),
     },
     target="defaulted",
 )

@@ -35,7 +35,12 @@ _TWICE = "a replaced record is paid for as one that goes and one that comes, eac
 
 def setting_of(relation: Relation | str, values: int = _VALUES) -> Setting:
     """Return the public facts of a tiny table: a number of some values, a category of three."""
-    schema = Schema({"size": Number(0, values - 1, step=1), "kind": Category("a", "b", "c")})
+    schema = Schema(
+        {
+            "size": Number(0, values - 1, step=1, missing=False),
+            "kind": Category("a", "b", "c", missing=False, other=False),
+        }
+    )
     return Setting(schema, Relation(relation), _ROWS if Relation(relation).rows_public else None)
 
 

@@ -32,9 +32,9 @@ Rows = tuple[Record, ...]
 
 SCHEMA = Schema(
     {
-        "age": Number(0, 3, step=1),
-        "home": Category("rent", "own", "none"),
-        "class": Category("no", "yes"),
+        "age": Number(0, 3, step=1, missing=False),
+        "home": Category("rent", "own", "none", missing=False, other=False),
+        "class": Category("no", "yes", missing=False, other=False),
     },
     target="class",
 )

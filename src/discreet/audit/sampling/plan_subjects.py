@@ -26,7 +26,12 @@ def plans(source: NoiseSource | None = None) -> Iterator[RunSubject]:
       source: of noise; None for the product's own, drawn ahead.
     """
     source = DrawnAhead() if source is None else source
-    schema = Schema({"kind": Category("a", "b"), "size": Number(0, 3, step=1)})
+    schema = Schema(
+        {
+            "kind": Category("a", "b", missing=False, other=False),
+            "size": Number(0, 3, step=1, missing=False),
+        }
+    )
     setting = Setting(schema, Relation.REPLACE_ONE, _ROWS)
     pairs: list[tuple[Plan, list[int], list[int]]] = [
         (histogram("kind", epsilon=EPSILON), [10, 5], [9, 6]),

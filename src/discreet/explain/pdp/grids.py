@@ -7,7 +7,7 @@ import numpy as np
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Setting, Stage
 from discreet.plans.stages.quantiles import quantile_stage
-from discreet.schema import Category, Column, FloatArray
+from discreet.schema import MISSING, Category, Column, FloatArray, Number
 
 
 def public_grid(column: Column, resolution: int, grid: str) -> FloatArray | None:
@@ -19,6 +19,11 @@ def public_grid(column: Column, resolution: int, grid: str) -> FloatArray | None
         return column.grid(resolution)
     steps = column.grid(resolution + 1)
     return steps if len(steps) <= resolution else None
+
+
+def with_missing(column: Column, grid: FloatArray) -> FloatArray:
+    """Return the points of a curve: those of its grid, and one more for a number that is missing."""
+    return np.append(grid, MISSING) if isinstance(column, Number) and column.may_be_missing else grid
 
 
 def grid_stage(

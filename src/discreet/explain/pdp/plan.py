@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from discreet.errors import ArgumentError
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
-from discreet.explain.pdp.grids import grid_stage, public_grid
+from discreet.explain.pdp.grids import grid_stage, public_grid, with_missing
 from discreet.explain.pdp.knots import adaptive_knots
 from discreet.explain.pdp.question import CentredClip, CurveForm, CurveQuestion
 from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
@@ -75,7 +75,8 @@ class partial_dependence(DeclaredPlan):
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
       feature: the column to vary, for a ``Curve``; two columns for a ``Surface``.
       resolution: number of grid points, 20 by default and 10 along either side of a surface; a
-        feature with a ``step`` gets points on it, a category all of its values.
+        feature with a ``step`` gets points on it, a category all of its values. The points override
+        missing values too; a curve over numbers that may be missing has one more point, for that.
       kind: only ``average``; scikit-learn's ``individual`` and ``both`` show records one by one.
       grid: ``uniform`` takes even points from the schema; ``quantile`` takes private quantiles,
         between which there are about as many records, for a tenth of epsilon each: for columns whose
@@ -178,6 +179,8 @@ class partial_dependence(DeclaredPlan):
         private = [name for name, grid in known.items() if grid is None]
         epsilons, deltas = self._shares(setting, len(private))
         grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
+        if len(grids) == 1:
+            grids = (with_missing(schema[self.features[0]], grids[0]),)
         question = CurveQuestion(setting, model, self.features, grids, bool(private))
         form = question.choose(
             self.curve,

@@ -16,9 +16,9 @@ from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Curve, Histogram, Perturbation, Releaser, Stage
 from discreet.plans.expected import Expected
 from discreet.plans.results.bands import LEVEL, at_once
-from discreet.plans.results.result import Surface
+from discreet.plans.results.result import MissingPoint, Surface
 from discreet.plans.stages import NoisyMean, build_histogram, partition
-from discreet.schema import Category, FloatArray
+from discreet.schema import MISSING, Category, FloatArray
 
 RUG_BINS = 20
 
@@ -83,11 +83,14 @@ class DependenceRelease:
     def _choose_grids(self, releaser: Releaser) -> Grids:
         cuts = dict(zip(self.private_grids, releaser.answer(*self.private_grids.values()), strict=True))
         return tuple(
-            quantile_grid(self.question.setting.schema[name], cuts[name], len(grid))
-            if name in cuts
-            else grid
+            self._quantile_grid(name, cuts[name], grid) if name in cuts else grid
             for name, grid in zip(self.question.features, self.question.grids, strict=True)
         )
+
+    def _quantile_grid(self, name: str, cuts: FloatArray, stand_in: FloatArray) -> FloatArray:
+        column, missing = self.question.setting.schema[name], stand_in[stand_in == MISSING]
+        points = quantile_grid(column, cuts, len(stand_in) - len(missing))
+        return np.concatenate([points, missing])
 
     def _inside(self, values: FloatArray) -> FloatArray:
         bounds = self.question.model.bounds
@@ -96,21 +99,29 @@ class DependenceRelease:
     def _curve(
         self, grid: FloatArray, mean: NoisyMean, wide: NoisyMean, rug: Histogram | None
     ) -> Curve:
-        (feature,), values = self.question.features, mean.values
-        labels = self._labels(feature)
+        (feature,) = self.question.features
+        labels, there = self._labels(feature), grid != MISSING
+        values = mean.values[there]
         if self.smooth and labels is None:
-            values = smooth_curve(grid, values, mean.std)
+            values = smooth_curve(grid[there], values, mean.std)
         return Curve(
             feature=feature,
-            x=tuple(grid.tolist()),
+            x=tuple(grid[there].tolist()),
             labels=labels,
             y=tuple(self._inside(values).tolist()),
-            low=tuple(mean.low.tolist()),
-            high=tuple(mean.high.tolist()),
+            low=tuple(mean.low[there].tolist()),
+            high=tuple(mean.high[there].tolist()),
             rug=rug,
-            ends_all=wide.ends,
+            ends_all=(tuple(wide.low[there].tolist()), tuple(wide.high[there].tolist())),
+            missing=None if there.all() else self._missing(mean, wide),
             **self._facts(mean),
         )
+
+    def _missing(self, mean: NoisyMean, wide: NoisyMean) -> MissingPoint:
+        """Return the last point of a curve, that of missing values."""
+        value = float(self._inside(mean.values)[-1])
+        ends = float(wide.low[-1]), float(wide.high[-1])
+        return MissingPoint(value, float(mean.low[-1]), float(mean.high[-1]), ends)
 
     def _surface(self, grids: Grids, mean: NoisyMean, wide: NoisyMean) -> Surface:
         first, second = self.question.features

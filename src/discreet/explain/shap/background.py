@@ -33,7 +33,7 @@ from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.means import MeanStages, draw_mean_rows, half_width, mean_contribution
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows
 from discreet.randomness import public_generator
-from discreet.schema import FloatArray, Number, Schema
+from discreet.schema import MISSING, FloatArray, Number, Schema
 from discreet.schema.files import from_plain
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Background(Result):
         for name, values in zip(self.columns, zip(*self.values, strict=True), strict=True):
             column = schema[name]
             numbers = isinstance(column, Number)
-            parts.append(np.array(values) if numbers else column.encode(np.array(values, dtype=object)))
+            parts.append(_codes(values) if numbers else column.encode(np.array(values, dtype=object)))
         return np.column_stack(parts).astype(np.float64)
 
     def explain(
@@ -287,6 +287,11 @@ class background(DeclaredPlan):
         unit = "half a column's range"
         error = of_mean(noise.half_width, setting.rows, 1.0, unit, bias=bias)
         return Program(stages.all, finish, {"scaled mean or share": error})
+
+
+def _codes(values: tuple[Any, ...]) -> FloatArray:
+    """Return numbers as they are, off their step grid too; a missing one by its code."""
+    return np.array([MISSING if value is None else value for value in values], dtype=np.float64)
 
 
 def _facts(schema: Schema) -> str:

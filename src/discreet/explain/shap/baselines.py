@@ -104,7 +104,8 @@ class shap_baseline(DeclaredPlan):
         model = self.model.bind(setting.schema)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
         assert isinstance(engine, KernelEngine)
-        query = self.x.encode(setting.schema, model.columns)
+        # The publication knows numbers alone: what is missing gets a public value.
+        query = model.filled(self.x.encode(setting.schema, model.columns))
         stage = (
             self._gaussian(engine, query, setting.rows)
             if self.method == "gaussian"
@@ -174,7 +175,7 @@ class shap_baseline(DeclaredPlan):
             seen = bootstrap_sensitivity(
                 engine.predictor,
                 query[0],
-                Ball(self.clip, "l2").clip(records),
+                Ball(self.clip, "l2").clip(engine.model.filled(records)),
                 engine.masks,
                 greatest=greatest,
                 resamples=self.resamples,
@@ -206,7 +207,7 @@ class shap_baseline(DeclaredPlan):
         return Stage("values", contribution, replace(coarse, step=lattice_step(most, most)))
 
     def _at_mean(self, engine: KernelEngine, query: FloatArray, records: FloatArray) -> FloatArray:
-        clipped = Ball(self.clip, "l2").clip(records)
+        clipped = Ball(self.clip, "l2").clip(engine.model.filled(records))
         found = kernel_values(
             engine.predictor, query, clipped, engine.masks, value="mean", bounds=engine.box
         )

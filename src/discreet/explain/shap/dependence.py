@@ -32,6 +32,7 @@ from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Column, Delta, Epsilon, NoiseChoice, Positive, Whole
 from discreet.plans.results.bands import LEVEL, at_once
+from discreet.plans.results.result import MissingPoint
 from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -152,7 +153,7 @@ class _DependenceRelease:
         """Ask for sums and counts in one pass over the rows, then divide."""
         noisy_sums, noisy_counts = releaser.answer(self.sums, self.counts)
         bound = self.sums.contribution.certificate.sensitivity("linf", ADD_REMOVE)
-        each, together = (
+        (low, high), (low_all, high_all) = (
             self._bands(noisy_sums, noisy_counts, bound, level)
             for level in (LEVEL, at_once(LEVEL, len(noisy_sums)))
         )
@@ -160,18 +161,22 @@ class _DependenceRelease:
         # towards zero; their bands say how little is known.
         sizes = np.maximum(noisy_counts, max(1.0, self.counts.noise.half_width(LEVEL)))
         column, bins = self.setting.schema[self.feature], self.cells[self.feature]
+        y, x = tuple(np.clip(noisy_sums / sizes, -bound, bound).tolist()), _middles(bins)
+        points = len(x)
+        missing = MissingPoint(y[-1], low[-1], high[-1], (low_all[-1], high_all[-1]))
         return Curve(
             feature=self.feature,
-            x=_middles(bins),
+            x=x,
             labels=bins.labels if isinstance(column, Category) else None,
-            y=tuple(np.clip(noisy_sums / sizes, -bound, bound).tolist()),
-            low=each[0],
-            high=each[1],
+            y=y[:points],
+            low=low[:points],
+            high=high[:points],
             level=LEVEL,
             noise_std=float(np.median(self.sums.noise.std / sizes)),
             quantity=f"mean SHAP value of {self.feature} ({self.engine} engine)",
             rug=build_histogram(self.cells, noisy_counts, self.counts.noise, level=LEVEL, clip=True),
-            ends_all=together,
+            ends_all=(low_all[:points], high_all[:points]),
+            missing=missing if len(y) > points else None,
         )
 
     def _bands(
@@ -248,7 +253,7 @@ def _value_bound(engine: ShapEngine, background: FloatArray, place: int) -> floa
 
 
 def _middles(bins: Bins) -> tuple[float, ...]:
-    """Return the middle of every cell; a category's codes."""
+    """Return the middle of every cell that has edges; a category's codes."""
     if bins.edges is None:
         return tuple(float(code) for code in range(len(bins)))
     edges = np.asarray(bins.edges)

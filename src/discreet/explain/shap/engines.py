@@ -92,11 +92,13 @@ class ShapEngine(ABC):
 
     def of_queries(self, queries: FloatArray) -> Vectors:
         """Return a function of records: phi(x; z), records x queries x features."""
-        return self.values.of_queries(queries)
+        vectors = self.values.of_queries(self.model.seen(queries))
+        return lambda records: vectors(self.model.seen(records))
 
     def against(self, background: FloatArray) -> Vectors:
         """Return a function of rows: their attributions against a public background."""
-        return self.values.against(background)
+        vectors = self.values.against(self.model.seen(background))
+        return lambda rows: vectors(self.model.seen(rows))
 
     @abstractmethod
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
@@ -123,12 +125,15 @@ class LinearEngine(ShapEngine):
 
     def certify(self, query: FloatArray, *, centred: bool) -> Certificate:
         """See ``Engine``."""
-        start = self._middle if centred else query
+        start = self._middle if centred else self._seen(query)
         return self._box(start).widen(2 * self.rounding, "shap-rounding")
 
     def centre(self, query: FloatArray) -> FloatArray:
         """See ``Engine``."""
-        return np.asarray(self.values.form.weights * (query - self._middle))
+        return np.asarray(self.values.form.weights * (self._seen(query) - self._middle))
+
+    def _seen(self, query: FloatArray) -> FloatArray:
+        return np.asarray(self.model.seen(query[None, :])[0])
 
     @property
     def _middle(self) -> FloatArray:
@@ -136,11 +141,13 @@ class LinearEngine(ShapEngine):
 
     def certify_rows(self, background: FloatArray) -> Certificate:
         """See ``Engine``; |w_j (x_j - m_j)| moves no further than w_j x_j."""
-        return self._box(background.mean(axis=0)).widen(2 * self.rounding, "shap-rounding")
+        return self._box(self.model.seen(background).mean(axis=0)).widen(
+            2 * self.rounding, "shap-rounding"
+        )
 
     def value_bound(self, background: FloatArray, place: int) -> float:
         """See ``Engine``; its features have bounds of their own."""
-        mean, ranges = background.mean(axis=0)[place], self.values.ranges
+        mean, ranges = self.model.seen(background).mean(axis=0)[place], self.values.ranges
         ends = abs(ranges.low[place] - mean), abs(ranges.high[place] - mean)
         return float(abs(self.values.form.weights[place]) * max(ends) + 2 * self.rounding)
 

@@ -174,7 +174,7 @@ def read_queries(x: Any, most: int = MOST_QUERIES) -> Queries:
 
 def _from_code(column: Number | Category, value: float | None) -> Any:
     """Return the value behind a number of an array, in which categories are codes."""
-    if isinstance(column, Category) and value is not None and value in range(len(column)):
+    if isinstance(column, Category) and value is not None and value in range(len(column.values)):
         return column.values[int(value)]
     return value
 
@@ -209,18 +209,15 @@ def _check_values(name: str, column: Number | Category, given: Any) -> None:
                 )
         elif not _is_among(column, value):
             raise ArgumentError(
-                f"x must have {name} among {', '.join(column.labels)}, got {value!r}. "
+                f"x must have {name} among {', '.join(map(str, column.values))}, got {value!r}. "
                 "Change the query, or add the value to the schema."
             )
 
 
 def _is_among(column: Category, value: Any) -> bool:
     """Say whether a value is one of the category's: only then does it survive its encoding."""
-    codes = [
-        Category(*column.values, unknown=other).encode(np.array([value], dtype=object))[0]
-        for other in (column.values[0], column.values[-1])
-    ]
-    return len(column) == 1 or codes[0] == codes[1]
+    code = Category(*column.values).encode(np.array([value], dtype=object))[0]
+    return bool(code < len(column.values))
 
 
 @dataclass(frozen=True)

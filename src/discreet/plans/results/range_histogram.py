@@ -232,7 +232,7 @@ class RangeHistogram(Histogram):
             return labels.index(str(value))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if edges is None or not number or not edges[0] <= value <= edges[-1]:
-            ends = f"{labels[0]} to {labels[-1]}"
+            ends = f"{labels[0]} to {labels[-1 if edges is None else len(edges) - 2]}"
             raise ArgumentError(f"{name} must lie in the cells {ends}, got {value!r}.")
         return int(np.searchsorted(np.asarray(edges[1:-1]), value, side="right"))
 

@@ -18,6 +18,7 @@ from discreet.errors import ReleaseError
 from discreet.plain import read_fields
 from discreet.plans.results.bands import BandName, chosen_band
 from discreet.schema import FloatArray
+from discreet.schema.columns import MISSING_LABEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +73,8 @@ class Histogram(Result):
 
     Attributes:
       columns: the columns counted.
-      labels: the cells' names along every column.
-      edges: bin edges of numeric columns, None for categories.
+      labels: the cells' names along every column; ``(missing)`` and ``(other)`` are the last, if any.
+      edges: bin edges of numeric columns, None for categories; the cell ``(missing)`` has none.
       counts: noisy counts, flat, in row-major order.
       noise_std: standard deviation of the noise on a count.
       half_width: a count is within this of the true one with probability ``level``, each by itself.
@@ -106,7 +107,7 @@ class Histogram(Result):
         return (
             len(self.columns) == len(self.labels) > 0
             and len(self.counts) == math.prod(self.shape)
-            and all(edges is None or len(edges) == len(names) + 1 for names, edges in axes)
+            and all(edges is None or len(edges) - 1 in _edged(names) for names, edges in axes)
         )
 
     def to_array(self) -> FloatArray:
@@ -133,6 +134,23 @@ class Histogram(Result):
 
 
 @dataclass(frozen=True)
+class MissingPoint:
+    """The value of a curve where its feature is missing.
+
+    Attributes:
+      y: the noisy value.
+      low: lower end of its noise band by itself.
+      high: upper end of its noise band.
+      ends_all: ends of its band if all points of the curve are to be inside theirs at once.
+    """
+
+    y: float
+    low: float
+    high: float
+    ends_all: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Curve(Result):
     """A noisy curve over the values of a feature.
 
@@ -148,6 +166,8 @@ class Curve(Result):
       quantity: what ``y`` measures.
       rug: a private histogram of the feature, where other tools draw the rows themselves.
       ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
+      missing: the value if a number is missing, with its bands; None if it cannot be, and for
+        categories, of which *missing* is one of the grid points.
     """
 
     feature: str
@@ -161,6 +181,7 @@ class Curve(Result):
     quantity: str
     rug: Histogram | None
     ends_all: tuple[tuple[float, ...], tuple[float, ...]] | None = field(default=None, kw_only=True)
+    missing: MissingPoint | None = field(default=None, kw_only=True)
 
     def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
         """Return the ends of the noise band, of each value by itself or of all of them at once."""
@@ -168,11 +189,17 @@ class Curve(Result):
         return np.array(low), np.array(high)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per grid point: its value, the noisy curve and its own band."""
+        """Return one row per grid point: its value, the noisy curve and its own band.
+
+        If the feature is a number that may be missing, the last row, with NaN, is for that.
+        """
         import pandas as pd
 
-        points = self.x if self.labels is None else self.labels
-        return pd.DataFrame({self.feature: points, "value": self.y, "low": self.low, "high": self.high})
+        points: tuple[Any, ...] = self.x if self.labels is None else self.labels
+        rows = [*zip(points, self.y, self.low, self.high, strict=True)]
+        if self.missing is not None:
+            rows.append((math.nan, self.missing.y, self.missing.low, self.missing.high))
+        return pd.DataFrame(rows, columns=[self.feature, "value", "low", "high"])
 
     def plot(self, ax: Any = None, *, title: str | None = None, band: BandName = "each") -> Any:
         """Draw the curve with a noise band, of each value or of all, the private histogram below it."""
@@ -271,6 +298,11 @@ class Surface(Result):
         from discreet.plans.results.pictures.curve import SurfaceDisplay
 
         return SurfaceDisplay(self).plot(ax, title=title)
+
+
+def _edged(names: Sequence[str]) -> tuple[int, ...]:
+    """Return how many cells of a number may have edges: all, or all but that of missing values."""
+    return (len(names), len(names) - 1) if names[-1:] == (MISSING_LABEL,) else (len(names),)
 
 
 def is_table(rows: Sequence[Sequence[Any]], height: int, width: int) -> bool:

@@ -198,9 +198,9 @@ def _first_frame(
 ) -> tuple[MakeInput, FloatArray]:
     """Return a way of handing rows over that works, and the answer it gave."""
     columns, failure = tuple(schema), ""
-    makers = input_makers(schema, columns, named=True)
+    makers = [maker for _, maker in input_makers(schema, columns, named=True)]
     if sees_encoding(schema, columns, named=True):
-        makers = makers[-1:]  # one that may be written to
+        makers = makers[1::2]  # those that may be written to
     rows = schema.draw(_PROBE_ROWS)
     for make_frame in makers:
         try:

@@ -1,6 +1,7 @@
 """From noisy sums to noisy means, when the number of records is public and when it is not.
 
-The mean row is one of them: numbers scaled to [-1, 1] and one cell per category, as one noisy sum.
+The mean row is one of them: numbers scaled to [-1, 1] and one cell per category, as one noisy sum. A
+number that may be missing has a cell for that, so that its mean is that of the records that have it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from discreet.plans.stages.sums import sum_stage
 from discreet.plans.stages.tree_rows import draw_quota
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.schema import MISSING, Category, FloatArray, Number, Schema
+
+_FEW = 1e-3
+"""Fewer records than this share of them have no mean of their own."""
 
 
 @dataclass(frozen=True)
@@ -179,53 +183,68 @@ def quotient_ends(
 
 
 def mean_contribution(schema: Schema, clip: float | None = None) -> VectorContribution:
-    """Return what one record adds: its numbers, scaled to [-1, 1], then one cell per category.
+    """Return what one record adds: numbers scaled to [-1, 1], cells of missing ones, then categories'.
 
-    Scaled numbers longer than ``clip`` are shortened to it; categories are left as they are.
+    Scaled numbers longer than ``clip`` are shortened to it; cells are left as they are. A missing
+    number adds zero, and one to its cell.
 
     Guarantees:
       - Of p numbers of length at most C (sqrt(p) without a clip) and q categories, replacing a record
         moves L1 2 sqrt(p) C + 2 q, L2 sqrt(4 C^2 + 2 q), Linf 2 min(1, C) or 1; adding or removing
-        one half of the numbers' parts and one cell per category. [background-mean]
+        one half of the numbers' parts and one cell per category. Where numbers are clipped, m of them
+        that may be missing add m to L1 and to the square of L2. [background-mean]
     """
     numbers, categories = _by_kind(schema)
+    missing = _may_be_missing(numbers)
     ball = Ball(clip, "l2") if clip is not None and clip < math.sqrt(len(numbers)) else None
 
     def compute(block: Block) -> FloatArray:
         parts = []
         if numbers:
             middle, half = (np.array([f(c) for c in numbers.values()]) for f in (_middle, half_width))
-            scaled = np.column_stack([block[name] for name in numbers]) - middle
-            scaled = np.clip(scaled / half, -1.0, 1.0)
+            values = np.column_stack([block[name] for name in numbers])
+            scaled = np.clip((np.where(values == MISSING, middle, values) - middle) / half, -1.0, 1.0)
             parts.append(scaled if ball is None else ball.clip(scaled))
+        for name in missing:
+            parts.append(block[name][:, None] == MISSING)
         for name, column in categories.items():
             parts.append(block[name][:, None] == np.arange(len(column)))
         return np.hstack(parts).astype(np.float64)
 
-    size = len(numbers) + sum(len(column) for column in categories.values())
+    size = len(numbers) + len(missing) + sum(len(column) for column in categories.values())
     length = math.sqrt(len(numbers)) if ball is None else ball.radius
-    proven = certify_mean(len(numbers), len(categories), length, size)
+    beside = 0 if ball is None else len(missing)
+    proven = certify_mean(len(numbers), len(categories), length, size, beside)
     return VectorContribution(schema.features, size, Box(-1.0, 1.0), 0.0, compute, proven, calls=None)
 
 
-def certify_mean(numbers: int, categories: int, length: float, size: int) -> Certificate:
+def certify_mean(
+    numbers: int, categories: int, length: float, size: int, beside: int = 0
+) -> Certificate:
     """Certify sums of scaled numbers of bounded length and of one cell per category.
 
+    Unless they are clipped, numbers that may be missing cost nothing more: a number and its cell are
+    together a point of the L1 ball, as the number alone is. ``beside`` are cells of clipped ones.
+
     Guarantees:
-      - The bounds are attained in every norm. [background-mean]
+      - The bounds are attained in every norm, but for cells beside clipped numbers. [background-mean]
     """
     p, q, c = numbers, categories, length
-    number, cell = min(1.0, c), float(q > 0)
+    number, cell = min(1.0, c), float(q + beside > 0)
     return Certificate(
         ("background-mean",),
         size,
         {
             REPLACE_ONE: Bounds(
-                up(2 * math.sqrt(p) * c + 2 * q),
-                up(math.sqrt(4 * c * c + 2 * q)),
+                up(2 * math.sqrt(p) * c + 2 * q + beside),
+                up(math.sqrt(4 * c * c + 2 * q + beside)),
                 max(2 * number, cell),
             ),
-            ADD_REMOVE: Bounds(up(math.sqrt(p) * c + q), up(math.sqrt(c * c + q)), max(number, cell)),
+            ADD_REMOVE: Bounds(
+                up(math.sqrt(p) * c + q + beside),
+                up(math.sqrt(c * c + q + beside)),
+                max(number, cell),
+            ),
         },
     )
 
@@ -233,18 +252,26 @@ def certify_mean(numbers: int, categories: int, length: float, size: int) -> Cer
 def draw_mean_rows(
     schema: Schema, noisy_means: FloatArray, rows: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return encoded rows: numbers at their means, categories by quota; one row without categories.
+    """Return encoded rows: numbers at their means, categories and missing numbers by quota.
+
+    One row if there are only numbers, none of which may be missing.
 
     Guarantees:
       - A function of released means and a public generator: no cost. [background-separator]
     """
     numbers, categories = _by_kind(schema)
-    ends = np.cumsum([len(numbers), *map(len, categories.values())])
-    scaled, *shares = np.split(noisy_means, ends[:-1])
-    drawn, count = {}, rows if categories else 1
-    for (name, number), mean in zip(numbers.items(), np.clip(scaled, -1.0, 1.0), strict=True):
-        value = _middle(number) + half_width(number) * float(mean)
+    missing = _may_be_missing(numbers)
+    ends = np.cumsum([len(numbers), len(missing), *map(len, categories.values())])
+    scaled, absent, *shares = np.split(noisy_means, ends[:-1])
+    gone = dict(zip(missing, np.clip(absent, 0.0, 1.0).tolist(), strict=True))
+    drawn, count = {}, rows if categories or missing else 1
+    for (name, number), mean in zip(numbers.items(), scaled.tolist(), strict=True):
+        present = np.clip(mean / max(1.0 - gone.get(name, 0.0), _FEW), -1.0, 1.0)
+        value = _middle(number) + half_width(number) * float(present)
         drawn[name] = np.full(count, np.clip(value, number.low, number.high))
+        if name in gone:
+            cells = draw_quota(np.array([1.0 - gone[name], gone[name]]), count, generator)
+            drawn[name][cells == 1] = MISSING
     for name, share in zip(categories, shares, strict=True):
         drawn[name] = draw_quota(project(share, 1.0), count, generator).astype(np.float64)
     return np.column_stack([drawn[name] for name in schema.features])
@@ -257,6 +284,10 @@ def half_width(column: Number) -> float:
 
 def _middle(column: Number) -> float:
     return column.low / 2 + column.high / 2
+
+
+def _may_be_missing(numbers: dict[str, Number]) -> list[str]:
+    return [name for name, number in numbers.items() if number.may_be_missing]
 
 
 def _by_kind(schema: Schema) -> tuple[dict[str, Number], dict[str, Category]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.plans.stages.marginals import NoisyTree, project
 from discreet.randomness import IntArray
-from discreet.schema import Bins, Column, FloatArray, Number, Schema
+from discreet.schema import MISSING, Bins, Column, FloatArray, Number, Schema
 
 _RAKING_ROUNDS = 30
 
@@ -61,9 +61,10 @@ def spread_cells(
 def decode_rows(
     schema: Schema, names: Sequence[str], encoded: FloatArray
 ) -> tuple[tuple[Any, ...], ...]:
-    """Return encoded rows in the original values of their columns."""
+    """Return encoded rows in the original values of their columns; None where a value is missing."""
     columns = [schema[name].decode(encoded[:, place]).tolist() for place, name in enumerate(names)]
-    return tuple(zip(*columns, strict=True))
+    plain = [[None if value != value else value for value in column] for column in columns]
+    return tuple(zip(*plain, strict=True))
 
 
 def fit_margins(tree: NoisyTree) -> list[FloatArray]:
@@ -132,8 +133,10 @@ def _spread(column: Column, part: Bins, cells: IntArray, generator: np.random.Ge
     if not isinstance(column, Number):
         return cells.astype(np.float64)
     edges = np.asarray(part.edges)
-    inside = edges[cells] + generator.random(len(cells)) * (edges[cells + 1] - edges[cells])
-    return column.encode(inside)  # a step grid's edges lie half a step beside its points
+    starts = np.minimum(cells, len(edges) - 2)  # the cell of missing values has no edges
+    inside = edges[starts] + generator.random(len(cells)) * (edges[starts + 1] - edges[starts])
+    # A step grid's edges lie half a step beside its points.
+    return np.where(cells > len(edges) - 2, MISSING, column.encode(inside))
 
 
 def _ratio(wanted: FloatArray, found: FloatArray) -> FloatArray:

@@ -122,7 +122,7 @@ def shap_means(rows: int, columns: int, *, epsilon: float, delta: float = 0.0) -
 def sign_schema(columns: int) -> Schema:
     """Return the schema of records of signs."""
     check_whole("columns", columns, 1)
-    return Schema({f"sign {place}": Number(-1.0, 1.0) for place in range(columns)})
+    return Schema({f"sign {place}": Number(-1.0, 1.0, missing=False) for place in range(columns)})
 
 
 def _signs(generator: np.random.Generator, biases: FloatArray, rows: int) -> FloatArray:

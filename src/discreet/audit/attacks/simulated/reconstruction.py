@@ -174,7 +174,7 @@ def reconstruct_queries(
 def unit_schema(columns: int) -> Schema:
     """Return the schema of numbers between 0 and 1."""
     check_whole("columns", columns, 1, len(WEIGHTS))
-    return Schema({f"number {place}": Number(0.0, 1.0) for place in range(columns)})
+    return Schema({f"number {place}": Number(0.0, 1.0, missing=False) for place in range(columns)})
 
 
 def logistic_model(columns: int) -> Model:

@@ -161,8 +161,8 @@ def private_learner(
 
 def training_schema() -> Schema:
     """Return the public facts of the rows that models are trained on."""
-    numbers = {f"number {place}": Number(0.0, 1.0) for place in range(_COLUMNS)}
-    return Schema({**numbers, "class": Category("0", "1")}, target="class")
+    numbers = {f"number {place}": Number(0.0, 1.0, missing=False) for place in range(_COLUMNS)}
+    return Schema({**numbers, "class": Category("0", "1", missing=False, other=False)}, target="class")
 
 
 def draw_rows(generator: np.random.Generator, rows: int) -> FloatArray:

@@ -22,7 +22,7 @@ from discreet.plans.results.pictures.canvas import (
 
 if TYPE_CHECKING:
     from discreet.plans.results.bands import BandName
-    from discreet.plans.results.result import Curve
+    from discreet.plans.results.result import Curve, MissingPoint
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +62,31 @@ class CurveDisplay:
         curve, ax = self.curve, self.ax_
         ax.fill_between(curve.x, self._low, self._high, color=BAND, alpha=0.6, lw=0, label=self._band)
         ax.plot(curve.x, curve.y, color=LINE, lw=1.8, marker="o", ms=3, label="released")
+        if curve.missing is not None:
+            self._draw_missing(curve.missing)
+
+    def _draw_missing(self, point: MissingPoint) -> None:
+        """Draw the point of missing values to the right of the range."""
+        low, high = (point.low, point.high) if self.band == "each" else point.ends_all
+        place, wide = self._apart
+        self.ax_.bar([place], [high - low], bottom=[low], width=wide, color=BAND, alpha=0.6)
+        self.ax_.plot([place], [point.y], "o", color=LINE, ms=5)
+        self.ax_.annotate(
+            "missing",
+            (place, low),
+            xytext=(0, -3),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=8,
+            color=INK,
+        )
+
+    @property
+    def _apart(self) -> tuple[float, float]:
+        """Where what is missing is drawn, and how wide."""
+        wide = (self.curve.x[-1] - self.curve.x[0]) / 20
+        return self.curve.x[-1] + 2 * wide, wide
 
     def _draw_points(self) -> None:
         curve, ax = self.curve, self.ax_
@@ -87,7 +112,11 @@ class CurveDisplay:
             self.rug_ax_.bar(range(len(rug.counts)), rug.counts, width=0.8, color=RUG, alpha=0.7)
         else:
             widths = [b - a for a, b in pairwise(edges)]
-            self.rug_ax_.bar(edges[:-1], rug.counts, widths, align="edge", color=RUG, alpha=0.7)
+            counts = rug.counts[: len(widths)]
+            self.rug_ax_.bar(edges[:-1], counts, widths, align="edge", color=RUG, alpha=0.7)
+            if len(rug.counts) > len(widths):
+                place, wide = self._apart
+                self.rug_ax_.bar([place], rug.counts[-1:], [wide], color=RUG, alpha=0.7)
         top = max(max(rug.counts), 1.0)
         self.rug_ax_.set_ylim(0, 5 * top)
         self.rug_ax_.set_yticks([0, top], ["0", f"{top:,.0f}"], fontsize=7, color=INK)

@@ -64,6 +64,10 @@ class HistogramDisplay:
             spans = [b - a for a, b in pairwise(edges)]
             places = [a + span / 2 for a, span in zip(edges[:-1], spans, strict=True)]
             widths = [(0.92 if len(labels) <= _SINGLE_BARS else 1.0) * span for span in spans]
+            if len(places) < len(labels):  # missing values stand apart from the range
+                wide = (edges[-1] - edges[0]) / 20
+                places.append(edges[-1] + 1.5 * wide)
+                widths.append(wide)
         ax.bar(places, histogram.counts, widths, color=LINE, alpha=0.7)
         if len(labels) <= _SINGLE_BARS:
             self._draw_whiskers(places)
