@@ -31,6 +31,8 @@ LABELS = Category(
     "2020-01-01",
     "2020-01-01 00:00:00",
     "2020-01-01 01:00:00+01:00",
+    missing=False,
+    other=False,
 )
 NEW_YEAR = dt.datetime(2020, 1, 1)
 

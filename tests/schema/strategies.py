@@ -108,9 +108,9 @@ def numbers(draw: st.DrawFn) -> Number:
     high = low + width
     if step is not None and high - low < step:  # rounded away
         high = low + 2 * step
-    place = draw(st.none() | st.floats(0, 1))
-    missing = None if place is None else min(max(low + place * (high - low), low), high)
-    return Number(low, high, step, missing, missing=False)
+    place = draw(st.booleans() | st.floats(0, 1))
+    filled = min(max(low + place * (high - low), low), high)
+    return Number(low, high, step, place if isinstance(place, bool) else filled)
 
 
 _plain_scalars = st.one_of(
@@ -130,7 +130,9 @@ def categories(draw: st.DrawFn) -> Category:
         return plain_text(category_text(value))
 
     values = draw(st.lists(_plain_scalars, min_size=1, max_size=6, unique_by=written))
-    return Category(*values, unknown=draw(st.none() | st.sampled_from(values)))
+    if draw(st.booleans()):
+        return Category(*values, unknown=draw(st.none() | st.sampled_from(values)))
+    return Category(*values, missing=draw(st.booleans()), other=draw(st.booleans()))
 
 
 columns = numbers() | categories()

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import SchemaError
-from discreet.schema import Bins, Category, Column, Number
+from discreet.schema import MISSING, Bins, Category, Column, Number
 from tests.schema.strategies import (
     FloatOnly,
     Grumpy,
@@ -53,8 +53,9 @@ def test_a_value_is_encoded_alone(field: Column, values: list[Any]) -> None:
 @example(Number(0, 0.3, step=0.1, missing=False), [0.3])  # once 0.30000000000000004
 def test_numbers_stay_inside(field: Number, values: list[Any]) -> None:
     encoded = field.encode(column(values))
-    assert np.all((field.low <= encoded) & (encoded <= field.high))
-    assert field.encode(encoded).tobytes() == encoded.tobytes()
+    absent = (encoded == MISSING) & field.may_be_missing
+    assert np.all(absent | ((field.low <= encoded) & (encoded <= field.high)))
+    assert field.encode(field.decode(encoded)).tobytes() == encoded.tobytes()
 
 
 @hostile
@@ -69,6 +70,9 @@ def test_categories_are_codes(field: Category, values: list[Any]) -> None:
 @given(numbers(), st.lists(st.floats(), min_size=1, max_size=8))
 def test_numbers_take_the_nearest_step_of_the_clipped_value(field: Number, values: list[float]) -> None:
     for value, encoded in zip(values, field.encode(np.array(values)).tolist(), strict=True):
+        if math.isnan(value) and field.may_be_missing:
+            assert encoded == MISSING
+            continue
         filled = field.fill if math.isnan(value) else value
         clipped = Fraction(min(max(filled, field.low), field.high))
         if field.step is None:
@@ -128,14 +132,17 @@ def test_long_step_grids_end_in_the_range() -> None:
 @given(numbers(), st.integers(1, 30), st.lists(st.floats(), max_size=10))
 def test_every_value_falls_in_one_bin(field: Number, count: int, values: list[float]) -> None:
     bins = field.bins(count)
-    assert 1 <= len(bins) <= count
-    assert bins.edges is not None and len(bins.edges) == len(bins) + 1
+    cells = len(bins) - bins.reserved
+    assert 1 <= cells <= count and bins.reserved == field.may_be_missing
+    assert bins.edges is not None and len(bins.edges) == cells + 1
     assert np.all(np.diff(bins.edges) > 0)
     encoded = field.encode(np.array([*values, field.low, field.high]))
-    index = bins.index(encoded)
-    assert index.min() == 0 and index.max() == len(bins) - 1
+    assert np.array_equal(bins.index(encoded) == cells, encoded == MISSING)
+    there = encoded[encoded != MISSING]
+    index = bins.index(there)
+    assert index.min() == 0 and index.max() == cells - 1
     edges = np.array(bins.edges)
-    inside = (edges[index] <= encoded) & ((encoded < edges[index + 1]) | (index == len(bins) - 1))
+    inside = (edges[index] <= there) & ((there < edges[index + 1]) | (index == cells - 1))
     assert np.all(inside)
 
 
@@ -144,7 +151,7 @@ def test_every_value_falls_in_one_bin(field: Number, count: int, values: list[fl
 def test_bins_of_a_step_grid_hold_whole_steps(field: Number, count: int) -> None:
     grid = field.grid(min(len_of_steps(field), 3_000))
     bins = field.bins(count)
-    filled = np.bincount(bins.index(field.encode(grid)), minlength=len(bins))
+    filled = np.bincount(bins.index(field.encode(grid)), minlength=len(bins) - bins.reserved)
     if len(grid) == len_of_steps(field):
         assert filled.min() >= 1 and filled.max() - filled.min() <= 1
         edges = np.array(bins.edges)
@@ -353,13 +360,13 @@ def test_scalars_of_numpy_are_taken() -> None:
         ((0, 1, 2), "got 2. Leave it out"),
         ((0, 1, 1e-300), "where floats of this size can be told apart"),
         ((1e16, 1e16 + 100, 1), "where floats of this size can be told apart"),
-        ((0, 1, None, 2), "missing must lie between low and high, got 2"),
+        ((0, 1, None, 2), "missing must be True, False or lie between low and high, got 2"),
         ((0, 1, None, math.nan), "missing must be finite"),
     ],
 )
 def test_numbers_that_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        Number(*arguments, missing=False)
+        Number(*arguments)
     assert message in str(caught.value)
 
 
@@ -369,7 +376,9 @@ def test_numbers_that_are_refused(arguments: tuple[Any, ...], message: str) -> N
         ((), {}, "at least one value"),
         ((None,), {}, "must be a text, number or truth value, got None"),
         ((math.nan,), {}, "must be a text, number or truth value, got nan"),
-        ((["a"],), {}, "must be a text, number or truth value"),
+        ((["a"], "b"), {}, "must be a text, number or truth value"),
+        (("a", "(missing)"), {}, "must not be called (other) or (missing)"),
+        (("a",), {"missing": "a"}, "missing must be True or False for a category, got 'a'"),
         ((dt.date(2020, 1, 1),), {}, "must be a text, number or truth value"),
         ((10**5000,), {}, "must be short enough to be written out"),
         ((1, "1"), {}, "must differ when written out"),
@@ -388,3 +397,42 @@ def test_categories_that_are_refused(
     with pytest.raises(SchemaError) as caught:
         Category(*values, **options)
     assert message in str(caught.value)
+
+
+MISSED = Category("F", "M")
+
+
+def test_missing_and_unlisted_values_are_values_of_their_own() -> None:
+    assert one(Number(0, 100), None) == one(Number(0, 100), "n/a") == MISSING
+    assert [one(MISSED, value) for value in ("M", "X", None, math.nan)] == [1, 2, 3, 3]
+    assert [one(Category("no", "yes"), value) for value in (True, False)] == [2, 2]
+    assert MISSED.decode(np.arange(4.0)).tolist() == ["F", "M", "(other)", None]
+    assert np.isnan(Number(0, 9).decode(np.array([MISSING, 3.0]))).tolist() == [True, False]
+    assert Category(["F", "M"]) == MISSED
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({}, [2, 3]),
+        ({"missing": False}, [2, 2]),
+        ({"other": False}, [2, 2]),
+        ({"missing": False, "other": False}, [0, 0]),
+        ({"unknown": "M"}, [1, 1]),
+    ],
+)
+def test_strays_go_to_the_cell_that_is_there(options: dict[str, Any], codes: list[int]) -> None:
+    assert [one(Category("F", "M", **options), value) for value in ("X", None)] == codes
+
+
+def test_public_rows_hold_what_is_reserved() -> None:
+    generator = np.random.default_rng(3)
+    assert MISSING in Number(0, 1).draw(generator, 200)
+    assert MISSING not in Number(0, 1, missing=False).draw(generator, 200)
+    assert set(MISSED.draw(generator, 400).tolist()) == {0, 1, 2, 3}
+    assert Number(0, 1).landmarks().tolist() == [0, 1, 0.5, MISSING]
+
+
+def test_the_least_float_is_no_bound() -> None:
+    with pytest.raises(SchemaError, match="low above"):
+        Number(MISSING, 0)

@@ -33,7 +33,7 @@ def test_file_is_made_for_people(tmp_path: Path) -> None:
     )
     assert schema.save(tmp_path / "s.toml").read_text() == (
         'target = "home"\nid = "who"\n\n'
-        '[columns.age]\nkind = "number"\nlow = 18.0\nhigh = 90.0\nstep = 1.0\n\n'
+        '[columns.age]\nkind = "number"\nlow = 18.0\nhigh = 90.0\nstep = 1.0\nmissing = false\n\n'
         '[columns.home]\nkind = "category"\nvalues = ["rent", "own"]\nunknown = "own"\n'
     )
 

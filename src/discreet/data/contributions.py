@@ -111,7 +111,10 @@ class VectorContribution:
 
 @dataclass(frozen=True)
 class CellContribution:
-    """Every record adds one to exactly one of ``size`` cells.
+    """Every record adds one to exactly one of ``size`` cells, or, where ``index`` is negative, to none.
+
+    A record in no cell is not in the part that is counted: one that has no value, for instance. How
+    many are in the part is then private under both relations.
 
     Guarantees:
       - Whole numbers throughout: no rounding, whatever the order of rows. [pattern-counts]

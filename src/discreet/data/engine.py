@@ -286,7 +286,7 @@ def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
 def _count(cells: NDArray[np.int64], size: int, rows: int) -> IntArray:
     cells = np.asarray(cells, dtype=np.int64)
     _check_shape(cells.shape, (rows,))
-    return np.bincount(np.clip(cells, 0, size - 1), minlength=size)
+    return np.bincount(np.minimum(cells[cells >= 0], size - 1), minlength=size)
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

@@ -30,7 +30,7 @@ def attribute_tables(frame: Any, schema: Schema, column: str, *, record: int = -
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"ill": ["no", "no"]})
-    >>> schema = Schema({"ill": Category("no", "yes")})
+    >>> schema = Schema({"ill": Category("no", "yes", missing=False, other=False)})
     >>> [t.ill.tolist() for t in attribute_tables(frame, schema, "ill")]
     [['no', 'no'], ['no', 'yes']]
     """

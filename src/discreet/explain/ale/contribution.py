@@ -23,7 +23,7 @@ from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.privacy.certificate import Bounds, Box, Certificate, Norm
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
-from discreet.schema import FloatArray
+from discreet.schema import MISSING, FloatArray
 
 
 def output_range(model: BoundModel) -> float:
@@ -59,7 +59,8 @@ def interval_effects(
 
     Moves stand in the first ``size`` coordinates, weighted counts in the others; there may be fewer
     intervals than ``size``. The first interval holds its left edge, every one its right edge. Moves are
-    clipped to ``limit``, the range of the output if it is left out.
+    clipped to ``limit``, the range of the output if it is left out. A record without a value is in no
+    interval and adds nothing.
 
     Guarantees:
       - The certificate holds whatever the edges are. [ale]
@@ -70,8 +71,9 @@ def interval_effects(
         cell = np.searchsorted(edges[1:-1], block[feature], side="left")
         left, right = steps.predict(block.values, (edges[cell], edges[cell + 1]))
         vectors, rows = np.zeros((len(block), 2 * size), order="F"), np.arange(len(block))
-        vectors[rows, cell] = right - left
-        vectors[rows, size + cell] = weight
+        there = block[feature] != MISSING
+        vectors[rows, cell] = np.where(there, right - left, 0.0)
+        vectors[rows, size + cell] = np.where(there, weight, 0.0)
         return vectors
 
     most = output_range(model) if limit is None else limit
@@ -88,8 +90,9 @@ def category_effects(
     """Return what one record adds: how the model moves from the category before it, and to the next.
 
     The step between two neighbours is answered by the records of both, as in Apley's ALEPlot.
-    ``codes`` are all categories in their order; steps come first, then a weighted count of each. Moves
-    are clipped to ``limit``, the range of the output if it is left out.
+    ``codes`` are all values in their order; steps come first, then a weighted count of each. Moves are
+    clipped to ``limit``, the range of the output if it is left out. A record with none of the values
+    adds nothing.
 
     Guarantees:
       - The certificate holds for every order. [ale]
@@ -99,7 +102,8 @@ def category_effects(
     steps = engine_for("steps", model, model.columns.index(feature))
 
     def compute(block: Block) -> FloatArray:
-        cell = ranks[block[feature].astype(np.int64)]
+        own = block[feature].astype(np.int64)
+        there, cell = own <= last, ranks[np.minimum(own, last)]
         values = codes.astype(np.float64)
         around = (values[np.maximum(cell - 1, 0)], values[cell], values[np.minimum(cell + 1, last)])
         below, here, above = steps.predict(block.values, around)
@@ -108,6 +112,7 @@ def category_effects(
         vectors[later, cell[later] - 1] = (here - below)[later]
         vectors[earlier, cell[earlier]] = (above - here)[earlier]
         vectors[np.arange(len(block)), last + cell] = weight
+        vectors[~there] = 0.0
         return vectors
 
     most = output_range(model) if limit is None else limit

@@ -99,7 +99,7 @@ class EffectsQuestion:
     @property
     def categories(self) -> int:
         """The number of categories, zero for a number."""
-        return len(self.column) if isinstance(self.column, Category) else 0
+        return len(self.column.values) if isinstance(self.column, Category) else 0
 
     @property
     def steps(self) -> int:
@@ -242,10 +242,10 @@ def even_error(layout: Layout, noise: float) -> float:
 
 def ordered_codes(column: Category, order: tuple[Any, ...] | None) -> list[int]:
     """Return the codes of a category's values in their order."""
-    if len(column) < 2:
+    if len(column.values) < 2:
         raise ArgumentError("feature must have at least two values, got a category with one.")
     if order is None:
-        return list(range(len(column)))
-    if len(order) != len(column) or any(value not in order for value in column.values):
+        return list(range(len(column.values)))
+    if len(order) != len(column.values) or any(value not in order for value in column.values):
         raise ArgumentError(f"order must hold each of {column.values!r} once, got {order!r}.")
     return [column.values.index(value) for value in order]

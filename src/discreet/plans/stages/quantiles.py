@@ -11,7 +11,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.quantiles import QuantileNoise, quantile_noise
 from discreet.numerics import check_whole
 from discreet.plans import Setting, Stage
-from discreet.schema import FloatArray, Number
+from discreet.schema import MISSING, FloatArray, Number
 
 CELLS = 1024
 """A quantile is one of so many points of the range (of all of a step grid, if they are fewer)."""
@@ -41,6 +41,7 @@ def quantile_stage(
     """Return the stage that cuts a column into parts with about as many records each.
 
     Its answer is the ``parts - 1`` cuts, in order and inside the column's bounds; some may be equal.
+    Records without a value are in none: a neighbour has one record more, one less, or both, in all.
 
     Guarantees:
       - (epsilon, delta)-differentially private over all cuts. [quantiles]
@@ -54,7 +55,8 @@ def quantile_stage(
     points = cut_points(column, cells)
 
     def index(block: Block) -> NDArray[np.int64]:
-        return np.searchsorted(points[1:-1], block[feature], side="left")
+        cells = np.searchsorted(points[1:-1], block[feature], side="left")
+        return np.where(block[feature] == MISSING, -1, cells)
 
     contribution = CellContribution((feature,), len(points) - 1, index)
     noise = quantile_noise(

@@ -46,7 +46,7 @@ class most_frequent(DeclaredPlan):
     """Plan the most frequent value of a category; the candidates are those of the schema.
 
     Args:
-      column: a category of at least two values.
+      column: a category of at least two values; records without one of them have no vote.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; of use for mechanisms on stability alone.
       mechanism: as in ``choose``.
@@ -67,14 +67,15 @@ class most_frequent(DeclaredPlan):
     def prepare(self, setting: Setting) -> Program:
         """Take the candidates from the schema and pick a mechanism."""
         column = setting.schema[self.column]
-        if not isinstance(column, Category) or len(column) < 2:
+        if not isinstance(column, Category) or len(column.values) < 2:
             raise ArgumentError(
                 f"column must be a category of at least two values, got {self.column!r}. "
                 "Of a number, ask for percentile or quantiles."
             )
-        contribution = CellContribution((self.column,), len(column), _codes(self.column))
+        values = len(column.values)
+        contribution = CellContribution((self.column,), values, _codes(self.column, values))
         moved, most = setting.relation.edits, 2.0 * (setting.rows or ROWS_CAP)
-        chooser, errors = decide(self.mechanism, len(column), self.epsilon, self.delta, moved, most)
+        chooser, errors = decide(self.mechanism, values, self.epsilon, self.delta, moved, most)
         halves = {name: error / 2 for name, error in errors.items()}
         counted = contribution.certificate
         proven = replace(counted, statements=(*counted.statements, "choose"))
@@ -89,8 +90,11 @@ class most_frequent(DeclaredPlan):
         return Program((stage,), finish, {_UNIT: error})
 
 
-def _codes(name: str) -> Any:
+def _codes(name: str, values: int) -> Any:
+    """Return which value a record votes for; one that is missing or not listed has no vote."""
+
     def index(block: Block) -> NDArray[np.int64]:
-        return block[name].astype(np.int64)
+        codes = block[name].astype(np.int64)
+        return np.where(codes < values, codes, -1)
 
     return index

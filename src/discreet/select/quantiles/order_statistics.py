@@ -24,7 +24,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
-from discreet.schema import FloatArray
+from discreet.schema import MISSING, FloatArray
 
 _FINEST = 10**6
 """Percentiles are multiples of a hundredth of a millionth, so that products stay in 64 bits."""
@@ -168,9 +168,9 @@ def _run_length(function: Callable[[int], int], start: int, value: int, most: in
 
 
 def nearest(candidates: FloatArray, encoded: FloatArray) -> NDArray[np.int64]:
-    """Return the nearest candidate of every value."""
+    """Return the nearest candidate of every value; -1 for one that is missing."""
     middles = candidates[:-1] / 2 + candidates[1:] / 2
-    return np.searchsorted(middles, encoded, side="right")
+    return np.where(encoded == MISSING, -1, np.searchsorted(middles, encoded, side="right"))
 
 
 def _quotient(number: IntArray, divisor: int) -> IntArray:

@@ -61,6 +61,8 @@ class PercentileChoice(ChoiceNoise):
     Guarantees:
       - One edit moves every score by at most one, of any kind. [percentile-distance]
         [signed-distance] [inverse-sensitivity] [dampening] [value-sensitivity]
+      - A record that comes or goes alone, because its neighbour has no value, moves it no further.
+        [percentile-part]
     """
 
     measure: PercentileDistances
@@ -106,11 +108,12 @@ def decide_percentile(
     return replace(chooser, sensitivity=PARTS), {asked: rows, **errors}
 
 
-def certify_distances(candidates: int) -> Certificate:
-    """Return the certificate of the signed distances of all candidates."""
+def certify_distances(candidates: int, *, of_part: bool = False) -> Certificate:
+    """Return the certificate of the signed distances of all candidates, of a table or a part of it."""
     bound = Bounds(float(candidates), up(math.sqrt(candidates), 1), 1.0)
+    part = ("percentile-part",) if of_part else ()
     return Certificate(
-        ("percentile-distance", "signed-distance"),
+        ("percentile-distance", "signed-distance", *part),
         candidates,
         {REPLACE_ONE: bound, ADD_REMOVE: bound},
     )
@@ -149,8 +152,8 @@ class percentile(DeclaredPlan):
 
     Args:
       column: a numeric column.
-      p: a percent, 0 or from 1 to 100; the rank is ceil(p n / 100), at least 1. Less than one
-        percent is a level of ``quantiles``, which are from 0 to 1.
+      p: a percent, 0 or from 1 to 100; the rank is ceil(p n / 100), at least 1, of the n
+        records that have a value. Less than one percent is a level of ``quantiles``, from 0 to 1.
       candidates: public values to choose from; every record counts at the nearest. Left out: the
         column's step grid, or the round numbers of its range, to four or five digits.
       epsilon: the whole budget of the plan.
@@ -188,9 +191,15 @@ class percentile(DeclaredPlan):
 
         contribution = CellContribution((self.column,), len(grid), index)
         most = float(setting.rows or ROWS_CAP)
+        parted = setting.schema[self.column].may_be_missing and setting.relation.rows_public
+        if parted and even:
+            raise ArgumentError(
+                f"mechanism must be another one where values of {self.column!r} may be missing, got "
+                "'local-dampening'. Use 'auto', or say missing=False in the schema if none is."
+            )
         chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
         noise = PercentileChoice(
-            certify_distances(len(grid)),
+            certify_distances(len(grid), of_part=parted),
             chooser,
             1.0,
             errors,
