@@ -12,7 +12,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import discreet as dc
-from discreet.errors import LedgerTampered
+from discreet.errors import LedgerConflict, LedgerTampered
 
 NUMBERS = ["age", "income", "credit_score"]
 
@@ -193,6 +193,24 @@ def test_verify_tells_an_edited_release(folder: Path, tmp_path: Path) -> None:
     found = discreet("budget", "verify", str(tmp_path / "edited.json"), cwd=folder)
     assert found.returncode == LedgerTampered.exit_code
     assert f"The release '{saved['id']}' of dataset 'loans' was edited" in found.stderr
+
+
+def test_terms_change_with_a_reason(tmp_path: Path) -> None:
+    dc.samples.loans(50)[["age"]].to_csv(tmp_path / "loans.csv", index=False)
+    dc.Schema({"age": dc.Number(18, 90)}).save(tmp_path / "schema.toml")
+    dc.Schema({"age": dc.Number(18, 99)}).save(tmp_path / "corrected.toml")
+    terms = ["--dataset", "loans", "--ledger", "books.db", "--epsilon", "1"]
+    answer("protect", "loans.csv", "--schema", "schema.toml", *terms, cwd=tmp_path)
+    change = ["budget", "change", "--reason", "agreed in May"]
+    assert answer(*change, "--epsilon", "2", cwd=tmp_path)["budget"]["loss"] == "2"
+    answer(*change, "--schema", "corrected.toml", cwd=tmp_path)
+    answer("release", "histogram", "age", "--epsilon", "1", cwd=tmp_path)
+    refused = discreet(*change, "--epsilon", "0.5", cwd=tmp_path)
+    assert refused.returncode == LedgerConflict.exit_code
+    assert "budget must be at least epsilon=1 and delta=0, which was already spent" in refused.stderr
+    history = answer("budget", "history", cwd=tmp_path)
+    assert [entry["note"].get("reason") for entry in history[1:3]] == 2 * ["agreed in May"]
+    assert answer("budget", "verify", cwd=tmp_path)["ok"]
 
 
 def test_help_and_version(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def values_for_owners() -> dc.Plan:
 
 OWNERS: dict[str, Callable[[dc.Session], Any]] = {
     "allot": lambda session: session.allot("ann", epsilon=1.0),
+    "change_terms": lambda session: session.change_terms(epsilon=9.0, reason="more"),
     "diagnose": lambda session: session.diagnose(dc.histogram("home", epsilon=0.1)),
     "values for owners": lambda session: session.release(values_for_owners()),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from discreet.cli.project import (
     DEFAULT_PROJECT,
     AnalystOption,
     DatasetOption,
+    Project,
     ProjectOption,
     open_ledger,
 )
@@ -20,6 +22,7 @@ from discreet.errors import LedgerTampered
 from discreet.numerics import format_units
 from discreet.plans import copy_of
 from discreet.privacy.accounting import ACCOUNTANTS
+from discreet.schema import Schema
 from discreet.session.settling import settle_later
 
 app = typer.Typer(name="budget", add_completion=False)
@@ -27,7 +30,7 @@ app = typer.Typer(name="budget", add_completion=False)
 
 @app.callback()
 def budget_command() -> None:
-    """Look into the ledger, or store what could not be. Needs no table."""
+    """Look into the ledger, change terms, or store what could not be. Needs no table."""
 
 
 @app.command()
@@ -65,8 +68,8 @@ def history(
     header = ["sequence", "time", "kind", "analyst", "loss", "delta", "settled"]
     rows = [["" if entry[key] is None else str(entry[key]) for key in header] for entry in entries]
     for row, entry in zip(rows, entries, strict=True):
-        row.append(entry["note"].get("plan", {}).get("kind", ""))
-    header.append("plan")
+        row.append(entry["note"].get("plan", {}).get("kind", "") or entry["note"].get("reason", ""))
+    header.append("plan or reason")
     print_table(name, header, rows)
 
 
@@ -93,6 +96,31 @@ def verify(
         if json:
             raise typer.Exit(LedgerTampered.exit_code)
         raise LedgerTampered(" ".join(found.problems))
+
+
+@app.command()
+def change(
+    reason: Annotated[str, typer.Option(help="Why; everybody who reads the history sees it.")],
+    epsilon: Annotated[
+        float | None, typer.Option(help="The whole budget from now on, what was spent included.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The whole delta from now on.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="The TOML file of the corrected schema; sessions are reopened.")
+    ] = None,
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Change the budget or correct the schema of a data set, as an entry of its history."""
+    known = Project.load(project)
+    name, entry = known.choose(dataset)
+    _, ledger = open_ledger(project, name)
+    public = None if schema is None else Schema.load(schema)
+    ledger.change_terms(name, reason=reason, epsilon=epsilon, delta=delta, schema=public)
+    if schema is not None:
+        known.with_entry(name, replace(entry, schema=known.relative(str(schema)))).save()
+    show(project, name, None, json)
 
 
 @app.command()

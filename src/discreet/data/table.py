@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from discreet.data.sources import Source, open_source
-from discreet.errors import AccessDenied, ArgumentError, DataRefused, SchemaError
+from discreet.errors import AccessDenied, ArgumentError, DataRefused
 from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
 from discreet.randomness import IntArray
 from discreet.schema import Schema
@@ -32,11 +32,7 @@ class PrivateTable:
         self, data: Any, schema: Schema, relation: Relation | RelationName = REPLACE_ONE
     ) -> None:
         agreed = Relation(relation)
-        if schema.unconfirmed:
-            raise SchemaError(
-                "schema must hold public facts only, but these were read from data: "
-                f"{', '.join(schema.unconfirmed)}. Replace them and remove their marks."
-            )
+        schema.check_confirmed()
         source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
         _check_columns(source, schema)
         self.__rows = source.count()

@@ -27,6 +27,9 @@ TERMS_IN_NOTE = ("relation", "accountant", "epsilon", "delta", "schema_digest", 
 """What the first entry of a chain holds of a data set's terms, besides the budget."""
 
 
+_TERMS = ("epsilon", "delta", "schema_digest", "budget_loss", "budget_delta")
+"""What a change of terms may change of a data set's row."""
+
 _CHANGING = ("spent_loss", "spent_delta", "sequence", "digest", "seal")
 
 # Built once: building a statement takes longer than running it.
@@ -37,6 +40,11 @@ _SAVE_TOTALS = (
     update(datasets)
     .where(datasets.c.dataset == bindparam("own"))
     .values({name: bindparam(name) for name in _CHANGING})
+)
+_SAVE_TERMS = (
+    update(datasets)
+    .where(datasets.c.dataset == bindparam("own"))
+    .values({name: bindparam(name) for name in _TERMS})
 )
 
 
@@ -65,11 +73,7 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
         "dataset": terms.dataset,
         "relation": str(terms.relation),
         "accountant": terms.accountant,
-        "epsilon": float(terms.epsilon),
-        "delta": float(terms.delta),
-        "schema_digest": terms.schema_digest,
-        "budget_loss": terms.budget.loss,
-        "budget_delta": terms.budget.delta,
+        **_terms_row(terms),
         "spent_loss": 0,
         "spent_delta": 0,
         "created": _now(),
@@ -80,6 +84,12 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
     note = json.dumps({name: account[name] for name in TERMS_IN_NOTE}, sort_keys=True)
     append(connection, chain, account, Draft("register", new_id(), amount=terms.budget, note=note))
     return account
+
+
+def save_terms(connection: Connection, account: Row, terms: Terms) -> None:
+    """Write terms that changed to a data set's locked row; ``append`` seals it."""
+    account.update(_terms_row(terms))
+    connection.execute(_SAVE_TERMS, {"own": account["dataset"], **_terms_row(terms)})
 
 
 def find_row(connection: Connection, dataset: str) -> Row | None:
@@ -133,6 +143,16 @@ def budget_of(row: Row) -> Amount:
 def spent_of(row: Row) -> Amount:
     """Return what a row of totals has spent."""
     return Amount(row["spent_loss"], row["spent_delta"])
+
+
+def _terms_row(terms: Terms) -> Row:
+    return {
+        "epsilon": float(terms.epsilon),
+        "delta": float(terms.delta),
+        "schema_digest": terms.schema_digest,
+        "budget_loss": terms.budget.loss,
+        "budget_delta": terms.budget.delta,
+    }
 
 
 def _entry_row(account: Row, draft: Draft) -> Row:

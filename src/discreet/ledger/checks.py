@@ -18,6 +18,7 @@ from discreet.numerics import (
 )
 from discreet.privacy.accounting import ACCOUNTANTS, Amount
 from discreet.privacy.relation import RELATIONS
+from discreet.schema import Schema
 
 LONGEST_NAME = 200
 """Names are shown in messages and reports; this many characters are enough."""
@@ -55,8 +56,8 @@ def check_amount(name: str, amount: object) -> None:
     check_whole(f"{name}.delta", amount.delta, 0, LARGEST_UNITS - 1)
 
 
-def check_terms(terms: Terms) -> None:
-    """Raise unless every term is one the ledger can enforce."""
+def check_terms(terms: Terms, schema: Schema | None = None) -> None:
+    """Raise unless every term is one the ledger can enforce, and the schema is that of the terms."""
     check_name("dataset", terms.dataset)
     check_choice("relation", terms.relation, RELATIONS)
     check_choice("accountant", terms.accountant, ACCOUNTANTS)
@@ -64,6 +65,10 @@ def check_terms(terms: Terms) -> None:
     check_probability("delta", terms.delta)
     check_amount("budget", terms.budget)
     check_name("schema_digest", terms.schema_digest)
+    if schema is not None and schema.digest != terms.schema_digest:
+        raise ArgumentError(
+            f"schema must be the one of schema_digest {terms.schema_digest}, got {schema.digest}."
+        )
 
 
 def check_body(body: object) -> None:
@@ -104,11 +109,38 @@ def unknown_dataset(dataset: str) -> LedgerConflict:
     )
 
 
+_NEVER = ("relation", "accountant")
+
+
 def differing_term(dataset: str, term: str, stored: str, given: str) -> LedgerConflict:
     """Return the error for terms that contradict the registered ones."""
+    advice = "Use the registered terms"
+    if term not in _NEVER:
+        advice += ", or change them in the open: change_terms, on the command line budget change"
     return LedgerConflict(
-        f"{term} must be {stored} as registered for dataset {dataset!r}, got {given}."
-        " Use the registered terms."
+        f"{term} must be {stored} as registered for dataset {dataset!r}, got {given}. {advice}."
+    )
+
+
+def other_schema(dataset: str, told: str, *, since: bool) -> LedgerConflict:
+    """Return the error for a schema that is not the registered one; ``told`` says what differs."""
+    if since:
+        return LedgerConflict(
+            f"The schema of dataset {dataset!r} was changed since this session was opened: {told}."
+            " Nothing was charged. Open a session with the schema that is registered now."
+        )
+    return LedgerConflict(
+        f"schema must be the registered one of dataset {dataset!r}, got another: {told}."
+        " Use the registered schema, or correct it in the open: change_terms, on the command line"
+        " budget change."
+    )
+
+
+def budget_too_small(accountant: str, dataset: str, budget: Amount, spent: Amount) -> LedgerConflict:
+    """Return the error for terms that grant less than was spent."""
+    return LedgerConflict(
+        f"budget must be at least {spell(accountant, spent)}, which was already spent on dataset"
+        f" {dataset!r}, got {spell(accountant, budget)}. What is spent stays spent."
     )
 
 

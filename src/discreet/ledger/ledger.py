@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from discreet.errors import ArgumentError
 from discreet.ledger.books import Draft, lock_account
 from discreet.ledger.checks import (
     check_amount,
@@ -22,18 +24,19 @@ from discreet.ledger.checks import (
 )
 from discreet.ledger.postings import (
     check_may_store,
-    check_same_terms,
     post_allotment,
     post_registration,
     post_reservations,
     post_settlement,
 )
 from discreet.ledger.queries import (
+    account_from,
     read_account,
     read_balance,
     read_history,
     read_names,
     read_release,
+    read_terms,
 )
 from discreet.ledger.records import (
     Account,
@@ -51,10 +54,13 @@ from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import WorkLock, find_locks, work_with
 from discreet.ledger.store.opening import Books, open_books
 from discreet.ledger.store.tables import new_id
+from discreet.ledger.terms import Change, check_same_terms, check_schema, post_change, read_facts
 from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
 from discreet.ledger.verify import Copy, verify_books
 from discreet.privacy.accounting.filters import Amount
+from discreet.schema import Schema
+from discreet.schema.files import from_plain
 
 
 class Ledger:
@@ -102,19 +108,73 @@ class Ledger:
         """
         return cls(open_books(where, key=key, create=create, anew=anew))
 
-    def register(self, terms: Terms) -> Account:
-        """Add a data set, or return its account if these are the terms it was registered with.
+    def register(self, terms: Terms, schema: Schema | None = None) -> Account:
+        """Add a data set, or return its account if these are its terms.
+
+        Args:
+            terms: What is promised for the data set.
+            schema: The schema of ``schema_digest``; kept, so that a mismatch names the column.
 
         Raises:
-            LedgerConflict: The data set is registered with other terms.
+            LedgerConflict: The data set has other terms.
         """
-        check_terms(terms)
+        check_terms(terms, schema)
         account = self.find_account(terms.dataset)
         if account is None:
             with self._writing(terms.dataset) as connection:
-                account = post_registration(connection, self._chain, terms)
-        check_same_terms(account.terms, terms)
+                account = post_registration(connection, self._chain, terms, schema)
+        with self._reading(terms.dataset) as connection:
+            check_same_terms(connection, account.terms, terms, schema)
         return account
+
+    def change_terms(
+        self,
+        dataset: str,
+        *,
+        reason: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        schema: Schema | None = None,
+    ) -> Account:
+        """Change the budget or correct the schema of a data set, as an entry of its history.
+
+        Args:
+            dataset: A registered data set.
+            reason: Why, for everybody who reads the history. It must not come from looking at rows.
+            epsilon: The whole budget from now on, what was spent included.
+            delta: The whole delta from now on.
+            schema: The public facts from now on. Sessions with the old ones are refused.
+
+        Guarantees:
+            - What was spent stays spent; a release keeps the terms under which it was made.
+            - The relation and the accountant never change.
+
+        Raises:
+            LedgerConflict: More was already spent, or the data set is not registered.
+        """
+        check_name("dataset", dataset)
+        check_name("reason", reason)
+        if epsilon is None and delta is None and schema is None:
+            raise ArgumentError("epsilon, delta or schema must be given to change terms, got none.")
+        if schema is not None:
+            schema.check_confirmed()
+        change = Change(reason, epsilon, delta, schema)
+        with self._writing(dataset) as connection:
+            return post_change(connection, self._chain, dataset, change)
+
+    def schema(self, dataset: str) -> Schema | None:
+        """Return the registered schema of a data set; ``None`` if the ledger has its digest alone."""
+        check_name("dataset", dataset)
+        with self._reading(dataset) as connection:
+            facts = read_facts(connection, read_terms(connection, dataset).schema_digest)
+        return None if facts is None else from_plain(json.loads(facts))
+
+    def check_schema(self, dataset: str, schema: Schema) -> None:
+        """Raise if the schema of a data set was changed since a session with this one was opened."""
+        check_name("dataset", dataset)
+        with self._reading(dataset) as connection:
+            stored = read_terms(connection, dataset)
+            check_schema(connection, stored, schema.digest, schema, since=True)
 
     def account(self, dataset: str) -> Account:
         """Return the account of a registered data set."""
@@ -181,6 +241,7 @@ class Ledger:
         analyst: str | None = None,
         fresh: bool = True,
         work: WorkLock | None = None,
+        schema: Schema | None = None,
     ) -> list[Reservation]:
         """Spend several charges in one transaction: all of them or none. See ``reserve``.
 
@@ -190,8 +251,10 @@ class Ledger:
             analyst: Who asks.
             fresh: Charge also for what was answered before, or is under way in another process.
             work: Shows others that these orders are under way; see ``at_work``.
+            schema: The schema by which rows will be read.
 
         Raises:
+            LedgerConflict: Another schema is registered by now. Nothing was spent.
             UnderWay: Unless ``fresh``: somebody is at work on one of them. Nothing was spent.
         """
         check_name("dataset", dataset)
@@ -200,6 +263,9 @@ class Ledger:
         drafts = [_draft(order, analyst) for order in orders]
         with self._writing(dataset) as connection:
             account = lock_account(connection, self._chain, dataset)
+            if schema is not None:
+                stored = account_from(account).terms
+                check_schema(connection, stored, schema.digest, schema, since=True)
             if not fresh:
                 check_not_asked(connection, self._locks, dataset, drafts)
             if work is not None:

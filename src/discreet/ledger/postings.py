@@ -17,8 +17,6 @@ from discreet.ledger.books import (
 from discreet.ledger.chain import Chain, body_digest
 from discreet.ledger.checks import (
     already_settled,
-    differing_term,
-    spell,
     tampered,
     unknown_reservation,
 )
@@ -27,23 +25,22 @@ from discreet.ledger.records import Account, Head, Reservation, Terms
 from discreet.ledger.shares import set_share, spend_share
 from discreet.ledger.store.connection import lock_creation
 from discreet.ledger.store.tables import new_id, releases
+from discreet.ledger.terms import keep_schema
 from discreet.ledger.unsettled import Unsettled
 from discreet.privacy.accounting.filters import Amount
+from discreet.schema import Schema
 
 
-def post_registration(connection: Connection, chain: Chain, terms: Terms) -> Account:
+def post_registration(
+    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None
+) -> Account:
     """Add a data set, unless someone else just did."""
     lock_creation(connection)
     known = read_account(connection, terms.dataset)
-    return known or account_from(create_account(connection, chain, terms))
-
-
-def check_same_terms(stored: Terms, given: Terms) -> None:
-    """Raise if the given terms differ from the stored ones, naming the first that does."""
-    before, after = _plain_terms(stored), _plain_terms(given)
-    for name, value in before.items():
-        if after[name] != value:
-            raise differing_term(stored.dataset, name, value, after[name])
+    if known is not None:
+        return known
+    keep_schema(connection, schema)
+    return account_from(create_account(connection, chain, terms))
 
 
 def post_allotment(
@@ -139,14 +136,3 @@ def _store_release(connection: Connection, draft: Draft, head: Head, body: str) 
         "body": body,
     }
     connection.execute(insert(releases), row)
-
-
-def _plain_terms(terms: Terms) -> dict[str, str]:
-    return {
-        "relation": str(terms.relation),
-        "accountant": terms.accountant,
-        "epsilon": repr(float(terms.epsilon)),
-        "delta": repr(float(terms.delta)),
-        "budget": spell(terms.accountant, terms.budget),
-        "schema_digest": terms.schema_digest,
-    }

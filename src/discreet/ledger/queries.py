@@ -27,6 +27,14 @@ def read_account(connection: Connection, dataset: str) -> Account | None:
     return None if row is None else account_from(row)
 
 
+def read_terms(connection: Connection, dataset: str) -> Terms:
+    """Return the terms of a registered data set."""
+    account = read_account(connection, dataset)
+    if account is None:
+        raise unknown_dataset(dataset)
+    return account.terms
+
+
 def account_from(row: Row) -> Account:
     """Return the account a row describes."""
     terms = Terms(

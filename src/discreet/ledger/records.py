@@ -13,7 +13,9 @@ from discreet.privacy.relation import Relation
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is promised for a data set; fixed when it is registered.
+    """What is promised for a data set, from when it is registered until its owner changes it.
+
+    The relation and the accountant never change.
 
     Attributes:
         dataset: The name the owner gave; never derived from rows.
@@ -36,7 +38,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A registered data set: its terms, and when they were fixed (ISO 8601, UTC)."""
+    """A registered data set: its terms now, and when it was registered (ISO 8601, UTC)."""
 
     terms: Terms
     created: str
@@ -122,9 +124,9 @@ class Entry:
     """One line of a data set's history.
 
     Attributes:
-        kind: ``register``, ``allot``, ``reserve`` or ``settle``.
+        kind: ``register``, ``change`` (of terms), ``allot``, ``reserve`` or ``settle``.
         id: Its own id; a settlement has the id of its reservation.
-        amount: The budget (register, allot) or the charge (reserve); zero for a settlement.
+        amount: The budget (register, change, allot) or the charge (reserve); zero for a settlement.
         settled: For a reservation, whether its release was stored; ``None`` for other kinds. A
             reservation whose process died stays ``False``, and stays spent.
     """

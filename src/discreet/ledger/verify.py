@@ -24,6 +24,7 @@ from discreet.ledger.books import Row, has_own_key
 from discreet.ledger.chain import GENESIS, Chain, is_release_of
 from discreet.ledger.records import Head, Verification
 from discreet.ledger.store.tables import analysts, datasets, entries, releases
+from discreet.ledger.terms import changed_terms, edited_schemas
 
 
 @dataclass(slots=True)
@@ -89,6 +90,8 @@ class Replay:
         kind = entry["kind"]
         if kind == "register":
             self.totals = _registered(entry)
+        elif kind == "change":
+            self.totals |= _changed(entry)
         elif kind == "allot":
             share = self._share(entry["analyst"])
             share.update(budget_loss=entry["loss"], budget_delta=entry["delta"])
@@ -106,8 +109,15 @@ class Replay:
 
 
 def _registered(entry: Mapping[str, Any]) -> Row:
-    budget = {"budget_loss": entry["loss"], "budget_delta": entry["delta"]}
-    return {**json.loads(entry["note"]), **budget, "spent_loss": 0, "spent_delta": 0}
+    return {**json.loads(entry["note"]), **_budget(entry), "spent_loss": 0, "spent_delta": 0}
+
+
+def _changed(entry: Mapping[str, Any]) -> Row:
+    return {**changed_terms(json.loads(entry["note"])), **_budget(entry)}
+
+
+def _budget(entry: Mapping[str, Any]) -> Row:
+    return {"budget_loss": entry["loss"], "budget_delta": entry["delta"]}
 
 
 def _spend(totals: Row, entry: Mapping[str, Any]) -> None:
@@ -218,6 +228,7 @@ def verify_books(
         replay.problems += check_copies(connection, replay, [c for c in copies if c.dataset == name])
         checked += replay.entries
         problems += replay.problems
+    problems += [f"The facts of schema {digest} were edited." for digest in edited_schemas(connection)]
     return Verification(checked, problems)
 
 

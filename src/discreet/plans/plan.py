@@ -195,6 +195,10 @@ class Plan(ABC):
     clips: ClassVar[tuple[tuple[str, Any], ...]] = ()
     """Arguments that trade a bias for less noise, and the values with which they do not."""
 
+    meaning: ClassVar[int] = 1
+    """Which meaning of its arguments and of its answer this is. It grows with every change by which the
+    same arguments ask for something else, so that an old answer never stands for a new question."""
+
     def __init__(self, epsilon: float, delta: float) -> None:
         check_positive("epsilon", epsilon, "It is the whole budget of this plan.")
         check_probability("delta", delta)
@@ -257,6 +261,7 @@ class Plan(ABC):
         """Return the whole plan as plain data; equal plans have equal descriptions."""
         return {
             "kind": self.plan_name,
+            "meaning": self.meaning,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "arguments": _plain_data(self.plan_name, self.arguments()),
@@ -264,14 +269,26 @@ class Plan(ABC):
 
     @property
     def key(self) -> str:
-        """A fingerprint by which the ledger knows the same question again."""
-        text = json.dumps(self.describe(), sort_keys=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """A fingerprint of the question: what is asked, in which meaning, at what promise."""
+        return _fingerprint(self.describe())
+
+    def key_on(self, schema: Schema) -> str:
+        """Return the fingerprint by which the ledger knows the same question of the same encoding.
+
+        Guarantees:
+          - Another schema or another meaning of a plan has another key. [plan-keys]
+        """
+        return _fingerprint({"plan": self.describe(), "schema": schema.digest})
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         return f"{self.plan_name}({asked}, {promise})"
+
+
+def _fingerprint(plain: Mapping[str, Any]) -> str:
+    text = json.dumps(plain, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain_data(kind: str, value: Any) -> Any:

@@ -48,7 +48,7 @@ def describe_declaration(plan: type[DeclaredPlan]) -> dict[str, Any]:
     return {"name": plan.__name__, "summary": summary(plan), "arguments": told}
 
 
-_FIELDS = {"kind", "epsilon", "delta", "arguments"}
+_FIELDS = {"kind", "meaning", "epsilon", "delta", "arguments"}
 
 
 def plan_from_json(
@@ -71,6 +71,7 @@ def plan_from_json(
     """
     plain = _parsed(text)
     declared, written = find_plan(plain["kind"]), plain["arguments"]
+    _check_meaning(declared, plain["meaning"])
     _check_names(declared, written)
     kinds, known = kinds_of(declared), objects or {}
     given = {name: kinds[name].read(name, value, known) for name, value in written.items()}
@@ -100,6 +101,15 @@ def _parsed(text: str | Mapping[str, Any]) -> Mapping[str, Any]:
             f"arguments must be an object with their names, got {shown(plain['arguments'])}."
         )
     return plain
+
+
+def _check_meaning(declared: type[DeclaredPlan], meaning: Any) -> None:
+    """Raise if a text was written when the same arguments asked for something else."""
+    if isinstance(meaning, bool) or meaning != declared.meaning:
+        raise ArgumentError(
+            f"meaning must be {declared.meaning}, which {declared.__name__} has in this version, got "
+            f"{shown(meaning)}: the same arguments asked for something else. Make the plan anew."
+        )
 
 
 def _check_names(declared: type[DeclaredPlan], written: Mapping[str, Any]) -> None:

@@ -35,6 +35,7 @@ class Release:
       id: the reservation that paid for it.
       created: time of the release, UTC.
       head: place in the ledger's hash chain; proves later that the ledger was not cut short.
+      schema_digest: of the schema by which rows were encoded; empty in releases of earlier versions.
     """
 
     value: Result
@@ -46,6 +47,7 @@ class Release:
     id: str
     created: str
     head: Head | None = None
+    schema_digest: str = ""
 
     def __repr__(self) -> str:
         return f"Release({self.plan['kind']} of {self.dataset!r}: {self.guarantee})"
@@ -73,6 +75,7 @@ class Release:
             "id": self.id,
             "dataset": self.dataset,
             "version": self.version,
+            "schema_digest": self.schema_digest,
             "created": self.created,
             "plan": self.plan,
             "value": self.value.to_json(),
@@ -126,6 +129,7 @@ class Release:
             stages=tuple(stages),
             **named,
             head=None if head is None else Head.from_json(head),
+            schema_digest=conform(plain.get("schema_digest", ""), str, "schema_digest"),
         )
         made.dumps()  # numbers beyond floats are infinite once they are read
         return made

@@ -104,11 +104,23 @@ class Schema:
             for bound in column.read_from_data
         )
 
+    def check_confirmed(self) -> None:
+        """Raise if a draft's marks say that facts were read from data."""
+        if self.unconfirmed:
+            raise SchemaError(
+                "schema must hold public facts only, but these were read from data: "
+                f"{', '.join(self.unconfirmed)}. Replace them and remove their marks."
+            )
+
+    @property
+    def facts(self) -> str:
+        """What decides how a row is encoded, in order, as one text; what is for people is left out."""
+        return json.dumps(self.to_json(), sort_keys=False)
+
     @property
     def digest(self) -> str:
-        """A fingerprint of all public facts, in order."""
-        text = json.dumps(self.to_json(), sort_keys=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """A fingerprint of the facts."""
+        return hashlib.sha256(self.facts.encode()).hexdigest()
 
     def draw(self, rows: int) -> FloatArray:
         """Return public encoded rows that probe a model: the same ones for the same schema."""

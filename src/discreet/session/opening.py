@@ -46,7 +46,7 @@ def protect(
       dataset: the name under which the ledger knows the budget; given, never derived from rows.
       ledger: a SQLite file, a PostgreSQL URL, or ":memory:" for experiments.
       epsilon: the whole budget, at registration. A data set the ledger knows keeps its own; giving
-        other terms for it is an error.
+        other terms for it is an error (``session.change_terms`` changes them).
       delta: the whole delta, at registration; 0 if not given.
       relation: "replace-one" (default; the number of rows is public) or "add-remove".
       accountant: "basic" (default; sums of epsilon and delta) or "zcdp".
@@ -125,7 +125,8 @@ def _open_account(
             delta=float(total_delta),
             budget=budget_amount(rules, total_epsilon, total_delta),
             schema_digest=schema.digest,
-        )
+        ),
+        schema,
     )
 
 

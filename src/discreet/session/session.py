@@ -146,6 +146,34 @@ class Session:
         accountant = self._account.terms.accountant
         self._ledger.allot(self.dataset, analyst, budget_amount(accountant, epsilon, delta))
 
+    @owners_call("Terms are the owner's to change.")
+    def change_terms(
+        self,
+        *,
+        reason: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        schema: Schema | str | Path | None = None,
+    ) -> None:
+        """Change the budget, or correct the schema, as an entry of the ledger; the owner's call.
+
+        Releases keep the terms under which they were made, and what was spent stays spent. The session
+        goes on with a new budget; with a new schema open another one, by ``protect``.
+
+        Args:
+          reason: why, for everybody who reads the history. It must not come from looking at rows.
+          epsilon: the whole budget from now on, what was spent included.
+          delta: the whole delta from now on.
+          schema: the public facts from now on, or the path of their TOML file.
+
+        Raises:
+          LedgerConflict: if more was already spent.
+        """
+        public = None if schema is None else Schema.of(schema)
+        self._ledger.change_terms(
+            self.dataset, reason=reason, epsilon=epsilon, delta=delta, schema=public
+        )
+
     @owners_call("Its facts are exact.")
     @own_state()
     def diagnose(self, plan: Plan) -> Diagnosis:
@@ -178,6 +206,7 @@ class Session:
         asked = as_list(plans)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
+        self._ledger.check_schema(self.dataset, self.schema)
         with as_planned(asked):
             return self._price(asked, queries)
 
@@ -228,20 +257,22 @@ class Session:
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
         asked = as_list(plans)
+        self._ledger.check_schema(self.dataset, self.schema)
         self._check_reader(asked)  # what is stored already must not come to a wrong reader either
         answers: dict[str, Release] | None = None
         with as_planned(asked):
             while answers is None:  # again if another process answered one since we looked
                 answers = self._find_or_answer(asked, fresh)
-        releases = [answers[plan.key] for plan in asked]
+        releases = [answers[self._key(plan)] for plan in asked]
         return releases[0] if isinstance(plans, Plan) else releases
 
     def _find_or_answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release] | None:
-        known = {} if fresh else {plan.key: self._stored(plan) for plan in plans}
-        new = list({plan.key: plan for plan in plans if known.get(plan.key) is None}.values())
+        keys = {self._key(plan): plan for plan in plans}
+        known = {} if fresh else {key: self._stored(key) for key in keys}
+        new = {key: plan for key, plan in keys.items() if known.get(key) is None}
         found = {key: release for key, release in known.items() if release is not None}
         try:
-            return found | self._answer(new, fresh)
+            return found | self._answer(list(new.values()), fresh)
         except Answered:
             return None
 
@@ -257,19 +288,24 @@ class Session:
             cluster=self._cluster,
         )
         orders = [
-            Order(self._cost(program), plan.key, {"plan": plan.describe()}, self.version)
+            Order(self._cost(program), self._key(plan), {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
         ]
         with self._ledger.at_work() as work:
             reservations = self._ledger.reserve_all(
-                self.dataset, orders, analyst=self.analyst, fresh=fresh, work=work
+                self.dataset,
+                orders,
+                analyst=self.analyst,
+                fresh=fresh,
+                work=work,
+                schema=self.schema,
             )
             releases = [
                 self._run(plan, program, reservation)
                 for plan, program, reservation in zip(plans, programs, reservations, strict=True)
             ]
             settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
-        return {plan.key: release for plan, release in zip(plans, settled, strict=True)}
+        return {self._key(plan): release for plan, release in zip(plans, settled, strict=True)}
 
     def settle(self, failed: SettlementFailed | str | Path) -> Release | list[Release]:
         """Store the answer of a ``SettlementFailed``, or of the file it was saved to; costs nothing.
@@ -303,6 +339,7 @@ class Session:
             version=self.version,
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
+            schema_digest=self.schema.digest,
         )
 
     def _finish(
@@ -334,12 +371,15 @@ class Session:
         except BaseException:  # whatever it was
             return ReleaseFailed
 
-    def _stored(self, plan: Plan) -> Release | None:
-        stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=plan.key)
+    def _key(self, plan: Plan) -> str:
+        return plan.key_on(self.schema)
+
+    def _stored(self, key: str) -> Release | None:
+        stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=key)
         return None if stored is None else Release.loads(stored.body).with_head(stored.head)
 
     def _composed(self, programs: Sequence[Program]) -> float | None:
-        delta = self._account.terms.delta
+        delta = self._ledger.account(self.dataset).terms.delta
         events = [event for program in programs for stage in program.stages for event in stage.events]
         return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
 

@@ -120,7 +120,14 @@ def _create_identity(connection: Connection, chain: Chain) -> None:
     connection.execute(text("INSERT INTO discreet_identity VALUES (:id)"), {"id": new_id()})
 
 
-STEPS: tuple[Step, ...] = (_create_books, _create_analysts, _create_identity)
+def _create_schemas(connection: Connection, chain: Chain) -> None:
+    # From here on terms may change; whoever cannot read such entries must not open the ledger.
+    connection.execute(
+        text("CREATE TABLE discreet_schemas (digest TEXT PRIMARY KEY, facts TEXT NOT NULL)")
+    )
+
+
+STEPS: tuple[Step, ...] = (_create_books, _create_analysts, _create_identity, _create_schemas)
 NEWEST = len(STEPS)
 
 

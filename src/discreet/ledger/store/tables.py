@@ -29,6 +29,13 @@ keys = Table("discreet_keys", metadata, Column("mark", Text, primary_key=True))
 
 identity = Table("discreet_identity", metadata, Column("id", Text, primary_key=True))
 
+schemas = Table(
+    "discreet_schemas",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("facts", Text, nullable=False),
+)
+
 datasets = Table(
     "discreet_datasets",
     metadata,
