@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.data import sources
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.rows import open_rows
+from discreet.data.sources import arrow, csv_files, parquet_files
 from discreet.data.table import PrivateTable
 from discreet.schema import FloatArray, Number, Schema
 from discreet.schema.raw import RawColumn, as_floats
@@ -70,14 +70,15 @@ def test_a_value_filled_in_from_other_rows_is_caught(
     assert not same(read_blocks(make_source(kind, make_rows(ROWS), tmp_path)), expected)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "odd pyarrow"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "feather", "odd pyarrow", "data set"])
 @pytest.mark.parametrize("size", [400, 3_000])
 def test_chunks_of_any_size_give_the_same_blocks(
     kind: str, size: int, expected: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lines of a file straddle what is read at once, some inside a quoted line break."""
-    monkeypatch.setattr(sources, "CHUNK_ROWS", size)
-    monkeypatch.setattr(sources, "LONGEST_LINE", size)
+    monkeypatch.setattr(arrow, "CHUNK_ROWS", size)
+    monkeypatch.setattr(parquet_files, "CHUNK_ROWS", size)
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", size)
     assert same(read_blocks(make_source(kind, make_rows(ROWS), tmp_path)), expected)
 
 

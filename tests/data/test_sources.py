@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.data import sources
+from discreet.data.sources import csv_files
 from discreet.data.table import PrivateTable
 from discreet.errors import DataRefused
 from discreet.schema import Category, Number, Schema
@@ -279,7 +283,7 @@ def test_an_empty_line_of_a_lonely_column_is_a_row(
     end: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was skipped: taking a value away changed the public number of rows."""
-    monkeypatch.setattr(sources, "LONGEST_LINE", piece)
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", piece)
     lines = ["7", "", "", "8", "9", "", "10"] * 5 + [""]
     path = csv_file(tmp_path, end.join(["a", *lines, ""]))
     assert PrivateTable(path, Schema({"a": NUMBER})).count() == len(lines)
@@ -295,7 +299,7 @@ def test_empty_files(tmp_path: Path) -> None:
     assert PrivateTable(header, schema, "add-remove").count() == 0
     with pytest.raises(DataRefused, match="at least one row under replace-one, got none"):
         PrivateTable(header, schema)
-    with pytest.raises(DataRefused, match="must be a readable Parquet file, or a CSV file"):
+    with pytest.raises(DataRefused, match=r"must be a readable \.csv file with a header"):
         PrivateTable(csv_file(tmp_path, "", "empty.csv"), schema, "add-remove")
 
 
@@ -322,8 +326,12 @@ def test_parquet_with_invalid_text(tmp_path: Path) -> None:
         (pd.Series([1], name="a"), "got Series", "kind of source"),
         (pl.Series("a", [1]), "got Series", "kind of source"),
         (pa.array([1]), "got Int64Array", "kind of source"),
-        (pa.record_batch({"a": [1]}), "got RecordBatch", "kind of source"),
-        (pl.LazyFrame({"a": [1]}), "got a lazy one. Collect it first", "kind"),
+        (iter([pd.DataFrame({"a": [1]})]), "read more than once, got a list_iterator", "read once"),
+        (
+            pa.table({"a": [1]}).to_reader(),
+            "got a RecordBatchReader, which is empty after",
+            "read once",
+        ),
         (np.zeros(3), r"1 columns \(a\), got shape \(3,\)", "shape"),
         (np.zeros((3, 2)), r"got shape \(3, 2\)", "shape"),
         (np.zeros((1, 1, 1)), r"got shape \(1, 1, 1\)", "shape"),
@@ -349,7 +357,7 @@ def test_files_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (tmp_path, "must be an existing file", "file"),
         (tmp_path / "folder.csv", "must be an existing file", "file"),
         ("no\0name.csv", "must be an existing file", "file"),
-        (csv_file(tmp_path, "a\n1\n", "rows.txt"), "must be a .csv or .parquet file", "file"),
+        (csv_file(tmp_path, "a\n1\n", "rows.txt"), "must be a .csv or .csv.gz or .parquet", "file"),
         (csv_file(tmp_path, b"PAR1 no more", "bad.parquet"), "must be a readable", "file format"),
         (csv_file(tmp_path, b"a,\xe9\n1,2\n", "latin.csv"), "must be a readable", "file format"),
         (csv_file(tmp_path, "a,a\n1,2\n", "twice.csv"), "one column 'a', got 2", "duplicate column"),
@@ -359,7 +367,7 @@ def test_files_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(DataRefused, match=message) as caught:
             PrivateTable(data, schema)
         assert caught.value.rule == rule
-    monkeypatch.setattr(sources, "LONGEST_LINE", 64)
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", 64)
     for name, text in {
         "first": "a\n" + "SECRET" * 99,
         "later": "a\n" + "1\n" * 99 + "SECRET" * 99,
@@ -367,3 +375,164 @@ def test_files_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(DataRefused, match="must be a readable") as caught:
             PrivateTable(csv_file(tmp_path, text, f"{name}.csv"), schema)
         assert caught.value.__context__ is None  # it would hold the line
+
+
+class Geo(pd.DataFrame):
+    """A frame as geopandas has them: one with attributes, and columns, of its own."""
+
+    _metadata = ("crs",)
+
+    @property
+    def _constructor(self) -> type:
+        return Geo
+
+    @property
+    def iloc(self) -> Any:
+        raise AssertionError("a subclass may do anything")
+
+
+class Tinted(pl.DataFrame):
+    def to_arrow(self, **options: Any) -> Any:
+        raise AssertionError("a subclass may do anything")
+
+
+def test_subclasses_are_read_as_the_plain_frames_they_hold() -> None:
+    assert encode(Geo({"a": [1.0, 2.0]}), a=NUMBER) == [[1, 2]]
+    assert encode(Tinted({"a": [1.0, 2.0]}), a=NUMBER) == [[1, 2]]
+
+
+def test_a_lazy_frame_is_run_once_and_before_anything_is_spent() -> None:
+    calls: list[int] = []
+
+    def note(frame: pl.DataFrame) -> pl.DataFrame:
+        calls.append(len(frame))
+        return frame
+
+    query = pl.LazyFrame({"a": [1, 2], "b": ["x", "y"]}).map_batches(note)
+    assert encode(query, a=NUMBER) == [[1, 2]]
+    assert len(calls) == 1
+    failing = pl.LazyFrame({"a": ["1", "SECRET"]}).with_columns(pl.col("a").cast(pl.Int64))
+    with pytest.raises(DataRefused, match="lazy frame that can be collected") as caught:
+        PrivateTable(failing, Schema({"a": NUMBER}))
+    assert caught.value.__context__ is None and "SECRET" not in str(caught.value)
+
+
+def test_a_data_set_is_read_whole_before_anything_is_spent(tmp_path: Path) -> None:
+    """Arrow reads a column of a CSV file as numbers because of its first lines, and fails later."""
+    csv_file(tmp_path, "a,b\n1,x\n2,y\n", "0.csv")
+    assert encode(ds.dataset(tmp_path, format="csv"), a=NUMBER) == [[1, 2]]
+    csv_file(tmp_path, "a,b\n3,x\nSECRET,y\n", "1.csv")
+    with pytest.raises(DataRefused, match="data set whose files can all be read") as caught:
+        PrivateTable(ds.dataset(tmp_path, format="csv"), Schema({"a": NUMBER}))
+    assert caught.value.__context__ is None and "SECRET" not in str(caught.value)
+    with pytest.raises(DataRefused, match="must have a column 'c'"):
+        PrivateTable(ds.dataset(tmp_path, format="csv"), Schema({"c": NUMBER}))
+
+
+def test_a_data_set_keeps_the_order_of_its_files_and_takes_dots_in_names(tmp_path: Path) -> None:
+    for place in range(12):
+        table = pa.table({"a": [place], "a.b": [place / 2], "c": [{"d": 1}]})
+        pq.write_table(table, tmp_path / f"{place:02}.parquet")
+    found = encode(ds.dataset(tmp_path), **{"a.b": Number(0, 100), "a": Number(0, 100)})
+    assert found == [[place / 2 for place in range(12)], list(range(12))]
+
+
+def test_stata_files_have_labels_dates_and_empty_texts(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "a": [1.5, np.nan, 3.0],
+            "b": pd.Categorical(["y", "q", None]),
+            "c": ["y", "", "1.50"],
+            "d": pd.to_datetime(["2020-01-01", None, "2020-01-02"]),
+        }
+    )
+    frame.to_stata(tmp_path / "rows.dta", write_index=False, convert_dates={"d": "td"})
+    found = encode(tmp_path / "rows.dta", a=NUMBER, b=LABELS, c=LABELS, d=LABELS)
+    assert found == encode(frame.assign(c=["y", None, "1.50"]), a=NUMBER, b=LABELS, c=LABELS, d=LABELS)
+
+
+def sas_transport(rows: list[tuple[int | None, str]]) -> bytes:
+    """Return a SAS transport file with a number below 16 and a text of four letters per row."""
+
+    def header(kind: str, tail: str = "0" * 30) -> bytes:
+        return f"HEADER RECORD*******{kind:<8}HEADER RECORD!!!!!!!{tail}  ".encode()
+
+    def variable(kind: int, size: int, place: int, name: str) -> bytes:
+        form = ">hhhh8s40s8shhh2s8shhl52s"
+        text = name.encode().ljust(8)
+        blank, none = b" " * 40, b" " * 8
+        start = 0 if place == 1 else 8
+        return struct.pack(
+            form, kind, 0, size, place, text, blank, none, 0, 0, 0, b"", none, 0, 0, start, b""
+        )
+
+    def number(value: int | None) -> bytes:
+        return b"." + bytes(7) if value is None else bytes([0x41, value << 4]) + bytes(6)
+
+    def padded(content: bytes) -> bytes:
+        return content + b" " * (-len(content) % 80)
+
+    stamp = b"01JAN20:00:00:00"
+    library = b"SAS     SAS     SASLIB  " + b"9.4     " + b"linux   " + b" " * 24 + stamp
+    member = b"SAS     " + b"ROWS    " + b"SASDATA " + b"9.4     " + b"linux   " + b" " * 24 + stamp
+    names = variable(1, 8, 1, "a") + variable(2, 4, 2, "b")
+    body = b"".join(number(value) + text.encode().ljust(4) for value, text in rows)
+    return b"".join(
+        [
+            header("LIBRARY"),
+            padded(library),
+            padded(stamp),
+            header("MEMBER", "000000000000000001600000000140"),
+            header("DSCRPTR"),
+            padded(member),
+            padded(stamp),
+            header("NAMESTR", "000000000200000000000000000000"),
+            padded(names),
+            header("OBS"),
+            padded(body),
+        ]
+    )
+
+
+def test_sas_transport_files(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, sas_transport([(1, "y"), (None, ""), (7, "1.50")]), "rows.xpt")
+    found = encode(path, a=NUMBER, b=LABELS)
+    assert found == encode(
+        pd.DataFrame({"a": [1, None, 7], "b": ["y", None, "1.5"]}), a=NUMBER, b=LABELS
+    )
+
+
+def test_cells_of_a_sheet_keep_their_kinds(tmp_path: Path) -> None:
+    """pandas reads "NA" as missing, mends names that are there twice, and turns columns into floats."""
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b", "b", 2020])
+    book.active.append([1, "NA", None, True])
+    book.active.append(["1.5", dt.datetime(2020, 1, 1), "y", 0])
+    book.active.append([None, "02134", None, None])
+    book.save(tmp_path / "rows.xlsx")
+    kinds = Category("q", "NA", "02134", "2020-01-01 00:00:00", 1)
+    assert encode(tmp_path / "rows.xlsx", **{"a": NUMBER, "2020": kinds}) == [[1, 1.5, 5], [4, 0, 0]]
+    with pytest.raises(DataRefused, match="one column 'b', got 2"):
+        PrivateTable(tmp_path / "rows.xlsx", Schema({"b": kinds}))
+    book.active.delete_cols(3)
+    book.save(tmp_path / "once.xlsx")
+    assert encode(tmp_path / "once.xlsx", b=kinds) == [[1, 3, 2]]
+
+
+@pytest.mark.parametrize(
+    "ending", [".dta", ".sas7bdat", ".xpt", ".xlsx", ".feather", ".arrow", ".csv.gz"]
+)
+def test_files_that_are_not_what_their_names_say(ending: str, tmp_path: Path) -> None:
+    path = csv_file(tmp_path, b"SECRET" * 99, f"rows{ending}")
+    with pytest.raises(DataRefused, match=f"must be a readable {ending} file") as caught:
+        PrivateTable(path, Schema({"a": NUMBER}))
+    assert caught.value.rule == "file format" and caught.value.__context__ is None
+
+
+def test_a_sheet_without_the_package_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openpyxl.Workbook().save(tmp_path / "rows.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(DataRefused, match=r"pip install 'discreet\[excel\]'"):
+        PrivateTable(tmp_path / "rows.xlsx", Schema({"a": NUMBER}))

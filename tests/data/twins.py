@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from discreet.data.blocks import Block
 from discreet.data.rows import open_rows
@@ -137,6 +143,52 @@ def write_parquet(rows: Rows, folder: Path) -> Path:
     return path
 
 
+def write_feather(rows: Rows, folder: Path) -> Path:
+    path = folder / "rows.arrow"
+    feather.write_feather(as_arrow(rows), path, chunksize=max(1, len(rows["age"]) // 5))
+    return path
+
+
+def write_packed(rows: Rows, folder: Path) -> Path:
+    path = folder / "rows.csv.gz"
+    path.write_bytes(gzip.compress(write_csv(rows, folder).read_bytes()))
+    return path
+
+
+def write_excel(rows: Rows, folder: Path) -> Path:
+    """Return a sheet; what its cells cannot hold, as 17 digits or infinities, is written as texts."""
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    sheet.append(list(rows))
+    for row in zip(*rows.values(), strict=True):
+        sheet.append([_cell(value) for value in row])
+    book.save(folder / "rows.xlsx")
+    return folder / "rows.xlsx"
+
+
+def _cell(value: Any) -> Any:
+    wild = isinstance(value, float) and not (math.isfinite(value) and float(f"{value:.15g}") == value)
+    return str(value) if wild or isinstance(value, Decimal) else value
+
+
+def as_dataset(rows: Rows) -> Any:
+    return ds.dataset([as_odd_arrow(rows)])
+
+
+def as_batch(rows: Rows) -> pa.RecordBatch:
+    return pa.record_batch(rows)
+
+
+def as_capsule(rows: Rows) -> Any:
+    """Return something of which nothing is known but that it can hand over Arrow's columns."""
+
+    class Unknown:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return as_arrow(rows).__arrow_c_stream__(requested_schema)
+
+    return Unknown()
+
+
 IN_MEMORY: dict[str, Callable[[Rows], Any]] = {
     "pandas": as_pandas,
     "plain pandas": as_plain_pandas,
@@ -147,8 +199,19 @@ IN_MEMORY: dict[str, Callable[[Rows], Any]] = {
     "pyarrow": as_arrow,
     "odd pyarrow": as_odd_arrow,
     "numpy": as_array,
+    "lazy polars": lambda rows: as_polars(rows).lazy(),
+    "narwhals": lambda rows: nw.from_native(as_polars(rows)),
+    "data set": as_dataset,
+    "record batch": as_batch,
+    "capsule": as_capsule,
 }
-FILES: dict[str, Callable[[Rows, Path], Path]] = {"csv": write_csv, "parquet": write_parquet}
+FILES: dict[str, Callable[[Rows, Path], Path]] = {
+    "csv": write_csv,
+    "parquet": write_parquet,
+    "feather": write_feather,
+    "csv.gz": write_packed,
+    "excel": write_excel,
+}
 KINDS = (*IN_MEMORY, *FILES)
 
 

@@ -49,6 +49,18 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "BLOCK_ROWS", SHORT_BLOCK)
 
 
+class Labelled(pd.DataFrame):
+    """A frame as geopandas has them."""
+
+    @property
+    def _constructor(self) -> type:
+        return Labelled
+
+
+class Coloured(pl.DataFrame):
+    """A polars frame with something of its own."""
+
+
 def write_csv(frame: pd.DataFrame, folder: Path) -> Path:
     frame.to_csv(folder / "rows.csv", index=False, float_format="%.17g")
     return folder / "rows.csv"
@@ -65,6 +77,29 @@ def as_dask(frame: pd.DataFrame, folder: Path) -> Any:
     return dd.from_pandas(frame, npartitions=3, sort=False)
 
 
+def write_packed(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_csv(folder / "rows.csv.gz", index=False, float_format="%.17g")
+    return folder / "rows.csv.gz"
+
+
+def write_feather(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_feather(folder / "rows.feather", chunksize=37)
+    return folder / "rows.feather"
+
+
+def write_stata(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_stata(folder / "rows.dta", write_index=False)
+    return folder / "rows.dta"
+
+
+def as_dataset(frame: pd.DataFrame, folder: Path) -> Any:
+    import pyarrow.dataset as ds
+
+    for place, start in enumerate(range(0, len(frame), 31)):
+        frame.iloc[start : start + 31].to_parquet(folder / f"{place:03}.parquet")
+    return ds.dataset(folder)
+
+
 SOURCES: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "pandas": lambda frame, _: frame,
     "objects": lambda frame, _: frame.astype(object),
@@ -74,6 +109,13 @@ SOURCES: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "csv": write_csv,
     "parquet": write_parquet,
     "dask": as_dask,
+    "pandas subclass": lambda frame, _: Labelled(frame),
+    "polars subclass": lambda frame, _: Coloured(pl.from_pandas(frame)),
+    "lazy polars": lambda frame, _: pl.from_pandas(frame).lazy().filter(True),
+    "arrow data set": as_dataset,
+    "csv.gz": write_packed,
+    "feather": write_feather,
+    "stata": write_stata,
 }
 
 

@@ -26,7 +26,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_
 _FILES = {
     "model": "Saved with skops",
     "rows": "A CSV or JSON file, or a saved release",
-    "table": "A CSV or Parquet file",
+    "table": "A file with rows, as for protect",
 }
 NONE = "none"
 """What is typed for None, where that is not the default."""

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from discreet.data import PrivateTable
+from discreet.data.sources import is_frame
 from discreet.errors import ArgumentError
 from discreet.estimators.fits import FitPlan
 from discreet.estimators.frames import (
@@ -28,7 +29,6 @@ from discreet.estimators.frames import (
     build_schema,
     column_names,
     columns_of,
-    is_frame,
     make_table,
     schema_from_data,
 )

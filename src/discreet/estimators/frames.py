@@ -12,18 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.sources import is_frame
 from discreet.errors import ArgumentError
 from discreet.schema import Category, Column, FloatArray, Number, Schema
 from discreet.schema.raw import category_text
 
 FROM_DATA = "data"
 _TARGET = "target"
-_FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
-
-
-def is_frame(rows: Any) -> bool:
-    """Say whether rows have column names."""
-    return f"{type(rows).__module__.split('.')[0]}.{type(rows).__name__}" in _FRAMES
 
 
 def column_names(rows: Any) -> list[str]:
@@ -38,7 +33,7 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
     """Return the columns as arrays."""
     if not is_frame(rows):
         return list(np.asarray(rows).T)
-    if type(rows).__module__.startswith("pandas"):
+    if hasattr(rows, "iloc"):
         return [np.asarray(rows.iloc[:, place]) for place in range(rows.shape[1])]
     return [np.asarray(rows[name]) for name in column_names(rows)]
 

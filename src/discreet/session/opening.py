@@ -40,8 +40,9 @@ def protect(
     """Seal a table behind a privacy budget.
 
     Args:
-      data: a pandas or polars frame, a pyarrow table, a numpy array with the schema's columns, or
-        the path of a CSV or Parquet file or a Dask frame (which may be larger than memory).
+      data: a pandas, polars (also lazy) or pyarrow table, a numpy array with the schema's columns, a
+        Dask frame, an Arrow data set, or the path of a file: CSV (also packed), Parquet, Arrow, Stata,
+        SAS or Excel. Of these CSV, Parquet, Arrow and Dask may be larger than memory.
       schema: the public facts, or the path of their TOML file.
       dataset: the name under which the ledger knows the budget; given, never derived from rows.
       ledger: a SQLite file, a PostgreSQL URL, or ":memory:" for experiments.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.calls import PROVEN, ThirdParty
-from discreet.data.sources import open_source
+from discreet.data.sources import is_frame, open_source
 from discreet.errors import ArgumentError
 from discreet.models import Model
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
@@ -27,7 +27,6 @@ from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.files import from_plain, to_plain
 from discreet.trees.columns import IntArray
 
-_FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
 _MOST_NODES = 2**16
 """A tree that would have more nodes is evaluated as it is."""
 
@@ -97,8 +96,7 @@ class ReleasedClassifier:
 
     def encode(self, x: Any) -> FloatArray:
         """Return rows as the trees see them, from a frame by name or from an array by place."""
-        kind = f"{type(x).__module__.split('.')[0]}.{type(x).__name__}"
-        if kind not in _FRAMES:
+        if not is_frame(x):
             x = np.asarray(x) if hasattr(x, "dtype") else np.asarray(x, dtype=object)
             if x.ndim != 2 or x.shape[1] != len(self.features):
                 raise ArgumentError(

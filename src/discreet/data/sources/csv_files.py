@@ -1,0 +1,73 @@
+"""CSV files, packed or not: every field is read as bytes, so that none can stop the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.data.conversion import from_arrow
+from discreet.data.sources.source import Chunk, run_or_refuse
+
+LONGEST_LINE = 8 << 20
+"""The most bytes one line of a CSV file may have, and how many are read at once."""
+
+
+@dataclass(frozen=True)
+class CsvSource:
+    """A CSV file with a header, read in batches; lines with a wrong number of fields are skipped."""
+
+    path: Path
+    columns: tuple[str, ...]
+
+    def count(self) -> int:
+        """Return the number of well-formed rows (one pass over the file)."""
+        size = LONGEST_LINE >> 20
+        what = f"a readable CSV file with a header and lines of at most {size} MB, got {self.path}"
+        return run_or_refuse(self._count, what, rule="file format")
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield batches of the file."""
+        for batch in self._batches(names):
+            yield {name: from_arrow(batch.column(name)) for name in names}
+
+    def _count(self) -> int:
+        return sum(batch.num_rows for batch in self._batches(self.columns[:1]))
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        # Bytes, not texts or numbers: a field that is not valid must not stop the reader.
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.binary()),
+            include_columns=list(names),
+            strings_can_be_null=True,
+            null_values=[""],
+        )
+        with _open(self.path, alone=len(self.columns) == 1, convert_options=convert) as file:
+            yield from file
+
+
+def open_csv(path: Path, names: Sequence[str]) -> CsvSource:
+    """Return the source of a CSV file, or raise ValueError."""
+    with _open(path, alone=False) as file:
+        found = tuple(file.schema.names)
+    if len(found) == 1:
+        with _open(path, alone=True) as file:  # its header is the very first line
+            found = tuple(file.schema.names)
+    return CsvSource(path, found)
+
+
+def _open(path: Path, *, alone: bool, **options: Any) -> Any:
+    """Open a file; where a column stands alone an empty line is a row whose value is missing."""
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(
+        newlines_in_values=True,
+        ignore_empty_lines=not alone,
+        invalid_row_handler=lambda row: "skip",
+    )
+    read = csv.ReadOptions(block_size=LONGEST_LINE, use_threads=False)
+    return csv.open_csv(path, read_options=read, parse_options=parse, **options)
