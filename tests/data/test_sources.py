@@ -511,7 +511,7 @@ def test_cells_of_a_sheet_keep_their_kinds(tmp_path: Path) -> None:
     book.active.append([None, "02134", None, None])
     book.save(tmp_path / "rows.xlsx")
     kinds = Category("q", "NA", "02134", "2020-01-01 00:00:00", 1)
-    assert encode(tmp_path / "rows.xlsx", **{"a": NUMBER, "2020": kinds}) == [[1, 1.5, 5], [4, 0, 0]]
+    assert encode(tmp_path / "rows.xlsx", **{"a": NUMBER, "2020": kinds}) == [[1, 1.5, 5], [4, 5, 6]]
     with pytest.raises(DataRefused, match="one column 'b', got 2"):
         PrivateTable(tmp_path / "rows.xlsx", Schema({"b": kinds}))
     book.active.delete_cols(3)
