@@ -122,9 +122,9 @@ def test_a_release_draws_itself_with_its_promise() -> None:
     labels = tuple(f"a rather long name {number}" for number in range(4))
     release = release_of(dc.Histogram(("a",), (labels,), (None,), (1.0, 2.0, 3.0, 0.0), 1.0, 3.0, 0.95))
     display = release.plot()
-    assert "epsilon=0.1, delta=1e-07" in display.ax_.get_title(loc="left")
+    assert "4 cells, epsilon 0.1, delta 1e-07" in display.ax_.get_title(loc="left")
     assert display.ax_.get_xticklabels()[0].get_rotation() == 40
-    assert repr(release).startswith("Release(histogram of 'people': epsilon=0.1")
+    assert repr(release).startswith("Release(Histogram")
     plt.close("all")
 
 

@@ -35,10 +35,14 @@ def test_a_page_of_releases(session: dc.Session, tmp_path: Path) -> None:
     )
     page = dc.report(releases, session=session, title="A & B", note="a note")
     html = page.html
-    assert html.count("<img") == 2 and "A &amp; B" in html and "a note" in html
+    assert html.count("<svg") == 2 and "A &amp; B" in html and "a note" in html
     assert "epsilon=0.5 (pure)" in html and "shapes &amp; sizes" in html and "50 % spent" in html
     assert "<b>" not in html, "names from the schema are escaped"
-    assert re.findall(r'(?:src|href)="(?!data:)', html) == [], "nothing is loaded from elsewhere"
+    assert re.findall(r'(?:src|href)="(?!#|data:)', html) == [], "nothing is loaded from elsewhere"
+    links = set(re.findall(r'href="#(statement-[^"]+)"', html))
+    assert links and all(f'id="{link}"' in html for link in links), "links lead to statements"
+    assert "Replacing one record moves these" in html and "prefers-color-scheme: dark" in html
+    assert 'aria-label="Histogram of size and &lt;kind&gt;, ' in html
     assert page.save(tmp_path / "page.html").read_text() == html == page._repr_html_()
     with pytest.raises(ReleaseError, match="cannot be written"):
         page.save(tmp_path / "no" / "page.html")
@@ -46,7 +50,7 @@ def test_a_page_of_releases(session: dc.Session, tmp_path: Path) -> None:
 
 def test_one_release_without_a_session(session: dc.Session) -> None:
     page = dc.report(session.release(dc.histogram("size", epsilon=0.5)))
-    assert page.html.count("<img") == 1 and "Budget of" not in page.html
+    assert page.html.count("<svg") == 1 and "Budget of" not in page.html
 
 
 def test_wrong_arguments() -> None:

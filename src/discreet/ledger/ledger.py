@@ -41,7 +41,6 @@ from discreet.ledger.queries import (
 from discreet.ledger.records import (
     Account,
     Balance,
-    Entry,
     Head,
     Order,
     Reservation,
@@ -50,6 +49,7 @@ from discreet.ledger.records import (
     Verification,
 )
 from discreet.ledger.shares import check_share
+from discreet.ledger.showing import History
 from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import WorkLock, find_locks, work_with
 from discreet.ledger.store.opening import Books, open_books
@@ -355,11 +355,11 @@ class Ledger:
         with self._reading(dataset) as connection:
             return read_balance(connection, dataset, analyst)
 
-    def history(self, dataset: str) -> list[Entry]:
+    def history(self, dataset: str) -> History:
         """Return everything that happened to a data set's budget, in order."""
         check_name("dataset", dataset)
         with self._reading(dataset) as connection:
-            return read_history(connection, dataset)
+            return History(read_history(connection, dataset))
 
     def verify(
         self, dataset: str | None = None, heads: Iterable[Head] = (), copies: Iterable[Copy] = ()

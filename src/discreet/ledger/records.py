@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import ArgumentError
+from discreet.ledger.showing import balance_html
 from discreet.privacy.accounting.filters import AccountantName, Amount
 from discreet.privacy.relation import Relation
 
@@ -118,6 +119,9 @@ class Balance:
     spent: Amount
     remaining: Amount
 
+    def _repr_html_(self) -> str:
+        return balance_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -143,6 +147,12 @@ class Entry:
     time: str
     digest: str
     settled: bool | None
+
+    def __repr__(self) -> str:
+        about = self.note.get("plan", {})
+        asked = about.get("kind", "") if isinstance(about, Mapping) else about
+        said = f"{self.sequence}, {self.kind}, {self.amount}" + (f", {asked}" if asked else "")
+        return f"Entry({said})"
 
     @property
     def head(self) -> Head:

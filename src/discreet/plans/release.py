@@ -12,13 +12,13 @@ from discreet.errors import ReleaseError
 from discreet.ledger import Copy, Head
 from discreet.plain import check_fields, conform
 from discreet.plans.results.result import Result
+from discreet.plans.words import columns_of, promise_in_words, question_in_words
 from discreet.privacy.guarantee import Guarantee
 
 FORMAT = 1
 """Version of the JSON shape. A reader refuses what it does not know."""
 
 _TEXTS = ("dataset", "version", "id", "created")
-_NAMES = ("feature", "columns", "column", "target")
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,28 @@ class Release:
     schema_digest: str = ""
 
     def __repr__(self) -> str:
-        return f"Release({self.plan['kind']} of {self.dataset!r}: {self.guarantee})"
+        return f"Release({self.title}; {self.dataset!r}: {self.guarantee})"
 
     @property
     def about(self) -> tuple[str, ...]:
         """The columns that were asked for by name; empty if the plan names none."""
-        asked = self.plan["arguments"]
-        named = next((asked[key] for key in _NAMES if asked.get(key)), ())
-        listed = named if isinstance(named, list | tuple) else (named,)
-        return tuple(name for name in listed if isinstance(name, str))
+        return columns_of(self.plan["arguments"])
+
+    @property
+    def title(self) -> str:
+        """The release in words: "Partial dependence of income, 20 points, epsilon 0.2"."""
+        promise = promise_in_words(self.plan, self.guarantee)
+        parts = (question_in_words(self.plan), self.value.extent, promise)
+        return ", ".join(part for part in parts if part)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the answer with its noise; returns a display with ``ax_`` and ``figure_``."""
-        return self.value.plot(ax, title=title or f"{self.plan['kind']} — {self.guarantee}")
+        return self.value.plot(ax, title=title or self.title)
+
+    def _repr_html_(self) -> str:
+        from discreet.plans.showing import release_html
+
+        return release_html(self)
 
     def with_head(self, head: Head) -> Release:
         """Return the release with its place in the ledger."""

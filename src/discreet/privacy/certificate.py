@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError, CertificateError
+from discreet.markup import card, soft
 from discreet.numerics import check_finite, check_positive, check_whole, up
 from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation, unknown_relation
+from discreet.privacy.statements import statements_html
+from discreet.privacy.telling import tell_sensitivity
 
 Norm = Literal["l1", "l2", "linf"]
 Grade = Literal["proven", "isolated", "probed"]
@@ -78,6 +81,22 @@ class Certificate:
     def __reduce__(self) -> tuple[Any, ...]:
         told = (self.assumptions, self.certified, self.grade)
         return Certificate, (self.statements, self.size, dict(self.bounds), *told)
+
+    def __str__(self) -> str:
+        rests = f"{', '.join(self.statements)}; {'certified' if self.certified else 'NOT certified'}"
+        return f"{' '.join(self._sentences())} ({rests})"
+
+    def __repr__(self) -> str:
+        return f"Certificate({self})"
+
+    def _repr_html_(self) -> str:
+        told = [soft(f"assumes: {text}") for text in self.assumptions]
+        doubt = None if self.certified else "NOT certified"
+        return card(*self._sentences(), doubt, *told, statements_html(self.statements))
+
+    def _sentences(self) -> list[str]:
+        bounds = self.to_json()["bounds"]
+        return [tell_sensitivity(self.size, bounds[relation], relation) for relation in bounds]
 
     def sensitivity(self, norm: Norm, relation: Relation) -> float:
         """Return the bound in one norm; raise if this relation was not proven."""

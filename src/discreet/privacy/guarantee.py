@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.markup import card, soft
 from discreet.privacy.certificate import GRADES, NOT_PROVEN, Grade
 from discreet.privacy.relation import Relation
+from discreet.privacy.statements import statements_html
+
+_GRADES_TOLD: Mapping[Grade, str] = {
+    "proven": "all code that was asked is known to answer each row by itself",
+    "isolated": "a model was asked for one record at a time",
+    "probed": "a model was tried on public rows alone",
+}
 
 MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 
@@ -46,6 +54,14 @@ class Guarantee:
             proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
         dead = f"; {MODEL_DEAD}" if MODEL_DEAD in self.assumptions else ""
         return f"{kind} for {self.protects}, {self.relation}, {proof}{dead}"
+
+    def __repr__(self) -> str:
+        return f"Guarantee({self})"
+
+    def _repr_html_(self) -> str:
+        told = [soft(f"assumes: {text}") for text in self.assumptions]
+        grade = soft(f"{self.grade}: {_GRADES_TOLD[self.grade]}")
+        return card(str(self), grade, *told, statements_html(self.statements))
 
     def to_json(self) -> dict[str, Any]:
         """Return the promise as plain data."""

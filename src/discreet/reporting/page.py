@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.plans import Release
+from discreet.plans.showing import noise_of, picture_or_table, statement_ids, tell_stage
+from discreet.plans.words import promise_in_words, question_in_words
+from discreet.privacy.statements import known_statements
 from discreet.session import Session
+from discreet.session.showing import frame_html
 
 Annotate = Callable[[Release, Any], None]
-_LONGEST = 90
+_LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -68,63 +71,65 @@ def report(
         note=note,
         cards=[_card(release, annotate) for release in shown],
         budget=None if session is None else _budget(session),
+        statements=known_statements(statement_ids(shown)),
     )
     return Page(html)
 
 
 def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
-    told = ("model", "feature", "columns", "column", "target")
-    asked = {name: value for name, value in release.plan["arguments"].items() if name not in told}
-    about = " × ".join(release.about)
-    kind = release.plan["kind"].replace("_", " ").capitalize().replace("Shap", "SHAP")
+    draw_more = None if annotate is None else partial(annotate, release)
     return {
-        "kind": f"{kind} of {about}" if about else kind,
-        "asked": ", ".join(f"{n} = {_brief(value)}" for n, value in asked.items() if value is not None),
+        "question": question_in_words(release.plan),
+        "told": ", ".join(part for part in (release.value.extent, _epsilon(release)) if part),
+        "asked": _call(release),
         "guarantee": str(release.guarantee),
         "simulation": release.guarantee.simulation,
         "grade": release.guarantee.grade,
-        "statements": ", ".join(release.guarantee.statements),
         "assumptions": release.guarantee.assumptions,
-        "stages": release.stages,
-        "picture": _picture(release, annotate),
+        "statements": release.guarantee.statements,
+        "stages": [_stage(stage, release) for stage in release.stages],
+        "picture": picture_or_table(release, annotate=draw_more),
         "id": release.id,
         "created": release.created,
     }
 
 
+def _epsilon(release: Release) -> str:
+    return promise_in_words(release.plan, release.guarantee)
+
+
+def _stage(stage: dict[str, Any], release: Release) -> dict[str, Any]:
+    return {
+        "name": stage["name"],
+        "proven": tell_stage(stage, release),
+        "noise": noise_of(stage),
+        "statements": [one.id for one in known_statements(tuple(stage["certificate"]["statements"]))],
+    }
+
+
+def _call(release: Release) -> str:
+    """Return how it was asked, for those who want to ask again: long arguments by their beginning."""
+    asked = release.plan["arguments"].items()
+    told = [f"{name}={_brief(value)}" for name, value in asked if value is not None]
+    return f"{release.plan['kind']}({', '.join(told)})"
+
+
 def _brief(value: Any) -> str:
-    """Return an argument that fits on the page: queries and rows by their beginning."""
-    text = str(value)
+    if isinstance(value, dict) and "kind" in value:
+        return str(value["kind"])
+    text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _picture(release: Release, annotate: Annotate | None) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    display = release.value.plot(figure.add_subplot())
-    if annotate is not None:
-        annotate(release, display)
-    buffer = io.BytesIO()
-    FigureCanvasAgg(figure)
-    figure.savefig(buffer, format="png", dpi=130)
-    return base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
 def _budget(session: Session) -> dict[str, Any]:
-    balance = session.balance
+    balance, history = session.balance, session.history()
     return {
         "dataset": session.dataset,
         "left": str(session.remaining),
         "share": float(balance.spent.loss / balance.budget.loss),
-        "history": [_line(entry) for entry in session.history().to_dict("records")],
+        "entries": len(history),
+        "history": frame_html(history),
     }
-
-
-def _line(entry: dict[Any, Any]) -> dict[str, Any]:
-    plan = entry["note"].get("plan", {})
-    return {**entry, "about": plan.get("kind", "").replace("_", " ")}
 
 
 def load_template(name: str) -> Any:

@@ -85,6 +85,11 @@ class Schema:
         lines = [f"  {name}: {column}" for name, column in self._columns.items()]
         return "\n".join(["Schema(", *lines, f"  target={self.target!r}, id={self.id!r})"])
 
+    def _repr_html_(self) -> str:
+        from discreet.schema.showing import schema_html
+
+        return schema_html(self)
+
     @property
     def features(self) -> tuple[str, ...]:
         """The columns a model sees: all but the target."""

@@ -77,6 +77,14 @@ class Remaining:
         text = f"{self.unit}={format_units(self.amount.loss)}"
         return f"{text}, delta={self.delta:g}" if ACCOUNTANTS[self.accountant].spends_delta else text
 
+    def __repr__(self) -> str:
+        return f"Remaining({self})"
+
+    def _repr_html_(self) -> str:
+        from discreet.session.showing import remaining_html
+
+        return remaining_html(self)
+
     def to_json(self) -> dict[str, str]:
         """Return both parts as exact decimal texts."""
         plain = {self.unit: format_units(self.amount.loss)}
@@ -145,6 +153,13 @@ class Price:
         if not self.affordable:
             lines.append("NOT affordable: lower epsilon or ask for fewer answers")
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from discreet.session.showing import price_html
+
+        return price_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the price as plain data."""

@@ -39,6 +39,7 @@ from discreet.session.checking import as_list, as_planned, check_owner, check_pr
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable, waiting
 from discreet.session.releaser import PaidReleaser, promise_of
 from discreet.session.settling import failure, settle_later, settle_or_keep
+from discreet.session.showing import history_frame, session_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +93,9 @@ class Session:
         terms = self._account.terms
         return f"Session({terms.dataset!r}, {terms.relation}, {self.remaining} left)"
 
+    def _repr_html_(self) -> str:
+        return session_html(self, self._account.terms)
+
     def __reduce__(self) -> NoReturn:
         raise AccessDenied("A session cannot be copied or saved: its rows are sealed.")
 
@@ -127,9 +131,7 @@ class Session:
 
     def history(self) -> pd.DataFrame:
         """Return every entry of the ledger about this data set, oldest first."""
-        import pandas as pd
-
-        return pd.DataFrame([entry.to_json() for entry in self._ledger.history(self.dataset)])
+        return history_frame()([entry.to_json() for entry in self._ledger.history(self.dataset)])
 
     def verify(self, releases: Sequence[Release | str | Path] = ()) -> Verification:
         """Check the ledger's chain, and that these releases (or files) are those that were settled."""

@@ -74,6 +74,11 @@ class DecisionTree(ReleasedClassifier, Result):
         leaves = self.feature.count(LEAF)
         return f"DecisionTree({self.target!r}, depth={self.depth}, leaves={leaves}, {self.criterion})"
 
+    @property
+    def extent(self) -> str:
+        """The depth and the number of leaves."""
+        return f"depth {self.depth}, {self.feature.count(LEAF):,} leaves"
+
     def fits_together(self) -> bool:
         """Return whether every node has its parts, and children that stand behind it.
 
@@ -204,6 +209,11 @@ class RandomForest(DecisionTree):
             f"RandomForest({self.target!r}, trees={self.trees}, depth={self.depth}, "
             f"{self.chosen_levels} levels chosen by {self.criterion}, {self.rows} rows)"
         )
+
+    @property
+    def extent(self) -> str:
+        """The number of trees and their depth."""
+        return f"{self.trees:,} trees of depth {self.depth}"
 
     def fits_together(self) -> bool:
         """Return whether the nodes are trees, so many as it says."""

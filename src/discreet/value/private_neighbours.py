@@ -71,6 +71,11 @@ class NeighbourCounts(Result):
     test: tuple[tuple[float, ...], ...]
     facts: str
 
+    @property
+    def extent(self) -> str:
+        """The number of test points."""
+        return f"{len(self.right):,} test points"
+
     def fits_together(self) -> bool:
         """Return whether every test point has its counts and a value of every column."""
         schema = from_plain(json.loads(self.facts))

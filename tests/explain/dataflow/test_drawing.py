@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from discreet.explain.dataflow import BUILTINS, Dataflow, Step, builtin
-from discreet.plans.results.pictures.canvas import BAND
+from discreet.explain.dataflow.drawing import NOISY
 
 matplotlib.use("agg")
 
@@ -26,7 +26,7 @@ def test_boxes_and_arrows(name: str) -> None:
     coloured = {
         n
         for n, box in boxes.items()
-        if matplotlib.colors.to_hex(box.get_bbox_patch().get_facecolor()) == BAND
+        if matplotlib.colors.to_hex(box.get_bbox_patch().get_facecolor()) == NOISY
     }
     assert coloured == set(chosen)
     assert len(axes.texts) - len(boxes) == flow.graph.number_of_edges()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from discreet.plans.results.pictures.canvas import BAND, INK, LINE, axes_or_new, write_title
+from discreet.plans.results.pictures.canvas import INK, LINE, axes_or_new, ink, write_title
 
 if TYPE_CHECKING:
     from discreet.explain.dataflow.graph import Dataflow
 
 _ACROSS, _DOWN = 1.9, 1.1
+NOISY = "#9ed0e6"
 _Path = list[Any]
 
 
@@ -27,7 +28,7 @@ def draw_mermaid(flow: Dataflow, highlight: tuple[str, ...]) -> str:
         f"    {ids[source]} --> {ids[name]}" for name in ids for source in flow.steps[name].inputs
     ]
     if highlight:
-        lines.append(f"    classDef noise fill:{BAND},stroke:{LINE},stroke-width:2px,color:{INK}")
+        lines.append(f"    classDef noise fill:{NOISY},stroke:{LINE},stroke-width:2px,color:{INK}")
         lines.append(f"    class {','.join(ids[name] for name in highlight)} noise")
     return "\n".join(lines) + "\n"
 
@@ -70,7 +71,7 @@ class DataflowDisplay:
 
     def _draw_box(self, name: str) -> Any:
         chosen = name in self.highlight
-        colours = {"facecolor": BAND if chosen else "white", "edgecolor": LINE if chosen else INK}
+        colours = {"facecolor": NOISY if chosen else "white", "edgecolor": LINE if chosen else INK}
         label = self.ax_.text(
             *self.places_[name],
             textwrap.fill(name, 14),
@@ -85,7 +86,7 @@ class DataflowDisplay:
 
     def _draw_arrow(self, path: _Path, boxes: dict[str, Any]) -> None:
         corners = [self.places_[stop] for stop in path]
-        self.ax_.plot(*zip(*corners[:-1], strict=True), color=INK, lw=1, zorder=1)
+        self.ax_.plot(*zip(*corners[:-1], strict=True), color=ink(self.ax_), lw=1, zorder=1)
         self.ax_.annotate(
             "",
             corners[-1],

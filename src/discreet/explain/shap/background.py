@@ -76,6 +76,11 @@ class Background(Result):
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def extent(self) -> str:
+        """The number of rows."""
+        return f"{len(self):,} rows"
+
     def fits_together(self) -> bool:
         """Return whether every row has a value of every column of the schema."""
         known = from_plain(json.loads(self.facts)).features

@@ -52,6 +52,12 @@ class Attribution(Result):
         width = chosen_band(of, self.half_width_each, self.half_width)
         return self.to_array() - width, self.to_array() + width
 
+    @property
+    def extent(self) -> str:
+        """The number of features, and of queries if there are several."""
+        queries = len(self.values)
+        return f"{len(self.features):,} features" + (f", {queries:,} queries" if queries > 1 else "")
+
     def fits_together(self) -> bool:
         """Return whether every query has a value of every feature."""
         of_queries = (self.base_values, self.predictions, self.data)
@@ -175,6 +181,13 @@ class Ranking(Result):
         """Return the ends of the noise band of the values, of all at once or of each by itself."""
         width, values = chosen_band(of, self.half_width_each, self.half_width), np.array(self.values)
         return values - width, values + width
+
+    @property
+    def extent(self) -> str:
+        """How many were chosen of how many, and for how many queries if there are several."""
+        chosen = max(len(names or ()) for names in self.order)
+        told = f"the first {chosen:,} of {len(self.features):,}"
+        return told + (f", {len(self.order):,} queries" if len(self.order) > 1 else "")
 
     def fits_together(self) -> bool:
         """Return whether all that was chosen is a candidate and has its gap and value."""

@@ -54,37 +54,10 @@ class Choice(Result):
         return pd.DataFrame([row if self.gap is None else {**row, "gap": self.gap}])
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw the worst expected errors of the mechanisms; the one in use stands out."""
+        """Write the winner large, and below it how far off it may be."""
+        from discreet.plans.results.pictures.scalar import ChoiceDisplay
+
         return ChoiceDisplay(self).plot(ax, title=title)
-
-
-class ChoiceDisplay:
-    """Draws a ``Choice``; after ``plot`` it has ``ax_`` and ``figure_``."""
-
-    def __init__(self, choice: Choice) -> None:
-        self.choice = choice
-        self.ax_: Any = None
-        self.figure_: Any = None
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> ChoiceDisplay:
-        """Draw on ``ax`` or on new axes; never calls ``show``."""
-        from discreet.plans.results.pictures.canvas import LINE, axes_or_new, tidy, write_title
-
-        found = self.choice
-        names = [name for name, _ in found.compared]
-        self.ax_ = axes_or_new(ax, height=1.2 + 0.32 * len(names))
-        self.figure_ = self.ax_.figure
-        bars = self.ax_.barh(range(len(names)), [error for _, error in found.compared], height=0.7)
-        for name, bar in zip(names, bars, strict=True):
-            bar.set_color(LINE)
-            bar.set_alpha(0.85 if name == found.mechanism else 0.3)
-        self.ax_.set_yticks(range(len(names)), names)
-        self.ax_.invert_yaxis()
-        self.ax_.set_xscale("log")
-        self.ax_.set_xlabel(f"worst expected error, {found.unit}")
-        write_title(self.ax_, title or f"chosen: {found.winner}")
-        tidy(self.ax_)
-        return self
 
 
 @dataclass(frozen=True)
@@ -101,6 +74,7 @@ class Quantiles(Result):
         than that lie around it, without large gaps or ties, and the candidates are as dense.
       unit: what the errors are measured in.
       worst_error: the same in the worst case, whatever the table; None in releases of old.
+      percent_error: ``expected_error`` in percent of the records; None where their number is private.
     """
 
     column: str
@@ -111,6 +85,12 @@ class Quantiles(Result):
     expected_error: float
     unit: str
     worst_error: float | None = None
+    percent_error: float | None = None
+
+    @property
+    def extent(self) -> str:
+        """The percents."""
+        return " ".join(self.names)
 
     def fits_together(self) -> bool:
         """Return whether every percent has a value."""
@@ -134,28 +114,6 @@ class Quantiles(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the share of records at or below every value, as far as it is known."""
+        from discreet.plans.results.pictures.quantiles import QuantilesDisplay
+
         return QuantilesDisplay(self).plot(ax, title=title)
-
-
-class QuantilesDisplay:
-    """Draws ``Quantiles``; after ``plot`` it has ``ax_`` and ``figure_``."""
-
-    def __init__(self, quantiles: Quantiles) -> None:
-        self.quantiles = quantiles
-        self.ax_: Any = None
-        self.figure_: Any = None
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> QuantilesDisplay:
-        """Draw on ``ax`` or on new axes; never calls ``show``."""
-        from discreet.plans.results.pictures.canvas import LINE, axes_or_new, tidy, write_title
-
-        found = self.quantiles
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
-        self.ax_.plot(found.values, found.ps, color=LINE, marker="o", markersize=4)
-        self.ax_.set_ylim(0, 100)
-        self.ax_.set_xlabel(found.column)
-        self.ax_.set_ylabel("percent at or below")
-        write_title(self.ax_, title or f"{len(found.ps)} quantiles of {found.column}")
-        tidy(self.ax_)
-        return self

@@ -66,6 +66,11 @@ class Result(ABC):
         """Return whether parts that belong to each other have the same length; asked after reading."""
         return True
 
+    @property
+    def extent(self) -> str:
+        """How much was released, in words ("20 points"); empty for one value."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Histogram(Result):
@@ -100,6 +105,11 @@ class Histogram(Result):
     def shape(self) -> tuple[int, ...]:
         """Number of cells along every column."""
         return tuple(len(names) for names in self.labels)
+
+    @property
+    def extent(self) -> str:
+        """The number of cells."""
+        return f"{math.prod(self.shape):,} cells"
 
     def fits_together(self) -> bool:
         """Return whether every column has its cells and every cell a count."""
@@ -207,6 +217,11 @@ class Curve(Result):
 
         return CurveDisplay(self, band).plot(ax, title=title)
 
+    @property
+    def extent(self) -> str:
+        """The number of points."""
+        return f"{len(self.x):,} points"
+
     def fits_together(self) -> bool:
         """Return whether every point has a value and a band."""
         named = self.labels is None or len(self.labels) == len(self.x)
@@ -268,6 +283,11 @@ class Surface(Result):
         """Return the ends of the noise band, of each value by itself or of all of them at once."""
         low, high = chosen_band(of, (self.low, self.high), self.ends_all)
         return np.array(low), np.array(high)
+
+    @property
+    def extent(self) -> str:
+        """The number of points along both axes."""
+        return f"{len(self.x):,} × {len(self.y):,} points"
 
     def fits_together(self) -> bool:
         """Return whether every pair of points has a value and a band."""

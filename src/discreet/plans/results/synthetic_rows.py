@@ -32,6 +32,11 @@ class SyntheticRows(Result):
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def extent(self) -> str:
+        """The number of rows."""
+        return f"{len(self):,} rows"
+
     def fits_together(self) -> bool:
         """Return whether every row has a value of every column."""
         return is_table(self.values, len(self), len(self.columns))

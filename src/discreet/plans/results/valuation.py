@@ -64,6 +64,11 @@ class Valuation(Result):
     def __len__(self) -> int:
         return len(self.records)
 
+    @property
+    def extent(self) -> str:
+        """The number of records."""
+        return f"{len(self):,} records"
+
     def fits_together(self) -> bool:
         """Return whether every record has a value and its noise."""
         return len(self.records) == len(self.values) == len(self.noise_std)

@@ -64,6 +64,9 @@ class Amount:
         """Say whether this amount is within ``budget`` in both parts."""
         return self.loss <= budget.loss and self.delta <= budget.delta
 
+    def __repr__(self) -> str:
+        return f"Amount(loss={format_units(self.loss)}, delta={format_units(self.delta)})"
+
     def to_json(self) -> dict[str, str]:
         """Return both parts as exact decimal texts."""
         return {"loss": format_units(self.loss), "delta": format_units(self.delta)}

@@ -123,6 +123,7 @@ class quantiles(DeclaredPlan):
                 expected_error=noise.std,
                 unit=_UNIT,
                 worst_error=noise.worst,
+                percent_error=100 * noise.std / setting.rows if setting.rows else None,
             )
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)

@@ -5,6 +5,7 @@ Rows of a background are small bars too, column by column.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,23 +13,25 @@ import numpy as np
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.plans.results.pictures.canvas import (
-    INK,
     LINE,
     LOSS,
+    Paper,
+    add_legend,
     axes_or_new,
+    ink,
     name_band,
+    number_axis,
+    say_number,
+    shortened,
     tidy,
     write_title,
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from discreet.plans.results.attribution import Attribution
     from discreet.plans.results.bands import BandName
-import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 _WATERFALL_BARS = 9
@@ -61,7 +64,7 @@ class AttributionDisplay:
             self._draw_bands(values[order], places, float((high - values)[0]))
         self.ax_.set_yticks(places, [name_with_value(found, i, self.query) for i in order])
         self.ax_.invert_yaxis()
-        self.ax_.axvline(0.0, color=INK, lw=0.8)
+        self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
         self.ax_.set_xlabel(found.quantity)
         write_title(self.ax_, title)
         tidy(self.ax_)
@@ -70,9 +73,9 @@ class AttributionDisplay:
     def _draw_bands(self, values: Any, places: Any, width: float) -> None:
         label = name_band(self.band, self.attribution.level)
         self.ax_.errorbar(
-            values, places, xerr=width, fmt="none", ecolor=INK, lw=1, capsize=2, label=label
+            values, places, xerr=width, fmt="none", ecolor=ink(self.ax_), lw=1, capsize=2, label=label
         )
-        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        add_legend(self.ax_)
 
 
 class WaterfallDisplay:
@@ -103,11 +106,13 @@ class WaterfallDisplay:
         self.ax_.barh(places, steps, left=starts, color=colours, alpha=0.8, height=0.7)
         if found.half_width is not None:
             self.ax_.errorbar(
-                ends, places, xerr=found.half_width, fmt="none", ecolor=INK, lw=0.8, capsize=2
+                ends, places, xerr=found.half_width, fmt="none", ecolor=ink(self.ax_), lw=0.8, capsize=2
             )  # of all values at once
-        self.ax_.plot(np.repeat(ends, 2)[:-1], np.repeat(places, 2)[1:], color=INK, lw=0.6, ls=":")
-        self.ax_.axvline(found.base_values[self.query], color=INK, lw=0.8, ls="--")
-        self.ax_.axvline(found.predictions[self.query], color=INK, lw=0.8)
+        self.ax_.plot(
+            np.repeat(ends, 2)[:-1], np.repeat(places, 2)[1:], color=ink(self.ax_), lw=0.6, ls=":"
+        )
+        self.ax_.axvline(found.base_values[self.query], color=ink(self.ax_), lw=0.8, ls="--")
+        self.ax_.axvline(found.predictions[self.query], color=ink(self.ax_), lw=0.8)
         self.ax_.set_yticks(places, names)
         self.ax_.set_xlabel(f"base value (dashed) to prediction; bars: {found.quantity}")
         write_title(self.ax_, title)
@@ -128,11 +133,11 @@ class WaterfallDisplay:
 
 def name_with_value(attribution: Attribution, feature: int, query: int) -> str:
     """Return a feature's name, with the query's value where it is public."""
-    name = attribution.features[feature]
+    name = shortened(attribution.features[feature])
     if attribution.data is None:
         return name
     value = attribution.data[query][feature]
-    return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+    return f"{name} = {shortened(say_number(value), 16)}"
 
 
 def _check_query(query: int, queries: int) -> None:
@@ -156,9 +161,12 @@ class BackgroundDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> BackgroundDisplay:
         """Draw inside ``ax`` or inside new axes; never calls ``show``."""
-        across = min(_ACROSS, self.rows.shape[1])
-        down = math.ceil(self.rows.shape[1] / across)
-        self.ax_ = axes_or_new(ax, width=2.4 * across, height=2.1 * down)
+        columns = self.rows.shape[1]
+        narrow = isinstance(ax, Paper)
+        across = min(_ACROSS // 2 if narrow else _ACROSS, columns)
+        down = math.ceil(columns / across)
+        width = None if narrow else 2.4 * across
+        self.ax_ = axes_or_new(ax, width=width, height=(1.6 if narrow else 2.1) * down)
         self.figure_ = self.ax_.figure
         self.ax_.set_axis_off()
         write_title(self.ax_, title)
@@ -176,16 +184,16 @@ class BackgroundDisplay:
         if values.nunique() == 1 and values.dtype.kind == "f":
             ax.axvline(values.iloc[0], color=LINE, lw=2)
             ax.set_yticks([])
-            ax.locator_params(axis="x", nbins=4)
+            number_axis(ax)
         elif values.dtype.kind == "f":
             ax.hist(values, bins=_BARS, weights=[1 / len(values)] * len(values), color=LINE, alpha=0.7)
-            ax.locator_params(axis="x", nbins=4)
+            number_axis(ax)
         else:
             shares = values.astype(str).value_counts(normalize=True).sort_index()
             labels = tuple(shares.index)
             ax.bar(range(len(labels)), shares, width=0.8, color=LINE, alpha=0.7)
             ax.set_xticks(range(len(labels)), labels)
             ax.tick_params(axis="x", rotation=25 if sum(map(len, labels)) > 20 else 0)
-        ax.set_title(name, fontsize=8, color=INK)
+        ax.set_title(shortened(name, 20), fontsize=8, color=ink(self.ax_))
         tidy(ax)
         ax.tick_params(labelsize=6)

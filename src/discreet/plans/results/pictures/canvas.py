@@ -1,49 +1,190 @@
-"""What every display shares: axes, colours and a title that states the promise."""
+"""What every display shares: axes, colours that are read on light and dark, labels that keep apart."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from discreet.schema.columns import MISSING_LABEL, OTHER_LABEL
+
 INK = "#1f2a44"
-LINE = "#0b6e99"
-BAND = "#9ed0e6"
-RUG = "#c9ced6"
-LOSS = "#b0413e"
+LIGHT_INK = "#e8ebf1"
+LINE = "#1a7fb0"
+LOSS = "#c4514d"
+GREY = "#8a94a6"
+"""Of what stands behind or apart: private histograms below curves, missing and unlisted values."""
+
+BAND_ALPHA, GREY_ALPHA = 0.28, 0.45
+
+RESERVED = (OTHER_LABEL, MISSING_LABEL)
+"""The names of cells for values that are not in the range or the list, in their order."""
+
+_WIDTH, _HEIGHT = 6.4, 4.2
+_TICK, _ROW = 8.0, 13.0
+"""The size of a tick's label and the height of a row of a legend, in points."""
+
+_WIDE = 0.58
+"""The width of a letter, in units of the size of its font."""
+
+_LONGEST = 28
+_SLANTED = 16
+"""So many slanted labels stand side by side; of more, some are left out."""
 
 
-def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.2) -> Any:
-    """Return the given axes, or axes of a new figure; nothing is shown."""
+@dataclass(frozen=True)
+class Paper:
+    """Where displays draw for a page or a notebook, given instead of axes: a new, clear figure.
+
+    It is narrow, so that letters can be read where a phone shows the whole width.
+    """
+
+    width: float = 4.4
+
+
+def axes_or_new(ax: Any, *, width: float | None = None, height: float = _HEIGHT) -> Any:
+    """Return the given axes, or axes of a new figure; nothing is shown.
+
+    Args:
+      ax: axes, a ``Paper``, or None.
+      width: in inches, if the picture has one of its own.
+      height: in inches; that of most pictures keeps its proportion to the width.
+    """
+    if isinstance(ax, Paper):
+        return _axes_on(ax, width, height)
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    _, fresh = plt.subplots(figsize=(width, height), layout="constrained")
+    _, fresh = plt.subplots(figsize=(width or _WIDTH, height), layout="constrained")
     return fresh
 
 
+def _axes_on(paper: Paper, width: float | None, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    wide = width or paper.width
+    high = height * wide / _WIDTH if height == _HEIGHT else height
+    figure = Figure(figsize=(wide, high), layout="constrained", facecolor="none")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot(facecolor="none")
+
+
+def ink(ax: Any) -> str:
+    """Return the colour of letters and rules: light where the figure is dark."""
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, alpha = to_rgba(ax.figure.get_facecolor())
+    return LIGHT_INK if alpha and 0.3 * red + 0.6 * green + 0.1 * blue < 0.4 else INK
+
+
 def write_title(ax: Any, title: str | None) -> None:
-    """Write a title that wraps inside the axes."""
-    if title:
-        ax.set_title(textwrap.fill(title, 72), fontsize=9, color=INK, loc="left")
+    """Write a title that wraps inside the axes, above the legend if there is one."""
+    if not title:
+        return
+    labels = ax.get_legend_handles_labels()[1] if ax.get_legend() else []
+    rows = -(-len(labels) // _legend_columns(ax, labels))
+    ax.set_title(wrapped(ax, title, 9), fontsize=9, color=ink(ax), loc="left", pad=6 + _ROW * rows)
+
+
+def add_legend(ax: Any) -> None:
+    """Write what the marks mean above the axes, where no mark is."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles,
+        labels,
+        fontsize=_TICK,
+        frameon=False,
+        labelcolor=ink(ax),
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        borderaxespad=0.1,
+        borderpad=0.1,
+        handlelength=1.4,
+        ncols=_legend_columns(ax, labels),
+    )
+
+
+def _legend_columns(ax: Any, labels: Sequence[str]) -> int:
+    """Return how many labels stand side by side: all, if they fit, or one."""
+    letters = sum(len(label) + 6 for label in labels)
+    return max(1, len(labels)) if letters * _TICK * _WIDE < _width_in_points(ax) else 1
+
+
+def number_axis(ax: Any, *, axis: str = "x") -> None:
+    """Let an axis of numbers have as few ticks as there is room for, thousands apart."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    chosen = ax.xaxis if axis == "x" else ax.yaxis
+    room = _width_in_points(ax) if axis == "x" else 4 * _most_rows(ax) * _TICK
+    chosen.set_major_locator(
+        MaxNLocator(nbins=max(3, min(8, int(room / 44))), steps=[1, 2, 2.5, 5, 10])
+    )
+    chosen.set_major_formatter(FuncFormatter(lambda value, _: say_number(value)))
 
 
 def tidy(ax: Any) -> None:
     """Take away what carries no information."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=8)
+    ax.tick_params(labelsize=_TICK)
 
 
-def slant_long_labels(ax: Any, labels: tuple[str, ...]) -> None:
-    """Turn category names that would run into each other."""
-    if sum(len(label) for label in labels) > 50:
+def name_ticks(ax: Any, places: Sequence[float], labels: Sequence[str], *, axis: str = "x") -> None:
+    """Name places on an axis so that no name runs into the next: slanted, or some left out."""
+    names = [shortened(label) for label in labels]
+    if axis == "y":
+        every = -(-len(names) // _most_rows(ax))
+        ax.set_yticks(places[::every], names[::every])
+        return
+    room = _width_in_points(ax) / max(1, len(names))
+    slanted = max(map(len, names), default=0) * _TICK * _WIDE > 0.95 * room
+    every = -(-len(names) // _SLANTED) if slanted else 1
+    ax.set_xticks(places[::every], names[::every])
+    if slanted:
         ax.tick_params(axis="x", rotation=40)
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
+            label.set_rotation_mode("anchor")
+
+
+def wrapped(ax: Any, text: str, size: float) -> str:
+    """Return a text in lines that are as long as the axes are wide."""
+    return textwrap.fill(text, max(24, int(_width_in_points(ax) / (size * _WIDE))))
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Return a text's beginning if it is long."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def reserved_count(labels: Sequence[str]) -> int:
+    """Return how many of the last cells are those of missing and unlisted values."""
+    return sum(label in RESERVED for label in labels[-len(RESERVED) :])
 
 
 def name_band(of: str, level: float) -> str:
     """Return how a picture names a noise band: that of each value by itself, or of all at once."""
     whose = "each value by itself" if of == "each" else "all at once"
     return f"noise, {whose}, {level:.0%} of the time"
+
+
+def say_number(value: Any) -> str:
+    """Return a number as one would write it: thousands apart, four digits of a fraction."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if float(f"{value:.12g}").is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def _width_in_points(ax: Any) -> float:
+    box = ax.get_position()
+    return float(box.width * ax.figure.get_figwidth() * 72)
+
+
+def _most_rows(ax: Any) -> int:
+    box = ax.get_position()
+    return max(2, int(box.height * ax.figure.get_figheight() * 72 / (1.4 * _TICK)))

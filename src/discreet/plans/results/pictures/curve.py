@@ -8,27 +8,32 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.plans.results.pictures.canvas import (
-    BAND,
-    INK,
+    BAND_ALPHA,
+    GREY,
+    GREY_ALPHA,
     LINE,
-    RUG,
+    RESERVED,
+    add_legend,
     axes_or_new,
+    ink,
     name_band,
-    slant_long_labels,
+    name_ticks,
+    number_axis,
+    reserved_count,
     tidy,
     write_title,
 )
+from discreet.plans.results.pictures.histogram import cell_places, name_apart
 
 if TYPE_CHECKING:
     from discreet.plans.results.bands import BandName
-    from discreet.plans.results.result import Curve, MissingPoint
-from typing import TYPE_CHECKING
+    from discreet.plans.results.result import Curve, MissingPoint, Surface
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from discreet.plans.results.result import Surface
+_APART = 0.05
+"""The width of what stands for missing values, as a share of the range."""
 
 
 class CurveDisplay:
@@ -53,15 +58,24 @@ class CurveDisplay:
             self._draw_points()
         self.ax_.set_xlabel(self.curve.feature)
         self.ax_.set_ylabel(self.curve.quantity)
-        write_title(self.ax_, title)
         tidy(self.ax_)
-        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        add_legend(self.ax_)
+        write_title(self.ax_, title)
         return self
+
+    def _parts(self) -> tuple[list[int], list[int]]:
+        """Return the points of the range or the list, and those of unlisted and missing values."""
+        points = list(range(len(self.curve.x)))
+        inside = len(points) - reserved_count(self.curve.labels or ())
+        return points[:inside], points[inside:]
 
     def _draw_line(self) -> None:
         curve, ax = self.curve, self.ax_
-        ax.fill_between(curve.x, self._low, self._high, color=BAND, alpha=0.6, lw=0, label=self._band)
+        ax.fill_between(
+            curve.x, self._low, self._high, color=LINE, alpha=BAND_ALPHA, lw=0, label=self._band
+        )
         ax.plot(curve.x, curve.y, color=LINE, lw=1.8, marker="o", ms=3, label="released")
+        number_axis(ax)
         if curve.missing is not None:
             self._draw_missing(curve.missing)
 
@@ -69,34 +83,36 @@ class CurveDisplay:
         """Draw the point of missing values to the right of the range."""
         low, high = (point.low, point.high) if self.band == "each" else point.ends_all
         place, wide = self._apart
-        self.ax_.bar([place], [high - low], bottom=[low], width=wide, color=BAND, alpha=0.6)
-        self.ax_.plot([place], [point.y], "o", color=LINE, ms=5)
-        self.ax_.annotate(
-            "missing",
-            (place, low),
-            xytext=(0, -3),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=8,
-            color=INK,
-        )
+        self.ax_.bar([place], [high - low], wide, bottom=[low], color=GREY, alpha=GREY_ALPHA)
+        self.ax_.plot([place], [point.y], "o", color=GREY, ms=5)
+        name_apart(self.ax_, [place], RESERVED[-1:], (self.curve.x[0], self.curve.x[-1]))
 
     @property
     def _apart(self) -> tuple[float, float]:
         """Where what is missing is drawn, and how wide."""
-        wide = (self.curve.x[-1] - self.curve.x[0]) / 20
+        wide = _APART * (self.curve.x[-1] - self.curve.x[0])
         return self.curve.x[-1] + 2 * wide, wide
 
     def _draw_points(self) -> None:
-        curve, ax = self.curve, self.ax_
-        assert curve.labels is not None
-        places = range(len(curve.labels))
-        heights = self._high - self._low
-        ax.bar(places, heights, bottom=self._low, width=0.5, color=BAND, alpha=0.6, label=self._band)
-        ax.plot(places, curve.y, "o", color=LINE, ms=5, label="released")
-        ax.set_xticks(list(places), curve.labels)
-        slant_long_labels(ax, curve.labels)
+        assert self.curve.labels is not None
+        known, apart = self._parts()
+        places = cell_places(None, len(known), len(apart))[0]
+        self._draw_bars(places[: len(known)], known, 0.5, LINE, named=True)
+        self._draw_bars(places[len(known) :], apart, 0.5, GREY)
+        name_ticks(self.ax_, places, self.curve.labels)
+
+    def _draw_bars(
+        self, places: list[float], points: list[int], width: float, colour: str, *, named: bool = False
+    ) -> None:
+        """Draw points one by one, each with its band as a bar."""
+        if not points:
+            return
+        low, high = self._low[points], self._high[points]
+        names = (self._band, "released") if named else (None, None)
+        self.ax_.bar(
+            places, high - low, width, bottom=low, color=colour, alpha=BAND_ALPHA, label=names[0]
+        )
+        self.ax_.plot(places, np.array(self.curve.y)[points], "o", color=colour, ms=5, label=names[1])
 
     @property
     def _band(self) -> str:
@@ -107,19 +123,14 @@ class CurveDisplay:
         rug = self.curve.rug
         assert rug is not None
         self.rug_ax_ = self.ax_.twinx()
-        edges = rug.edges[0]
-        if edges is None:
-            self.rug_ax_.bar(range(len(rug.counts)), rug.counts, width=0.8, color=RUG, alpha=0.7)
-        else:
-            widths = [b - a for a, b in pairwise(edges)]
-            counts = rug.counts[: len(widths)]
-            self.rug_ax_.bar(edges[:-1], counts, widths, align="edge", color=RUG, alpha=0.7)
-            if len(rug.counts) > len(widths):
-                place, wide = self._apart
-                self.rug_ax_.bar([place], rug.counts[-1:], [wide], color=RUG, alpha=0.7)
+        beside = reserved_count(rug.labels[0])
+        places, widths = cell_places(rug.edges[0], len(rug.counts) - beside, beside)
+        if rug.edges[0] is not None and beside:
+            places[-1], widths[-1] = self._apart
+        self.rug_ax_.bar(places, rug.counts, widths, color=GREY, alpha=GREY_ALPHA, lw=0)
         top = max(max(rug.counts), 1.0)
         self.rug_ax_.set_ylim(0, 5 * top)
-        self.rug_ax_.set_yticks([0, top], ["0", f"{top:,.0f}"], fontsize=7, color=INK)
+        self.rug_ax_.set_yticks([0, top], ["0", f"{top:,.0f}"], fontsize=7, color=ink(self.ax_))
         self.rug_ax_.set_zorder(self.ax_.get_zorder() - 1)
         self.ax_.patch.set_visible(False)
         tidy(self.rug_ax_)
@@ -141,13 +152,14 @@ class SurfaceDisplay:
         self.figure_ = self.ax_.figure
         edges = [_edges(points) for points in (surface.x, surface.y)]
         mesh = self.ax_.pcolormesh(*edges, surface.to_array().T, cmap="viridis")
-        axes = (self.ax_.xaxis, self.ax_.yaxis)
-        for axis, name, labels in zip(axes, surface.features, surface.labels, strict=True):
-            axis.set_label_text(name)
+        for axis, labels in zip(("x", "y"), surface.labels, strict=True):
             if labels is not None:
-                axis.set_ticks(range(len(labels)), labels)
+                name_ticks(self.ax_, list(range(len(labels))), labels, axis=axis)
+            else:
+                number_axis(self.ax_, axis=axis)
+        self.ax_.set_xlabel(surface.features[0])
+        self.ax_.set_ylabel(surface.features[1])
         self.ax_.tick_params(labelsize=8)
-        slant_long_labels(self.ax_, surface.labels[0] or ())
         self.colorbar_ = self.figure_.colorbar(mesh, ax=self.ax_)
         self.colorbar_.set_label(self._scale, fontsize=8)
         write_title(self.ax_, title)
@@ -156,8 +168,7 @@ class SurfaceDisplay:
     @property
     def _scale(self) -> str:
         half = float(np.max(np.subtract(self.surface.high, self.surface.low))) / 2
-        named = name_band("each", self.surface.level).removeprefix("noise")
-        return f"{self.surface.quantity} (noise ± {half:.2g}{named})"
+        return f"{self.surface.quantity} (noise ± {half:.2g})"
 
 
 def _edges(points: tuple[float, ...]) -> list[float]:

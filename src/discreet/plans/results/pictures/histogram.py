@@ -1,4 +1,7 @@
-"""Released counts as bars with noise bands, or as a map for two columns."""
+"""Released counts as bars with noise bands, or as a map for two columns.
+
+Cells of missing and unlisted values stand apart, in grey, after a gap.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ArgumentError
 from discreet.plans.results.pictures.canvas import (
-    BAND,
-    INK,
+    BAND_ALPHA,
+    GREY,
     LINE,
+    add_legend,
     axes_or_new,
+    ink,
     name_band,
-    slant_long_labels,
+    name_ticks,
+    number_axis,
+    reserved_count,
     tidy,
     write_title,
 )
@@ -26,6 +33,9 @@ _NAMED = 12
 
 _SINGLE_BARS = 60
 """Up to so many bars have a whisker each."""
+
+_APART = 0.5
+"""The gap before reserved cells, in bars; of a number, at least a share of the range."""
 
 
 class HistogramDisplay:
@@ -55,43 +65,57 @@ class HistogramDisplay:
     def _draw_bars(self) -> None:
         histogram, ax = self.histogram, self.ax_
         labels, edges = histogram.labels[0], histogram.edges[0]
-        if edges is None or len(labels) <= _NAMED:
-            places: list[float] = [float(i) for i in range(len(labels))]
-            widths = [0.8] * len(labels)
-            ax.set_xticks(places, labels)
-            slant_long_labels(ax, labels)
-        else:
-            spans = [b - a for a, b in pairwise(edges)]
-            places = [a + span / 2 for a, span in zip(edges[:-1], spans, strict=True)]
-            widths = [(0.92 if len(labels) <= _SINGLE_BARS else 1.0) * span for span in spans]
-            if len(places) < len(labels):  # missing values stand apart from the range
-                wide = (edges[-1] - edges[0]) / 20
-                places.append(edges[-1] + 1.5 * wide)
-                widths.append(wide)
-        ax.bar(places, histogram.counts, widths, color=LINE, alpha=0.7)
-        if len(labels) <= _SINGLE_BARS:
+        apart = reserved_count(labels)
+        inside = len(labels) - apart
+        places, widths = cell_places(edges if inside > _NAMED else None, inside, apart)
+        tones = [LINE] * inside + [GREY] * apart
+        ax.bar(places, histogram.counts, widths, color=tones, alpha=0.75)
+        self._name_cells(places, inside)
+        if inside <= _SINGLE_BARS:
             self._draw_whiskers(places)
         else:
-            self._draw_band(places)
+            self._draw_band(places[:inside])
+            self._draw_whiskers(places[inside:], inside)
         ax.set_xlabel(histogram.columns[0])
         ax.set_ylabel("records")
-        ax.legend(fontsize=8, frameon=False)
+        number_axis(ax, axis="y")
+        add_legend(ax)
         tidy(ax)
 
-    def _draw_whiskers(self, places: list[float]) -> None:
+    def _name_cells(self, places: list[float], inside: int) -> None:
+        labels, edges = self.histogram.labels[0], self.histogram.edges[0]
+        if edges is None or inside <= _NAMED:
+            name_ticks(self.ax_, places, labels)
+        else:
+            number_axis(self.ax_)
+            name_apart(self.ax_, places[inside:], labels[inside:], (edges[0], edges[-1]))
+
+    def _draw_whiskers(self, places: list[float], start: int = 0) -> None:
         """Draw every count's own band; below zero there is none."""
-        counts, half = self.histogram.counts, self.histogram.half_width
+        if not places:
+            return
+        half = self.histogram.half_width
+        counts = self.histogram.counts[start : start + len(places)]
         below = [min(abs(count), half) for count in counts]
-        style: dict[str, Any] = {"fmt": "none", "ecolor": INK, "lw": 1, "capsize": 2}
-        self.ax_.errorbar(places, counts, [below, [half] * len(counts)], label=self._band, **style)
+        label = None if start else self._band
+        self.ax_.errorbar(
+            places,
+            counts,
+            [below, [half] * len(counts)],
+            label=label,
+            fmt="none",
+            ecolor=ink(self.ax_),
+            lw=1,
+            capsize=2,
+        )
 
     def _draw_band(self, places: list[float]) -> None:
         """Draw one band behind many narrow bars."""
-        counts, half = self.histogram.counts, self.histogram.half_width
+        counts, half = self.histogram.counts[: len(places)], self.histogram.half_width
         low = [max(count - half, 0.0) for count in counts]
         high = [max(count + half, 0.0) for count in counts]
         self.ax_.fill_between(
-            places, low, high, step="mid", color=BAND, alpha=0.7, lw=0, zorder=0.5, label=self._band
+            places, low, high, step="mid", color=ink(self.ax_), alpha=BAND_ALPHA, lw=0, label=self._band
         )
 
     @property
@@ -101,13 +125,47 @@ class HistogramDisplay:
     def _draw_map(self) -> None:
         histogram, ax = self.histogram, self.ax_
         image = ax.imshow(histogram.to_array().T, origin="lower", aspect="auto", cmap="Blues")
-        for axis, place in ((ax.xaxis, 0), (ax.yaxis, 1)):
-            labels = histogram.labels[place]
-            every = max(1, len(labels) // 12)
-            axis.set_ticks(range(0, len(labels), every), labels[::every])
-            axis.set_label_text(histogram.columns[place])
+        for axis, labels in (("x", histogram.labels[0]), ("y", histogram.labels[1])):
+            name_ticks(ax, list(range(len(labels))), labels, axis=axis)
+        ax.set_xlabel(histogram.columns[0])
+        ax.set_ylabel(histogram.columns[1])
         ax.tick_params(labelsize=8)
-        slant_long_labels(ax, histogram.labels[0])
+        for place, draw in ((0, ax.axvline), (1, ax.axhline)):
+            apart = reserved_count(histogram.labels[place])
+            if apart:
+                draw(histogram.shape[place] - apart - 0.5, color=GREY, lw=2)
         bar = self.figure_.colorbar(image, ax=ax)
-        named = self._band.removeprefix("noise")
-        bar.set_label(f"records (noise ± {histogram.half_width:,.0f}{named})", fontsize=8)
+        bar.set_label(f"records (noise ± {histogram.half_width:,.0f}, each)", fontsize=8)
+        bar.ax.tick_params(labelsize=8)
+
+
+def cell_places(
+    edges: tuple[float, ...] | None, inside: int, apart: int
+) -> tuple[list[float], list[float]]:
+    """Return the middles and widths of bars: cells in the range, and reserved ones after a gap."""
+    if edges is None:
+        start = inside - 0.5 + _APART
+        return [*map(float, range(inside)), *(start + 0.5 + i for i in range(apart))], [0.8] * (
+            inside + apart
+        )
+    spans = [b - a for a, b in pairwise(edges)]
+    filled = 0.92 if inside <= _SINGLE_BARS else 1.0
+    wide = max(spans[-1], 0.03 * (edges[-1] - edges[0]))
+    places = [a + span / 2 for a, span in zip(edges[:-1], spans, strict=True)]
+    beside = [edges[-1] + 1.6 * wide + 1.8 * wide * i for i in range(apart)]
+    return [*places, *beside], [*(filled * span for span in spans), *([wide] * apart)]
+
+
+def name_apart(
+    ax: Any, places: list[float], labels: tuple[str, ...], ends: tuple[float, float]
+) -> None:
+    """Keep an axis' own ticks inside the range, and name what stands apart from it."""
+    if not places:
+        return
+    inside = [tick for tick in ax.get_xticks() if ends[0] <= tick <= ends[1]]
+    shown = ax.xaxis.get_major_formatter().format_ticks(inside)
+    ax.set_xticks([*inside, *places], [*shown, *labels])
+    for label in ax.get_xticklabels()[len(inside) :]:
+        label.set_rotation(40)
+        label.set_horizontalalignment("right")
+        label.set_rotation_mode("anchor")

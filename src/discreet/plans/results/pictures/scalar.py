@@ -1,15 +1,31 @@
-"""The picture of one number: its band on the range it can have."""
+"""Answers that are one value: large, with what is known of their error below."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.plans.results.pictures.canvas import BAND, LINE, axes_or_new, tidy, write_title
-from discreet.plans.results.scalar import Scalar
+from discreet.plans.results.pictures.canvas import (
+    BAND_ALPHA,
+    LINE,
+    axes_or_new,
+    ink,
+    number_axis,
+    say_number,
+    shortened,
+    tidy,
+    wrapped,
+    write_title,
+)
+
+if TYPE_CHECKING:
+    from discreet.plans.results.choice import Choice
+    from discreet.plans.results.scalar import Scalar
+
+_LARGE, _MIDDLE, _SMALL = 24.0, 10.0, 8.0
 
 
 class ScalarDisplay:
-    """Draws a ``Scalar``; after ``plot`` it has ``ax_`` and ``figure_``."""
+    """Draws a ``Scalar``: the number large, its band below; then it has ``ax_`` and ``figure_``."""
 
     def __init__(self, scalar: Scalar) -> None:
         self.scalar = scalar
@@ -19,16 +35,86 @@ class ScalarDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> ScalarDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         number = self.scalar
-        self.ax_ = axes_or_new(ax, height=1.8)
+        self.ax_ = axes_or_new(ax, height=2.2)
         self.figure_ = self.ax_.figure
-        label = f"noise, {number.level:.0%} of the time"
-        self.ax_.barh([0], [number.high - number.low], 0.5, [number.low], color=BAND, label=label)
-        self.ax_.plot([number.value], [0], "o", color=LINE, label=f"{number.value:.4g} {number.unit}")
-        self.ax_.set_yticks([])
-        self.ax_.set_ylim(-0.8, 0.8)
-        self.ax_.set_xlim(*number.range)
-        self.ax_.set_xlabel(f"{number.name}, {number.unit}")
-        self.ax_.legend(fontsize=8, frameon=False, loc="upper center", ncols=2)
+        digits = _digits(number.half_width)
+        shown = f"{_rounded(number.value, digits)} ± {_rounded(number.half_width, digits)}"
+        write_large(self.ax_, 0.84, f"{shown} {number.unit}")
+        told = wrapped(self.ax_, f"{number.name}, within this {number.level:.0%} of the time", _MIDDLE)
+        self.ax_.text(
+            0.0, 0.62, told, transform=self.ax_.transAxes, fontsize=9, color=ink(self.ax_), va="top"
+        )
+        self._draw_band()
         write_title(self.ax_, title)
-        tidy(self.ax_)
         return self
+
+    def _draw_band(self) -> None:
+        """Draw the band on the range the number can have, along the bottom."""
+        number, ax = self.scalar, self.ax_
+        ax.barh([0.12], [number.high - number.low], 0.2, [number.low], color=LINE, alpha=BAND_ALPHA)
+        ax.plot([number.value], [0.12], "o", color=LINE, ms=5)
+        ax.set_yticks([])
+        ax.set_ylim(0, 1)
+        ax.set_xlim(*number.range)
+        number_axis(ax)
+        ax.set_xlabel(number.unit, fontsize=_SMALL)
+        tidy(ax)
+        ax.spines["left"].set_visible(False)
+
+
+class ChoiceDisplay:
+    """Draws a ``Choice``: the winner large, its error below; then it has ``ax_`` and ``figure_``."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> ChoiceDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        found = self.choice
+        self.ax_ = axes_or_new(ax, height=1.9)
+        self.figure_ = self.ax_.figure
+        self.ax_.set_axis_off()
+        self.ax_.set_xlim(0, 1)
+        self.ax_.set_ylim(0, 1)
+        write_large(self.ax_, 0.62, shortened(say_number(found.winner), 40))
+        told = f"chosen of {found.candidates:,} candidates"
+        gap = "" if found.gap is None else f", noisy gap to the next {say_number(found.gap)}"
+        colour = ink(self.ax_)
+        self.ax_.text(0.0, 0.47, told + gap, fontsize=_MIDDLE, color=colour)
+        note = wrapped(self.ax_, self._errors(), _SMALL)
+        self.ax_.text(0.0, 0.02, note, fontsize=_SMALL, color=colour, alpha=0.75, linespacing=1.35)
+        write_title(self.ax_, title)
+        return self
+
+    def _errors(self) -> str:
+        found = self.choice
+        own = f"Whatever the table: on average at most {_brief(found.expected_error)} {found.unit}"
+        others = [
+            f"{_brief(error)} by {name}" for name, error in found.compared if name != found.mechanism
+        ]
+        return f"{own} ({found.mechanism}{'; ' + ', '.join(others[:3]) if others else ''})."
+
+
+def write_large(ax: Any, y: float, text: str) -> None:
+    """Write an answer as large as the width allows."""
+    box = ax.get_position()
+    room = box.width * ax.figure.get_figwidth() * 72
+    size = min(_LARGE, room / (0.62 * max(1, len(text))))
+    ax.text(0.0, y, text, transform=ax.transAxes, fontsize=size, color=LINE, va="center", weight="bold")
+
+
+def _digits(half_width: float) -> int:
+    """Return how many decimals a number has that is known to within so much."""
+    from math import floor, log10
+
+    return 4 if half_width <= 0 else max(0, 1 - floor(log10(half_width)))
+
+
+def _rounded(value: float, digits: int) -> str:
+    return f"{value:,.{digits}f}"
+
+
+def _brief(error: float) -> str:
+    return say_number(float(f"{error:.3g}"))

@@ -9,12 +9,14 @@ import numpy as np
 
 from discreet.numerics import check_whole
 from discreet.plans.results.pictures.canvas import (
-    INK,
+    GREY,
     LINE,
     LOSS,
-    RUG,
+    add_legend,
     axes_or_new,
+    ink,
     name_band,
+    number_axis,
     tidy,
     write_title,
 )
@@ -91,15 +93,22 @@ class ValuationDisplay:
         self.ax_.barh(places, values[shown], color=colours, alpha=0.8, height=0.7)
         band, label = self._band(errors[shown])
         self.ax_.errorbar(
-            values[shown], places, xerr=band, fmt="none", ecolor=INK, lw=1, capsize=2, label=label
+            values[shown],
+            places,
+            xerr=band,
+            fmt="none",
+            ecolor=ink(self.ax_),
+            lw=1,
+            capsize=2,
+            label=label,
         )
         if len(shown) < len(order):
-            self.ax_.axhline(self.top - 0.5, color=RUG, lw=1, ls=":")
-        self.ax_.axvline(0.0, color=INK, lw=0.8)
+            self.ax_.axhline(self.top - 0.5, color=GREY, lw=1, ls=":")
+        self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
         self.ax_.set_yticks(places, [f"record {self.valuation.records[i]}" for i in shown])
         self.ax_.invert_yaxis()
         self.ax_.set_xlabel(f"{self.valuation.quantity}, for the {self.valuation.audience}")
-        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        add_legend(self.ax_)
         write_title(self.ax_, title)
         tidy(self.ax_)
         return self
@@ -123,12 +132,12 @@ class RemovalDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
-        for colour, (name, curve) in zip((LOSS, LINE, INK), self.curves.items(), strict=False):
+        for colour, (name, curve) in zip((LOSS, LINE, GREY), self.curves.items(), strict=False):
             removed, left = zip(*curve, strict=True)
             self.ax_.plot(removed, left, "o-", ms=3, color=colour, label=f"{name} records first")
         self.ax_.set_xlabel("records removed")
         self.ax_.set_ylabel("utility of what is left")
-        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        add_legend(self.ax_)
         write_title(self.ax_, title)
         tidy(self.ax_)
         return self
@@ -151,10 +160,11 @@ class NeighbourDisplay:
         std = f"noise std {self.counts.noise_std:.3g}"
         self.ax_.plot(right[order], "o", ms=3, color=LINE, label=f"near, same label ({std})")
         self.ax_.plot(wrong[order], "o", ms=3, color=LOSS, label=f"near, another label ({std})")
-        self.ax_.axhspan(-self.counts.noise_std, self.counts.noise_std, color=RUG, alpha=0.4, lw=0)
+        self.ax_.axhspan(-self.counts.noise_std, self.counts.noise_std, color=GREY, alpha=0.4, lw=0)
         self.ax_.set_xlabel("public test points, most neighbours first")
         self.ax_.set_ylabel("noisy number of records")
-        self.ax_.legend(fontsize=8, frameon=False, loc="best")
+        number_axis(self.ax_, axis="y")
+        add_legend(self.ax_)
         write_title(self.ax_, title)
         tidy(self.ax_)
         return self

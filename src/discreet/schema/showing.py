@@ -1,0 +1,44 @@
+"""Schemas in notebooks: a line per column, in the words of a code book."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.markup import Html, card, soft, table
+
+if TYPE_CHECKING:
+    from discreet.schema.columns import Column
+    from discreet.schema.schema import Schema
+
+_VALUES = 8
+
+
+def schema_html(schema: Schema) -> Html:
+    """Return a schema for a notebook."""
+    rows = [(name, *tell_column(schema[name]), _role(schema, name)) for name in schema]
+    drafts = schema.unconfirmed
+    warning = f"read from data, not public: {', '.join(drafts)}" if drafts else None
+    return card(
+        table(["column", "kind", "public facts", ""], rows),
+        None if schema.id is None else soft(f"records are named by {schema.id}"),
+        None if warning is None else soft(warning),
+        title=f"Schema of {len(schema)} columns",
+    )
+
+
+def tell_column(column: Column) -> tuple[str, str]:
+    """Return the kind of a column and what is publicly known of it, in words."""
+    kind = type(column).__name__.lower()
+    values = getattr(column, "values", None)
+    if values is not None:
+        shown = [str(value) for value in values[:_VALUES]]
+        more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
+        return kind, ", ".join(shown) + more
+    step = getattr(column, "step", None)
+    return kind, f"{column.low:,.12g} to {column.high:,.12g}" + (  # type: ignore[union-attr]
+        f" in steps of {step:g}" if step is not None else ""
+    )
+
+
+def _role(schema: Schema, name: str) -> str:
+    return "target" if name == schema.target else ""

@@ -1,0 +1,190 @@
+"""Pictures answer the question, keep their letters apart and inside, and are read on dark pages."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.plans.results.pictures.canvas import GREY, INK, LIGHT_INK, LINE, Paper, ink
+from discreet.plans.results.pictures.svg import draw_svg
+from discreet.plans.results.pictures.tree import TreeDisplay
+
+matplotlib.use("agg")
+
+
+def counts(labels: tuple[str, ...], edges: tuple[float, ...] | None = None) -> dc.Histogram:
+    found = tuple(float(10 + i) for i in range(len(labels)))
+    return dc.Histogram(("job",), (labels,), (edges,), found, 1.0, 2.0, 0.95)
+
+
+def ranking(**changes: Any) -> dc.Ranking:
+    facts: dict[str, Any] = {
+        "features": ("age", "income", "home"),
+        "order": (("income", "age"),),
+        "gaps": ((0.5, 0.02),),
+        "values": None,
+        "half_width": None,
+        "level": 0.95,
+        "expected_loss": None,
+        "mechanism": "laplace",
+    }
+    return dc.Ranking(**facts | changes)
+
+
+CHOICE = dc.Choice("car", 0, 5, "permute-and-flip", "why", 10.8, "records fewer", None, (("x", 3.0),))
+NUMBER = dc.Scalar(
+    "entropy of home", 1.5075, 0.0014, 0.95, 0.001, "bits", (0.0, 2.0), "direct", "why", ()
+)
+QUANTILES = dc.Quantiles("income", (25.0, 50.0), (1e4, 4e4), "x", "why", 55.0, "records", 9.0, 0.3)
+
+
+def drawn(result: Any, **options: Any) -> Any:
+    return result.plot(Paper(), **options)
+
+
+def sizes(display: Any) -> dict[str, float]:
+    return {text.get_text(): text.get_fontsize() for text in display.ax_.texts}
+
+
+def test_a_ranking_is_a_numbered_list_without_lengths() -> None:
+    display = drawn(ranking())
+    assert len(display.ax_.patches) == 0
+    assert {"1.", "2.", "income", "age", "gap 0.5", "gap 0.02"} <= set(sizes(display))
+    plain = sizes(drawn(ranking(gaps=None)))
+    assert any("order alone" in text for text in plain) and not any("gap" in text for text in plain)
+
+
+def test_a_ranking_with_values_has_bars_of_true_length() -> None:
+    display = drawn(ranking(values=((0.4, -0.1),), half_width=0.05))
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.4, -0.1]
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["1. income", "2. age"]
+
+
+@pytest.mark.parametrize(("order", "words"), [((None,), "not stable"), (((),), "above the threshold")])
+def test_a_ranking_without_an_answer_says_so(order: Any, words: str) -> None:
+    assert any(words in text for text in sizes(drawn(ranking(order=order, gaps=None))))
+
+
+@pytest.mark.parametrize(("result", "answer"), [(CHOICE, "car"), (NUMBER, "1.5075 ± 0.0014 bits")])
+def test_the_answer_is_the_largest_text(result: Any, answer: str) -> None:
+    found = sizes(drawn(result))
+    assert max(found, key=lambda text: found[text]) == answer
+    assert found[answer] > 1.5 * max(size for text, size in found.items() if text != answer)
+
+
+def test_the_errors_of_other_mechanisms_are_a_footnote() -> None:
+    assert any("at most 10.8 records" in text and "3 by x" in text for text in sizes(drawn(CHOICE)))
+
+
+def test_quantiles_have_their_uncertainty() -> None:
+    (points,) = drawn(QUANTILES).ax_.containers
+    (bars,) = points[2]
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    assert ends == [pytest.approx([24.7, 25.3]), pytest.approx([49.7, 50.3])]
+    private = dc.Quantiles("income", (25.0,), (1e4,), "x", "why", 55.0, "records", 9.0)
+    texts = drawn(private).ax_.get_legend().get_texts()
+    assert "55 records" in texts[0].get_text()
+
+
+@pytest.mark.parametrize("count", [3, 12, 40, 300])
+@pytest.mark.parametrize("length", [2, 14, 60])
+def test_labels_keep_apart(count: int, length: int) -> None:
+    labels = tuple(f"{i:03d}{'x' * length}"[:length] for i in range(count))
+    display = drawn(counts(labels))
+    display.figure_.draw_without_rendering()
+    ticks = display.ax_.get_xticklabels()
+    if ticks[0].get_rotation() == 0:
+        boxes = [tick.get_window_extent() for tick in ticks]
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    else:  # slanted: the feet of two lines are at least a line's height apart
+        feet = [tick.get_position()[0] for tick in ticks]
+        pixels = display.ax_.transData.transform([(x, 0) for x in feet])[:, 0]
+        height = ticks[0].get_fontsize() * display.figure_.dpi / 72
+        assert np.diff(pixels).min(initial=np.inf) > height
+
+
+def test_numbers_on_an_axis_keep_apart() -> None:
+    edges = tuple(np.linspace(0, 2e5, 41).tolist())
+    display = drawn(counts(tuple(map(str, range(40))), edges))
+    display.figure_.draw_without_rendering()
+    boxes = [tick.get_window_extent() for tick in display.ax_.get_xticklabels() if tick.get_text()]
+    assert "100,000" in [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+@pytest.mark.parametrize("edges", [None, tuple(float(i) for i in range(31))])
+def test_reserved_cells_stand_apart_in_grey(edges: tuple[float, ...] | None) -> None:
+    labels = (*(f"v{i}" for i in range(30)), "(missing)")
+    display = drawn(counts(labels, edges))
+    *inside, last = display.ax_.patches
+    right = inside[-1].get_x() + inside[-1].get_width()
+    assert last.get_x() - right > 2 * (inside[1].get_x() - inside[0].get_x() - inside[0].get_width())
+    tones = [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in (inside[-1], last)]
+    assert tones == [LINE, GREY]
+    assert display.ax_.get_xticklabels()[-1].get_text() == "(missing)" or edges is None
+
+
+class Tree:
+    """A tree of one split with names that are far too long."""
+
+    target = "whether the loan was paid back in full and in time"
+    classes_ = ("a class with a name that goes on and on", "b")
+    left = (1, 1, 2)
+    counts = ((2e7, 1e7), (5.0, 1.0), (3.0, 9.0))
+    shares = ((0.6, 0.4), (0.8, 0.2), (0.25, 0.75))
+    noise_std = 3.0
+
+    def split_text(self, node: int) -> str:
+        return "an_extraordinarily_long_name_of_a_column ≤ 1234567.891"
+
+
+@pytest.mark.parametrize("paper", [True, False])
+def test_the_text_of_a_tree_stays_inside_its_boxes(paper: bool) -> None:
+    from matplotlib.figure import Figure
+
+    ax = Paper() if paper else Figure(figsize=(3.0, 2.0)).add_axes((0, 0, 1, 1))
+    display = TreeDisplay(Tree()).plot(ax)
+    display.figure_.draw_without_rendering()
+    boxes = [patch.get_window_extent() for patch in display.ax_.patches if not patch.get_facecolor()[3]]
+    texts = [text for text in display.ax_.texts if text.get_text() not in ("yes", "no")]
+    assert len(boxes) == 3 and len(texts) == 6
+    for text in texts:
+        extent = text.get_window_extent()
+        assert any(box.x0 <= extent.x0 and extent.x1 <= box.x1 for box in boxes), text.get_text()
+
+
+def test_ink_is_light_on_dark_figures() -> None:
+    from matplotlib.figure import Figure
+
+    assert ink(Figure(facecolor="#111111").add_subplot()) == LIGHT_INK
+    assert ink(Figure(facecolor="white").add_subplot()) == INK
+    assert ink(Figure(facecolor="none").add_subplot()) == INK
+
+
+def test_a_vector_picture_takes_the_colour_of_the_page() -> None:
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    plain = draw_svg(counts(("a", "b")), "Counts of <b> & co")
+    with matplotlib.style.context("dark_background"):
+        assert draw_svg(counts(("a", "b")), "Counts of <b> & co") == plain
+    root = ElementTree.fromstring(plain)
+    assert root.get("role") == "img" and root.get("aria-label") == "Counts of <b> & co"
+    assert "currentColor" in plain and INK not in plain and "<b>" not in plain
+    assert plt.get_fignums() == before
+
+
+def test_vector_pictures_on_one_page_share_no_id() -> None:
+    pictures = [draw_svg(counts(("a", "b")), words) for words in ("one", "two")]
+    ids = [{e.get("id") for e in ElementTree.fromstring(p).iter() if e.get("id")} for p in pictures]
+    assert ids[0] and not ids[0] & ids[1]
+    links = [
+        e.get("{http://www.w3.org/1999/xlink}href") for e in ElementTree.fromstring(pictures[0]).iter()
+    ]
+    assert {link[1:] for link in links if link} <= ids[0]
