@@ -44,9 +44,31 @@ def shown(session: dc.Session) -> dict[str, Any]:
     }
 
 
-KINDS = (
-    "price refused remaining release guarantee certificate schema session history entries balance"
-).split()
+KINDS = [
+    "price",
+    "refused",
+    "remaining",
+    "release",
+    "guarantee",
+    "certificate",
+    "schema",
+    "session",
+    "history",
+    "entries",
+    "balance",
+]
+    "price",
+    "refused",
+    "remaining",
+    "release",
+    "guarantee",
+    "certificate",
+    "schema",
+    "session",
+    "history",
+    "entries",
+    "balance",
+]
 
 
 class Tags(HTMLParser):

@@ -94,7 +94,7 @@ class TreeDisplay:
         """Return the width of a box in points, once the legend and the title have taken theirs."""
         self.figure_.draw_without_rendering()
         ends = self.ax_.transData.transform([(0, 0), (_WIDTH, 0)])
-        return float(ends[1, 0] - ends[0, 0]) * 72 / self.figure_.dpi
+        return float((ends[1, 0] - ends[0, 0]) * 72 / self.figure_.dpi)
 
     def _is_split(self, node: int) -> bool:
         return self.tree.left[node] != node
