@@ -57,18 +57,6 @@ KINDS = [
     "entries",
     "balance",
 ]
-    "price",
-    "refused",
-    "remaining",
-    "release",
-    "guarantee",
-    "certificate",
-    "schema",
-    "session",
-    "history",
-    "entries",
-    "balance",
-]
 
 
 class Tags(HTMLParser):

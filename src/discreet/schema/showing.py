@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.markup import Html, card, soft, table
+from discreet.schema.columns import Category, Column
 
 if TYPE_CHECKING:
-    from discreet.schema.columns import Column
     from discreet.schema.schema import Schema
 
 _VALUES = 8
@@ -28,16 +28,14 @@ def schema_html(schema: Schema) -> Html:
 
 def tell_column(column: Column) -> tuple[str, str]:
     """Return the kind of a column and what is publicly known of it, in words."""
-    kind = type(column).__name__.lower()
-    values = getattr(column, "values", None)
-    if values is not None:
-        shown = [str(value) for value in values[:_VALUES]]
-        more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
-        return kind, ", ".join(shown) + more
-    step = getattr(column, "step", None)
-    return kind, f"{column.low:,.12g} to {column.high:,.12g}" + (  # type: ignore[union-attr]
-        f" in steps of {step:g}" if step is not None else ""
-    )
+    if isinstance(column, Category):
+        shown = [str(value) for value in column.values[:_VALUES]]
+        more = len(column.values) - _VALUES
+        facts = ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
+    else:
+        step = f" in steps of {column.step:g}" if column.step is not None else ""
+        facts = f"{column.low:,.12g} to {column.high:,.12g}{step}"
+    return type(column).__name__.lower(), facts + ("; may be missing" if column.may_be_missing else "")
 
 
 def _role(schema: Schema, name: str) -> str:

@@ -74,7 +74,8 @@ class Quantiles(Result):
         than that lie around it, without large gaps or ties, and the candidates are as dense.
       unit: what the errors are measured in.
       worst_error: the same in the worst case, whatever the table; None in releases of old.
-      percent_error: ``expected_error`` in percent of the records; None where their number is private.
+      percent_error: ``expected_error`` in percent of the records; None where it is private how
+        many have a value.
     """
 
     column: str

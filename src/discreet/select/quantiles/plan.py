@@ -111,6 +111,7 @@ class quantiles(DeclaredPlan):
             weights=grid.weights,
         )
         stage = Stage("quantiles", contribution, noise)
+        known = None if setting.schema[self.column].may_be_missing else setting.rows
 
         def finish(releaser: Releaser) -> Quantiles:
             (places,) = releaser.answer(stage)
@@ -123,7 +124,7 @@ class quantiles(DeclaredPlan):
                 expected_error=noise.std,
                 unit=_UNIT,
                 worst_error=noise.worst,
-                percent_error=100 * noise.std / setting.rows if setting.rows else None,
+                percent_error=100 * noise.std / known if known else None,
             )
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
