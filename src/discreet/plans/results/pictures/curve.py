@@ -168,7 +168,7 @@ class SurfaceDisplay:
     @property
     def _scale(self) -> str:
         half = float(np.max(np.subtract(self.surface.high, self.surface.low))) / 2
-        return f"{self.surface.quantity} (noise ± {half:.2g})"
+        return f"{self.surface.quantity} (noise ± {half:.2g}, {self.surface.level:.0%} of the time)"
 
 
 def _edges(points: tuple[float, ...]) -> list[float]:

@@ -135,7 +135,10 @@ class HistogramDisplay:
             if apart:
                 draw(histogram.shape[place] - apart - 0.5, color=GREY, lw=2)
         bar = self.figure_.colorbar(image, ax=ax)
-        bar.set_label(f"records (noise ± {histogram.half_width:,.0f}, each)", fontsize=8)
+        bar.set_label(
+            f"records (noise ± {histogram.half_width:,.0f}, {histogram.level:.0%} of the time)",
+            fontsize=8,
+        )
         bar.ax.tick_params(labelsize=8)
 
 
