@@ -140,7 +140,7 @@ class TablesContribution:
       columns: the columns ``index`` reads.
       sizes: the number of cells of every table.
       index: the cells of a block's records, one array per table; counted from the table's own start
-        and brought inside it.
+        and brought inside it, a negative one is none.
 
     Guarantees:
       - Whole numbers throughout, and no record in two cells of a table. [pattern-counts] [marginals]

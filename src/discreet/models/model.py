@@ -70,7 +70,8 @@ class Model:
 
     An estimator with ``feature_names_in_`` gets a data frame with the schema's names and original
     category values; anything else gets float64 in schema order with category codes. The target and
-    the id are never included.
+    the id are never included. Where values may be missing, a model that answers NaN is given NaN for
+    missing and unlisted ones; any other model a public value, which the guarantee names.
 
     Guarantees:
       - Every prediction lies in ``bounds``; NaN, or a row on which the model fails, becomes the
@@ -91,6 +92,7 @@ class Model:
         self._model = model
         self.isolated = bool(isolated)
         self._found: dict[tuple[Any, ...], Found] = {}
+        self._fills: tuple[str, ...] = ()
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
         self.bounds = self._choose_bounds(bounds)
@@ -108,6 +110,10 @@ class Model:
     def held(self) -> Iterable[Kept]:
         """Return what a caller could change."""
         return (self._kept,)
+
+    def fills(self) -> tuple[str, ...]:
+        """Return what it was last shown for values it does not take, in words."""
+        return self._fills
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies the model in a plan; never the model itself."""
@@ -148,6 +154,7 @@ class Model:
         plain = sees_encoding(schema, columns, named)
         with quietly():
             bound, answers, single = self._first_that_works(schema, columns, makers, rows)
+            self._fills = bound.sight.told(columns)
             return replace(
                 bound, form=self._form(bound.sight(rows), answers) if plain else None
             ), single

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.privacy.guarantee import FILLED
 from discreet.schema import MISSING, Category, Column, FloatArray, Number
 
 
@@ -62,7 +63,7 @@ class Sight:
         if self.takes_missing or not self.changes:
             return ()
         fills = [f"{names[place]} as {_shown(self.columns[place])}" for place in self.changes]
-        return (f"the model is shown missing and unlisted values of {', '.join(fills)}",)
+        return (f"{FILLED} {', '.join(fills)}",)
 
 
 def has_reserved(column: Column) -> bool:

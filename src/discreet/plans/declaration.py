@@ -20,14 +20,14 @@ follows from other arguments, and checks of several at once, are in ``settle``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from typing import Any, Self, dataclass_transform, get_type_hints
 
 from discreet.docstrings import entries, headline
 from discreet.plans.kinds import Kind
-from discreet.plans.plan import Holding, Plan
+from discreet.plans.plan import Plan
 
 PROMISE = ("epsilon", "delta")
 """What a plan may cost: arguments that are no part of the question."""
@@ -97,16 +97,6 @@ class DeclaredPlan(Plan):
     def _with(self, changes: dict[str, Any]) -> Self:
         # What is cached belongs to the old arguments: made anew, and checked as cheaply as settled.
         return type(self)(**{name: getattr(self, name) for name in kinds_of(type(self))} | changes)
-
-    @property
-    def simulated(self) -> bool:
-        """Whether it rests on something that was released with seeded noise, which protects nobody."""
-        return any(getattr(part, "simulated", False) is True for part in self._parts())
-
-    def held(self) -> Iterable[Holding]:
-        """Return what the plan holds and a caller could change: models, functions, frames."""
-        known = [part.held() for part in self._parts() if callable(getattr(type(part), "held", None))]
-        return [kept for parts in known for kept in parts]
 
     def _parts(self) -> list[Any]:
         return [getattr(self, name) for name in kinds_of(type(self))]

@@ -233,14 +233,21 @@ class Plan(ABC):
     @property
     def simulated(self) -> bool:
         """Whether it rests on something that was released with seeded noise, which protects nobody."""
-        return any(getattr(part, "simulated", False) is True for part in vars(self).values())
+        return any(getattr(part, "simulated", False) is True for part in self._parts())
 
     def held(self) -> Iterable[Holding]:
         """Return what the plan holds and a caller could change: models, functions, frames."""
-        known = [
-            part.held() for part in vars(self).values() if callable(getattr(type(part), "held", None))
-        ]
+        known = [part.held() for part in self._parts() if callable(getattr(type(part), "held", None))]
         return [kept for parts in known for kept in parts]
+
+    def fills(self) -> tuple[str, ...]:
+        """Return what its models were shown for values they do not take, once it is prepared."""
+        known = [part.fills() for part in self._parts() if callable(getattr(type(part), "fills", None))]
+        return tuple(text for texts in known for text in texts)
+
+    def _parts(self) -> list[Any]:
+        """Return what the plan is made of."""
+        return list(vars(self).values())
 
     def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
         """Return the strategies to answer so many queries like this one with this plan's budget."""

@@ -17,6 +17,9 @@ _GRADES_TOLD: Mapping[Grade, str] = {
     "probed": "a model was tried on public rows alone",
 }
 
+FILLED = "the model is shown missing and unlisted values of"
+"""How a text begins that names what a model without NaN is shown instead."""
+
 MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 
 
@@ -52,8 +55,9 @@ class Guarantee:
         if self.certified and self.grade != "proven":
             told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
             proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
-        dead = f"; {MODEL_DEAD}" if MODEL_DEAD in self.assumptions else ""
-        return f"{kind} for {self.protects}, {self.relation}, {proof}{dead}"
+        named = [text for text in self.assumptions if text == MODEL_DEAD or text.startswith(FILLED)]
+        beside = "".join(f"; {text}" for text in named)
+        return f"{kind} for {self.protects}, {self.relation}, {proof}{beside}"
 
     def __repr__(self) -> str:
         return f"Guarantee({self})"

@@ -32,7 +32,11 @@ def promise_of(
     """Return the promise: of the stages that were asked, which may differ from those priced."""
     certificates = [stage.certificate for stage in asked]
     simulated = simulation or plan.simulated
-    told = [*program.assumptions, *(text for c in certificates for text in c.assumptions)]
+    told = [
+        *program.assumptions,
+        *plan.fills(),
+        *(text for c in certificates for text in c.assumptions),
+    ]
     told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
     return Guarantee(
         epsilon=plan.epsilon,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, overload
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
+from discreet.data.quality import TableCheck, check_table
 from discreet.data.state import own_state
 from discreet.errors import (
     AccessDenied,
@@ -188,6 +189,17 @@ class Session:
             raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
         with as_planned([plan]):
             return plan.diagnose(self._setting, self._exact_sums)
+
+    @owners_call("Its facts are exact.")
+    @own_state()
+    def check(self) -> TableCheck:
+        """Return how the table fits its schema: for the curator, never for an analyst.
+
+        Per column the share of values that are missing, not listed, outside the bounds, between steps,
+        and whether there is one value only. Exact, free, no trace, and not a release: a schema that is
+        corrected because of it tells of the records.
+        """
+        return check_table(self._table)
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]

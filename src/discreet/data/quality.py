@@ -1,0 +1,138 @@
+"""For the curator alone: what of a table's values the schema does not hold as they are.
+
+Counts, column by column, of values that are missing, unlisted, clipped to the bounds or moved to the
+step grid, and whether a column has only one value. Exact, so never for anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from discreet.data.table import PrivateTable
+from discreet.errors import AccessDenied
+from discreet.schema import Category, Column, Number
+from discreet.schema.raw import RawColumn, as_floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MUCH = 0.05
+"""From this share on a fact is worth a sentence."""
+
+
+@dataclass(frozen=True)
+class ColumnCheck:
+    """How many values of a column are not what the schema expects, and what of it deserves a look."""
+
+    column: str
+    rows: int
+    missing: int
+    unlisted: int
+    below: int
+    above: int
+    moved: int
+    constant: bool
+
+    @property
+    def advice(self) -> str:
+        """What to look at; empty if nothing."""
+        rows = max(self.rows, 1)
+        told = [
+            f"{share:.0%} {what}"
+            for share, what in (
+                (self.missing / rows, "missing"),
+                (self.unlisted / rows, "not among the values: check spelling and kind"),
+                ((self.below + self.above) / rows, "outside the bounds"),
+                (self.moved / rows, "between steps"),
+            )
+            if share >= _MUCH
+        ]
+        return "; ".join([*told, *(["one value only"] if self.constant else [])])
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """Exact facts about how a table fits its schema. Not a release: for the curator alone."""
+
+    columns: tuple[ColumnCheck, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per column: shares of values that are missing, unlisted, clipped or moved."""
+        import pandas as pd
+
+        facts = [
+            {
+                "missing": check.missing / max(check.rows, 1),
+                "unlisted": check.unlisted / max(check.rows, 1),
+                "below": check.below / max(check.rows, 1),
+                "above": check.above / max(check.rows, 1),
+                "moved": check.moved / max(check.rows, 1),
+                "constant": check.constant,
+                "advice": check.advice,
+            }
+            for check in self.columns
+        ]
+        return pd.DataFrame(facts, index=pd.Index([c.column for c in self.columns], name="column"))
+
+    def __str__(self) -> str:
+        lines = [f"  {check.column}: {check.advice or 'as expected'}" for check in self.columns]
+        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> NoReturn:
+        raise AccessDenied("A check cannot be saved or copied: it is exact.")
+
+
+@dataclass
+class _Tally:
+    column: Column
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
+    rows: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def add(self, values: RawColumn) -> None:
+        """Count the values of a chunk."""
+        encoded = _bare(self.column).encode(values)
+        self.rows += len(encoded)
+        self.low, self.high = min(self.low, encoded.min()), max(self.high, encoded.max())
+        if isinstance(self.column, Category):
+            listed = len(self.column.values)
+            self.counts[:2] += (encoded == listed + 1).sum(), (encoded == listed).sum()
+            return
+        numbers = as_floats(values)
+        low, high = self.column.low, self.column.high
+        inside = (numbers >= low) & (numbers <= high)
+        moved = inside & (np.abs(encoded - numbers) > 1e-9 * max(abs(low), abs(high)))
+        found = (np.isnan(numbers), np.zeros(1), numbers < low, numbers > high, moved)
+        self.counts += [int(part.sum()) for part in found]
+
+
+def check_table(table: PrivateTable) -> TableCheck:
+    """Return how a table fits its schema: one pass over the rows."""
+    tallies = {name: _Tally(table.schema[name]) for name in table.schema}
+    for name, values in _values(table):
+        tallies[name].add(values)
+    return TableCheck(
+        tuple(
+            ColumnCheck(name, t.rows, *map(int, t.counts), constant=t.rows > 1 and t.low == t.high)
+            for name, t in tallies.items()
+        )
+    )
+
+
+def _values(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
+    for chunk in table.unseal().chunks(list(table.schema)):
+        yield from chunk.items()
+
+
+def _bare(column: Column) -> Column:
+    """Return the column with codes for missing and unlisted values, whatever becomes of them."""
+    if isinstance(column, Category):
+        return Category(*column.values)
+    return Number(column.low, column.high, column.step)
