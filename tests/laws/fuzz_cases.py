@@ -180,7 +180,7 @@ def make_cases(draw: Draw) -> list[Case]:
     numbers = ["age", "income"]
     background = pd.concat([query()] * 3, ignore_index=True)
     asked: dict[str, dict[str, Any]] = {
-        "accumulated_effects": {"model": model, "feature": "age", "intervals": 4},
+        "accumulated_effects": {"model": model, "features": "age", "intervals": 4},
         "any_curve": {
             "explainer": curve_explainer,
             "grid": [0, 1, 2, 3, 4],
@@ -205,7 +205,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "histogram": {"columns": "home"},
         "most_frequent": {"column": "home"},
         "mutual_information": {"first": "home", "second": "paid"},
-        "partial_dependence": {"model": model, "feature": "age", "resolution": 4},
+        "partial_dependence": {"model": model, "features": "age", "resolution": 4},
         "percentile": {"column": "age", "p": 50},
         "permutation_importance": {"model": model, "repeats": 1},
         "quantiles": {"column": "age", "levels": [0.25, 0.5]},

@@ -65,15 +65,15 @@ TABLE = {"features": ["a"], "depth": 3, "criterion": "gini", "mechanism": "expon
 CASES: list[tuple[str, Callable[[], Options], Options]] = [
     (
         "accumulated_effects",
-        lambda: {"model": fitted(), "feature": "a"},
+        lambda: {"model": fitted(), "features": "a"},
         MODEL
-        | budget(feature="b", intervals=5, edges="uniform", rug=False, smooth=True, clip=False)
+        | budget(features="b", intervals=5, edges="uniform", rug=False, smooth=True, clip=False)
         | {"limit": 0.5}
         | GAUSS,
     ),
     (
         "accumulated_effects",
-        lambda: {"model": fitted(), "feature": "c", "order": ["u", "v"]},
+        lambda: {"model": fitted(), "features": "c", "order": ["u", "v"]},
         {"order": ["v", "u"]},
     ),
     (
@@ -173,15 +173,15 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
     ),
     (
         "partial_dependence",
-        lambda: {"model": fitted(), "feature": "a"},
+        lambda: {"model": fitted(), "features": "a"},
         MODEL
-        | budget(feature="b", resolution=5, grid="uniform", curve="centred", rug=False, clip=False)
+        | budget(features="b", resolution=5, grid="uniform", curve="centred", rug=False, clip=False)
         | {"smooth": True}
         | GAUSS,
     ),
     (
         "partial_dependence",
-        lambda: {"model": fitted(), "feature": "a", "curve": "centred"},
+        lambda: {"model": fitted(), "features": "a", "curve": "centred"},
         {"shape_clip": 0.2},
     ),
     ("percentile", lambda: {"column": "a", "p": 50}, budget(column="b", p=25, candidates=[0.0, 1.0])),

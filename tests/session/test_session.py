@@ -232,12 +232,12 @@ def test_wrong_terms_are_one_sentence(
         (
             lambda: dc.partial_dependence(age_model(), "paid", epsilon=0.1),
             ArgumentError,
-            "feature must be one the model uses",
+            "features must be ones the model uses",
         ),
         (
-            lambda: dc.partial_dependence(age_model(), ["age"], epsilon=0.1),
+            lambda: dc.partial_dependence(age_model(), ["age", 3], epsilon=0.1),
             ArgumentError,
-            "feature must be the name",
+            "features must be the name",
         ),
         (
             lambda: dc.partial_dependence(age_model(), "age", resolution=1, epsilon=0.1),

@@ -49,32 +49,44 @@ def release_plan(
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write the release to this JSON file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it into this picture file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the release to this JSON file; several get numbers.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw it into this picture file; several get numbers.")
+    ] = None,
     fresh: Annotated[bool, typer.Option(help="Pay for new noise even if it was asked before.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Answer a plan and spend its budget."""
     session = open_session(project, dataset, analyst=analyst)
     try:
-        release = session.release(plan, fresh=fresh)
+        releases = session.release([plan], fresh=fresh)
     except SettlementFailed as failed:
         keep_answer(failed, Path(".") if out is None else out.parent, json)
         raise
     except KeyboardInterrupt as interrupt:
         typer.echo(str(interrupt) or "Interrupted.", err=True)
         raise typer.Exit(130) from None
-    if out is not None:
-        release.save(out)
-    if plot is not None:
-        draw(release, plot)
+    for number, release in enumerate(releases, start=1):
+        if out is not None:
+            release.save(_numbered(out, number, len(releases)))
+        if plot is not None:
+            draw(release, _numbered(plot, number, len(releases)))
+        if not json:
+            frame = release.value.to_frame()
+            shown = frame if frame.index.name is None else frame.reset_index()
+            typer.echo(f"{shown.to_string(index=False)}\n\n{release.guarantee}")
     if json:
-        print_json(release.to_json())
+        told = [release.to_json() for release in releases]
+        print_json(told[0] if len(told) == 1 else told)
     else:
-        frame = release.value.to_frame()
-        shown = frame if frame.index.name is None else frame.reset_index()
-        typer.echo(shown.to_string(index=False))
-        typer.echo(f"\n{release.guarantee}\nleft: {session.remaining}")
+        typer.echo(f"left: {session.remaining}")
+
+
+def _numbered(path: Path, number: int, count: int) -> Path:
+    """Return the path of one of several answers: ``age.json``, or ``age-1.json``, ``age-2.json``."""
+    return path if count == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
 def keep_answer(failed: SettlementFailed, folder: Path, json: bool) -> None:

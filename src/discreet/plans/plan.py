@@ -219,6 +219,14 @@ class Plan(ABC):
     def prepare(self, setting: Setting) -> Program:
         """Check the arguments against public facts and calibrate; read no row."""
 
+    def parts(self, schema: Schema) -> Sequence[Plan]:
+        """Return the plans that are asked: this one, or those it stands for, which share its budget."""
+        return (self,)
+
+    def label(self, value: Result) -> Result:
+        """Return a released value with what its asker calls its rows; nothing of it is stored."""
+        return value
+
     @property
     def curator_only(self) -> bool:
         """Whether an answer must not be seen by an analyst, as values meant for their owners alone."""

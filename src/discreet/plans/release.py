@@ -11,6 +11,7 @@ from discreet.arguments import shown
 from discreet.errors import ReleaseError
 from discreet.ledger import Copy, Head
 from discreet.plain import check_fields, conform
+from discreet.plans.plan import Plan
 from discreet.plans.results.result import Result
 from discreet.plans.words import columns_of, promise_in_words, question_in_words
 from discreet.privacy.guarantee import Guarantee
@@ -72,6 +73,10 @@ class Release:
         from discreet.plans.showing import release_html
 
         return release_html(self)
+
+    def for_asker(self, plan: Plan) -> Release:
+        """Return the release with what this plan's asker calls its rows."""
+        return replace(self, value=plan.label(self.value))
 
     def with_head(self, head: Head) -> Release:
         """Return the release with its place in the ledger."""

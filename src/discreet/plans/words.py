@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.privacy.guarantee import Guarantee
 
-_NAMED = ("feature", "columns", "column", "target")
+_NAMED = ("feature", "columns", "column", "target", "features")
 _KINDS = {
     "accumulated_effects": "Accumulated effects",
     "choose": "Choice",

@@ -16,6 +16,7 @@ from discreet.data.engine import by_blocks, check_summand, is_dead
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ModelError
 from discreet.numerics import from_units, to_units
 from discreet.plans import Plan, Program
+from discreet.schema import Schema
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,6 +62,12 @@ def as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
             "plans must be a plan or a non-empty list of plans, such as dc.histogram(...)."
         )
     return asked
+
+
+def parts_of(plans: Sequence[Plan], schema: Schema) -> list[Plan]:
+    """Return the plans that are asked, each by itself, of models that are what they were."""
+    with as_planned(plans):
+        return [part for plan in plans for part in plan.parts(schema)]
 
 
 @contextmanager

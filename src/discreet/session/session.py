@@ -36,7 +36,14 @@ from discreet.privacy.relation import Relation
 from discreet.progress import progress_bar
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Schema
-from discreet.session.checking import as_list, as_planned, check_owner, check_programs, owners_call
+from discreet.session.checking import (
+    as_list,
+    as_planned,
+    check_owner,
+    check_programs,
+    owners_call,
+    parts_of,
+)
 from discreet.session.price import PlanPrice, Price, Remaining, find_usable, waiting
 from discreet.session.releaser import PaidReleaser, promise_of
 from discreet.session.settling import failure, settle_later, settle_or_keep
@@ -210,14 +217,14 @@ class Session:
         """Return what plans would cost and how large their noise would be; costs nothing.
 
         Args:
-          plans: one plan or several.
+          plans: one plan or several; one that asks for several answers has a line for each.
           queries: how many questions like a plan's own are wanted for its epsilon. The price then
             compares the strategies to answer them all, and recommends one.
 
         Guarantees:
           - Touches no row, and not even their number under add-remove. [price-free]
         """
-        asked = as_list(plans)
+        asked = parts_of(as_list(plans), self.schema)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
         self._ledger.check_schema(self.dataset, self.schema)
@@ -255,6 +262,8 @@ class Session:
     def release(self, plans: Plan | Sequence[Plan], *, fresh: bool = False) -> Release | list[Release]:
         """Answer one plan, or several under one reservation: all of them or none.
 
+        Several releases are a list, also those of one plan that asks for several answers.
+
         A plan that was answered before on the same declared version of the data set is returned
         as it was, at no cost, unless ``fresh`` asks for new noise.
 
@@ -270,15 +279,16 @@ class Session:
             the charge stays, and ``settle`` stores it later.
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
-        asked = as_list(plans)
+        asked = parts_of(as_list(plans), self.schema)
         self._ledger.check_schema(self.dataset, self.schema)
         self._check_reader(asked)  # what is stored already must not come to a wrong reader either
         answers: dict[str, Release] | None = None
         with as_planned(asked):
             while answers is None:  # again if another process answered one since we looked
                 answers = self._find_or_answer(asked, fresh)
-        releases = [answers[self._key(plan)] for plan in asked]
-        return releases[0] if isinstance(plans, Plan) else releases
+        releases = [answers[self._key(plan)].for_asker(plan) for plan in asked]
+        alone = isinstance(plans, Plan) and plans is asked[0]
+        return releases[0] if alone else releases
 
     def _find_or_answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release] | None:
         keys = {self._key(plan): plan for plan in plans}

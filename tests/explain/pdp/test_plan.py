@@ -474,15 +474,33 @@ def test_quantile_grids_keep_their_size() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"feature": ("size", "size")}, "feature must be the name of one column or of two different"),
-        ({"feature": ("size", "kind", "size")}, "feature must be the name of one column or of two"),
-        ({"feature": 3}, "feature must be the name of one column or of two different ones, got 3"),
-        ({"feature": ("size", "colour")}, "feature must be one the model uses"),
+        ({"features": ("size", "size")}, "features must be two different columns for a surface"),
+        (
+            {"features": ("size", "kind", "size")},
+            "features must be two different columns for a surface",
+        ),
+        (
+            {"features": 3},
+            "features must be the name of a column, a pair of them for a surface, a list of",
+        ),
+        ({"features": []}, "features must be the name of a column"),
+        ({"features": ["size", 3]}, "or 'all', got 3 for one"),
+        ({"features": ["size", "kind", "size"]}, "features must be different ones"),
+        ({"features": ["size", ("size", "kind")], "smooth": True}, "smooth must be left out"),
+        (
+            {"features": ["size", "kind"]},
+            r"features must be those of one answer here, got \['size', 'kind'\]",
+        ),
+        ({"features": "all"}, "features must be those of one answer here, got 'all'"),
+        ({"features": ("size", "colour")}, "features must be ones the model uses"),
         ({"resolution": (3, 3)}, "resolution must be one number, or one for each of 1 features"),
-        ({"feature": ("size", "kind"), "resolution": (200, 200)}, "resolution must give at most 10000"),
-        ({"feature": ("size", "kind"), "resolution": (2, 1)}, "resolution must be a whole number"),
-        ({"feature": ("size", "kind"), "rug": True}, "rug must be left out for two features"),
-        ({"feature": ("size", "kind"), "smooth": True}, "smooth must be left out for two features"),
+        (
+            {"features": ("size", "kind"), "resolution": (200, 200)},
+            "resolution must give at most 10000",
+        ),
+        ({"features": ("size", "kind"), "resolution": (2, 1)}, "resolution must be a whole number"),
+        ({"features": ("size", "kind"), "rug": True}, "rug must be left out for two features"),
+        ({"features": ("size", "kind"), "smooth": True}, "smooth must be left out for two features"),
         ({"grid": "random"}, "grid must be one of auto, uniform, quantile"),
         ({"curve": "bent"}, "curve must be one of whole, centred, auto"),
         ({"shape_clip": 0}, "shape_clip must be a positive finite number"),
@@ -490,7 +508,7 @@ def test_quantile_grids_keep_their_size() -> None:
 )
 def test_wrong_questions_are_one_sentence(options: dict[str, Any], sentence: str) -> None:
     model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
-    asked = {"feature": "size", "epsilon": 1.0, **options}
+    asked = {"features": "size", "epsilon": 1.0, **options}
     with pytest.raises(ArgumentError, match=sentence):
         dc.partial_dependence(model, **asked).prepare(Setting(TINY, "replace-one", 10))
 
@@ -498,10 +516,64 @@ def test_wrong_questions_are_one_sentence(options: dict[str, Any], sentence: str
 def test_plans_say_all_they_ask_for() -> None:
     model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
     pair = dc.partial_dependence(model, ("size", "kind"), resolution=(3, 2), epsilon=1.0).arguments()
-    assert pair["feature"] == ["size", "kind"] and pair["resolution"] == [3, 2] and not pair["rug"]
+    assert pair["features"] == ["size", "kind"] and pair["resolution"] == [3, 2] and not pair["rug"]
     alone = dc.partial_dependence(model, "size", epsilon=1.0).arguments()
-    assert alone["feature"] == "size" and alone["resolution"] == 20 and alone["rug"]
+    assert alone["features"] == "size" and alone["resolution"] == 20 and alone["rug"]
     assert (alone["grid"], alone["curve"], alone["shape_clip"]) == ("auto", "whole", "auto")
+
+
+def several(features: Any, **options: Any) -> Any:
+    model = dc.Model(lambda rows: rows[:, 1], bounds=(0, 1), name="kind")
+    return dc.partial_dependence(model, features, **{"epsilon": 1.0, "delta": 3e-6, **options})
+
+
+def test_a_list_of_one_is_that_one() -> None:
+    assert several("size", resolution=[5]) == several("size", resolution=5)
+    assert several(["size"]) == several("size") and several([("size", "kind")]) == several(
+        ("size", "kind")
+    )
+    assert several(["all"]).arguments()["features"] == "all", "a column of that name"
+
+
+@pytest.mark.parametrize("features", ["all", ["size", "kind"], ["size", ("size", "kind"), "kind"]])
+def test_several_features_are_plans_of_their_own_within_the_budget(features: Any) -> None:
+    plan = several(features)
+    assert dc.plan_from_json(plan.to_json(), {_fingerprint(plan): plan.model}) == plan
+    parts = plan.parts(TINY)
+    asked = ["size", "kind"] if features == "all" else features
+    share, delta = (float(f"{1 / len(asked):.12f}"[:14]), 3e-6 / len(asked))
+    assert parts == [several(one, epsilon=share, delta=delta) for one in asked]
+    assert several(parts[0].features).parts(TINY) == (several(parts[0].features),)
+
+
+def _fingerprint(plan: Any) -> str:
+    return str(plan.arguments()["model"]["fingerprint"])
+
+
+def test_several_curves_are_one_reservation_all_or_nothing() -> None:
+    frame = pd.DataFrame(ROWS * 20, columns=list(TINY))
+    terms = {
+        "dataset": "d",
+        "epsilon": 2.0,
+        "delta": 1e-5,
+        "ledger": ":memory:",
+        "seed": 1,
+        "workers": 1,
+    }
+    session = dc.protect(frame, TINY, **terms)  # type: ignore[arg-type]
+    with pytest.raises(dc.errors.BudgetExhausted):
+        session.release(several("all", epsilon=2.5))
+    with pytest.raises(ArgumentError, match="features must be ones the model uses"):
+        session.release(several(["size", "colour"]))
+    assert session.remaining.loss == 2.0
+    priced = session.price(several("all"))
+    assert len(priced.plans) == 2 and priced.cost.loss == 1.0
+    curves = session.release(several("all"))
+    assert [release.value.feature for release in curves] == ["size", "kind"]
+    assert session.remaining.loss == 1.0
+    again = session.release([several("kind", epsilon=0.5, delta=1.5e-6), several(["size", "kind"])])
+    assert [release.id for release in again] == [curves[1].id, curves[0].id, curves[1].id]
+    assert session.remaining.loss == 1.0
 
 
 EXAMPLES = [

@@ -161,6 +161,31 @@ def test_queries_may_come_as_anything(task) -> None:
     assert len(keys) == 1
 
 
+def test_the_index_of_a_frame_comes_back_and_is_stored_nowhere(task, tmp_path) -> None:
+    frame, labels, _ = task
+    model = LogisticRegression().fit(frame, labels)
+    session = dc.protect(frame, SCHEMA, dataset="t", ledger=":memory:", epsilon=100, seed=1)
+    asked = frame.iloc[[4, 2]].set_axis(pd.Index(["Ada", "Bob"], name="who"))
+    release = session.release(dc.shap_values(model, asked, epsilon=1.0))
+    table = release.value.to_frame()
+    assert table.index.name == "who" and list(table.index.unique()) == ["Ada", "Bob"]
+    assert list(table.loc["Bob", "value"]) == list(release.value.values[1])
+    assert "Ada" not in release.dumps() and session.verify([release]).ok
+    other = session.release(dc.shap_values(model, asked.set_axis(["x", "y"]), epsilon=1.0))
+    assert other.id == release.id and other.value == release.value, "the same question"
+    assert list(other.value.to_frame().index.unique()) == ["x", "y"]
+    assert other.value.to_frame().index.name == "query"
+    plain = session.release(dc.shap_values(model, asked.reset_index(drop=True), epsilon=1.0))
+    assert list(plain.value.to_frame().index.unique()) == [0, 1]
+    levels = asked.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["c", "d"]))
+    two = session.release(dc.shap_values(model, levels, epsilon=1.0)).value.to_frame()
+    assert two.index.names == ["c", "d"] and two.index.nlevels == 2
+    ranked = session.release(dc.shap_ranking(model, asked.loc["Bob"], epsilon=1.0)).value
+    assert list(ranked.to_frame().index) == ["Bob"]
+    public = session.release(dc.background(epsilon=1.0)).value.explain(model, asked).to_frame()
+    assert list(public.index.unique()) == ["Ada", "Bob"]
+
+
 def test_a_release_goes_to_json_to_shap_and_to_pictures(task, tmp_path) -> None:
     import matplotlib.pyplot as plt
 

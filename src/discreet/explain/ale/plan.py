@@ -12,9 +12,10 @@ category's step is answered by both its neighbours, as in Apley and Zhu (2020).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -23,15 +24,16 @@ from discreet.errors import ArgumentError
 from discreet.explain.ale.question import EffectsQuestion, Promise, ordered_codes
 from discreet.explain.ale.release import RUG_BINS, EffectsRelease
 from discreet.explain.clipping import Clip
+from discreet.explain.features import Each, Features, one_answer
 from discreet.mechanisms.additive.registry import asks_for_pure
-from discreet.plans import Program, Setting, kinds, share_out
+from discreet.plans import Plan, Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Switch, TextList, Whole
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
-from discreet.schema import Category, Column, FloatArray
+from discreet.schema import Category, Column, FloatArray, Schema
 
 _LEAST_LIMIT = 1e-9
 _EVENLY = "curve, records spread evenly"
@@ -54,7 +56,9 @@ class accumulated_effects(DeclaredPlan):
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      feature: the column whose effect is asked for.
+      features: the column whose effect is asked for. A list is a plan for each, answered together or
+        not at all, every one with an even part of epsilon and delta; ``all`` is every feature of the
+        model.
       intervals: the most intervals of a number; one with a step grid of fewer points gets all of them.
       edges: ``quantile`` takes private quantiles, between which there are about as many records,
         for a fifth of epsilon; ``uniform`` takes even ones from the schema.
@@ -82,7 +86,7 @@ class accumulated_effects(DeclaredPlan):
     """
 
     model: FittedModel
-    feature: Annotated[str, kinds.Column()]
+    features: Annotated[str | Sequence[str] | Each, Features()]
     _: KW_ONLY
     intervals: Annotated[int, Whole(1, 1_000)] = 20
     edges: Annotated[Literal["quantile", "uniform"], OneOf(("quantile", "uniform"))] = "quantile"
@@ -97,13 +101,24 @@ class accumulated_effects(DeclaredPlan):
 
     clips: ClassVar = (("limit", None),)
 
+    @cached_property
+    def feature(self) -> str:
+        """The column, where one is asked."""
+        return one_answer(cast(str | Each, self.features))[0]
+
+    def parts(self, schema: Schema) -> Sequence[Plan]:
+        """Return one plan for each feature."""
+        if not isinstance(self.features, Each):
+            return (self,)
+        columns = self.model.bind(schema).columns
+        return [self._with(own) for own in self.features.shares(columns, self.epsilon, self.delta)]
+
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows, see whether edges must be private, calibrate every stage."""
-        model = self.model.bind(setting.schema)
-        if self.feature not in model.columns:
+        name, model = self.feature, self.model.bind(setting.schema)
+        if name not in model.columns:
             raise ArgumentError(
-                f"feature must be one the model uses ({', '.join(model.columns)}), "
-                f"got {self.feature!r}."
+                f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
             )
         points = self._public_points(setting.schema[self.feature])
         question = EffectsQuestion(self.feature, setting, model, points, self.intervals)

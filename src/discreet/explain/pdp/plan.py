@@ -13,11 +13,13 @@ as level and centred curve, and smoothing that knows the noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from discreet.errors import ArgumentError
+from discreet.explain.features import Each, Features, Varied, one_answer
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
 from discreet.explain.pdp.grids import grid_stage, public_grid, with_missing
 from discreet.explain.pdp.knots import adaptive_knots
@@ -26,11 +28,10 @@ from discreet.explain.pdp.release import RUG_BINS, DependenceRelease
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
 from discreet.numerics import check_whole
-from discreet.plans import Program, Setting, share_out
+from discreet.plans import Plan, Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import (
-    Columns,
     Delta,
     Epsilon,
     Flag,
@@ -50,22 +51,11 @@ _RECORDS_SHOWN = "A curve per record would show the records themselves."
 _SHARES = {"curve": 0.8, "size": SIZE_SHARE, "rug": 0.1, "grid": 0.1}
 
 
-def _features(name: str, feature: Any) -> str | tuple[str, str]:
-    if isinstance(feature, str):
-        return feature
-    listed = list(feature) if isinstance(feature, tuple | list) else []
-    if len(listed) != 2 or listed[0] == listed[1] or not all(isinstance(n, str) for n in listed):
-        raise ArgumentError(
-            f"feature must be the name of one column or of two different ones, got {feature!r}."
-        )
-    return listed[0], listed[1]
-
-
 def _resolution(name: str, resolution: Any) -> int | tuple[int, ...]:
     sizes = resolution if isinstance(resolution, tuple | list) else (resolution,)
     for size in sizes:
         check_whole("resolution", size, 2, _MOST_POINTS)
-    return tuple(map(int, sizes)) if isinstance(resolution, tuple | list) else int(resolution)
+    return int(sizes[0]) if len(sizes) == 1 else tuple(map(int, sizes))
 
 
 class partial_dependence(DeclaredPlan):
@@ -73,7 +63,9 @@ class partial_dependence(DeclaredPlan):
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      feature: the column to vary, for a ``Curve``; two columns for a ``Surface``.
+      features: the column to vary, for a ``Curve``; a pair of two for a ``Surface``. A list of columns
+        and pairs is a plan for each, answered together or not at all, every one with an even part of
+        epsilon and delta; ``all`` is a curve for every feature of the model.
       resolution: number of grid points, 20 by default and 10 along either side of a surface; a
         feature with a ``step`` gets points on it, a category all of its values. The points override
         missing values too; a curve over numbers that may be missing has one more point, for that.
@@ -107,7 +99,7 @@ class partial_dependence(DeclaredPlan):
     """
 
     model: FittedModel
-    feature: Annotated[str | tuple[str, str], Columns(by=_features)]
+    features: Annotated[Varied | Sequence[Varied] | Each, Features(pairs=True)]
     _: KW_ONLY
     resolution: Annotated[int | tuple[int, int] | None, Values(by=_resolution, optional=True)] = None
     kind: Annotated[str, OneOf(("average",), hint=_RECORDS_SHOWN, identifies=False)] = "average"
@@ -127,7 +119,11 @@ class partial_dependence(DeclaredPlan):
 
     def settle(self) -> dict[str, Any]:
         """Give curves their rug and twice as many points as a surface has along either side."""
-        single = len(self.features) == 1
+        if isinstance(self.features, Each):
+            for entry in self.features.entries or ():
+                self._with({"features": entry})
+            return {}
+        single = len(self.varied) == 1
         if not single and (self.rug or self.smooth):
             name = "rug" if self.rug else "smooth"
             raise ArgumentError(
@@ -141,14 +137,14 @@ class partial_dependence(DeclaredPlan):
         }
 
     @cached_property
-    def features(self) -> tuple[str, ...]:
+    def varied(self) -> tuple[str, ...]:
         """The columns that are varied."""
-        return (self.feature,) if isinstance(self.feature, str) else self.feature
+        return one_answer(cast(Varied | Each, self.features))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of grid points of every feature."""
-        count, points = len(self.features), self.resolution
+        count, points = len(self.varied), self.resolution
         if points is None:
             points = _CURVE_POINTS if count == 1 else _SURFACE_POINTS
         sizes = points if isinstance(points, tuple) else (points,) * count
@@ -162,26 +158,33 @@ class partial_dependence(DeclaredPlan):
             )
         return sizes
 
+    def parts(self, schema: Schema) -> Sequence[Plan]:
+        """Return one plan for each curve or surface."""
+        if not isinstance(self.features, Each):
+            return (self,)
+        columns = self.model.bind(schema).columns
+        return [self._with(own) for own in self.features.shares(columns, self.epsilon, self.delta)]
+
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows, lay out the grid and calibrate every stage."""
-        model = self.model.bind(setting.schema)
-        for name in self.features:
+        names, model = self.varied, self.model.bind(setting.schema)
+        for name in names:
             if name not in model.columns:
                 raise ArgumentError(
-                    f"feature must be one the model uses ({', '.join(model.columns)}), got {name!r}."
+                    f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
                 )
         release = self._release(setting, model)
         return Program(release.stages, release.finish, release.expected_error)
 
     def _release(self, setting: Setting, model: BoundModel) -> DependenceRelease:
-        schema, sizes = setting.schema, dict(zip(self.features, self.sizes, strict=True))
+        schema, sizes = setting.schema, dict(zip(self.varied, self.sizes, strict=True))
         known = {name: self._points(model, schema, name, size) for name, size in sizes.items()}
         private = [name for name, grid in known.items() if grid is None]
         epsilons, deltas = self._shares(setting, len(private))
         grids = tuple(schema[n].grid(sizes[n]) if g is None else g for n, g in known.items())
         if len(grids) == 1:
-            grids = (with_missing(schema[self.features[0]], grids[0]),)
-        question = CurveQuestion(setting, model, self.features, grids, bool(private))
+            grids = (with_missing(schema[self.varied[0]], grids[0]),)
+        question = CurveQuestion(setting, model, self.varied, grids, bool(private))
         form = question.choose(
             self.curve,
             self.shape_clip,
@@ -191,9 +194,9 @@ class partial_dependence(DeclaredPlan):
         )
         size, rug = None, None
         if "size" in epsilons:
-            size = size_stage(self.features[0], setting, epsilon=epsilons["size"])
+            size = size_stage(self.varied[0], setting, epsilon=epsilons["size"])
         if self.rug:
-            cells = partition(setting, self.features, RUG_BINS)
+            cells = partition(setting, self.varied, RUG_BINS)
             law = {"epsilon": epsilons["rug"], "delta": deltas["rug"]}
             rug = count_stage("rug", cells, setting, mechanism=self.mechanism, **law)
         stages = {

@@ -129,7 +129,7 @@ class Background(Result):
         encoded = queries.encode(schema, bound.columns)
         rows = self.encoded(schema)[:, [self.columns.index(name) for name in bound.columns]]
         base = float(np.mean(engine.predict(rows)))
-        return Attribution(
+        found = Attribution(
             features=bound.columns,
             values=tuple(map(tuple, engine.against(rows)(encoded).tolist())),
             base_values=(base,) * len(queries),
@@ -140,6 +140,7 @@ class Background(Result):
             noise_std=None,
             quantity=f"SHAP value against the released background ({self.kind})",
         )
+        return found.labelled(queries.labels)
 
     def to_shap(self) -> Any:
         """Return a ``shap.maskers.Independent`` over all rows."""

@@ -40,21 +40,28 @@ Row = Named | tuple[Any, ...]
 class Queries:
     """Rows to explain, as given: plain values by name, or numbers in the model's order.
 
-    ``simulated`` tells that they were released with seeded noise, which protects nobody.
+    ``simulated`` tells that they were released with seeded noise, which protects nobody; ``labels``
+    is the index of a frame, by which its owner knows the rows: no part of the question.
     """
 
     def __init__(
-        self, rows: Sequence[Row], most: int = MOST_QUERIES, *, simulated: bool = False
+        self,
+        rows: Sequence[Row],
+        most: int = MOST_QUERIES,
+        *,
+        simulated: bool = False,
+        labels: Any = None,
     ) -> None:
         if not rows:
             raise ArgumentError("x must have at least one row, got none.")
         check_whole("the number of rows", len(rows), 1, most, "Ask for several plans instead.")
         self._rows = list(rows)
         self.simulated = simulated
+        self.labels = labels
 
     def stamped(self, simulated: bool) -> Queries:
         """Return the same rows, with or without the stamp of a simulation."""
-        return Queries(self._rows, len(self._rows), simulated=simulated)
+        return Queries(self._rows, len(self._rows), simulated=simulated, labels=self.labels)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -118,10 +125,13 @@ class Queries:
 class SealedQueries:
     """Queries that are themselves protected: they can be explained and nothing else.
 
-    They are written down as a token that says nothing, so that no two are ever the same question.
+    They have no labels, and are written down as a token that says nothing, so that no two are ever the
+    same question.
     """
 
     __slots__ = ("__queries", "_token")
+
+    labels = None
 
     def __init__(self, queries: Queries) -> None:
         self.__queries = queries
@@ -151,9 +161,9 @@ def read_queries(x: Any, most: int = MOST_QUERIES) -> Queries:
         return x
     kind = f"{type(x).__module__.split('.')[0]}.{type(x).__name__}"
     if kind == "pandas.Series":
-        return Queries([_plain_row(x.to_dict())], most)
+        return Queries([_plain_row(x.to_dict())], most, labels=_labels([x.name]))
     if kind == "pandas.DataFrame":
-        return Queries([_plain_row(row) for row in x.to_dict("records")], most)
+        return Queries([_plain_row(row) for row in x.to_dict("records")], most, labels=_labels(x.index))
     if kind == "polars.DataFrame":
         return Queries([_plain_row(row) for row in x.to_dicts()], most)
     if isinstance(x, Mapping):
@@ -170,6 +180,16 @@ def read_queries(x: Any, most: int = MOST_QUERIES) -> Queries:
             f"got {type(x).__name__}."
         )
     return Queries([tuple(map(_plain_value, row)) for row in array.tolist()], most)
+
+
+def _labels(index: Any) -> Any:
+    """Return an index that says more than the place of a row; named, if it has no name."""
+    import pandas as pd
+
+    found = index if isinstance(index, pd.Index) else pd.Index(index)
+    if found.equals(pd.RangeIndex(len(found))) or list(found) == [None]:
+        return None
+    return found.rename("query") if found.names == [None] else found
 
 
 def _from_code(column: Number | Category, value: float | None) -> Any:

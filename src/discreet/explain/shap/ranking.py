@@ -44,11 +44,12 @@ from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_picks, sorting_is_better
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_whole
-from discreet.plans import Diagnosis, ExactSums, Program, Setting, Stage, Strategy, share_out
+from discreet.plans import Diagnosis, ExactSums, Program, Result, Setting, Stage, Strategy, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Switch, Whole
+from discreet.plans.results.attribution import OfQueries
 from discreet.plans.stages import MeanStages, size_stage, sum_terms
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.privacy.certificate import Certificate
@@ -133,6 +134,10 @@ class shap_ranking(DeclaredPlan):
         return ShapQuestion(
             self.model, self.x, self.background, self.radius, self.coalitions, self.seed
         )
+
+    def label(self, value: Result) -> Result:
+        """Return the answers with the index of the frame that was asked about."""
+        return value.labelled(self.x.labels) if isinstance(value, OfQueries) else value
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the choices."""

@@ -33,10 +33,11 @@ from discreet.explain.shap.parts import (
 from discreet.explain.shap.planner import NoiseStd, value_strategies
 from discreet.explain.shap.queries import Query, Radius
 from discreet.mechanisms import NoiseName, sum_noise
-from discreet.plans import Attribution, Program, Releaser, Setting, Strategy
+from discreet.plans import Attribution, Program, Releaser, Result, Setting, Strategy
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, RealNumber
+from discreet.plans.results.attribution import OfQueries
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import MeanStages, NoisyMean
 from discreet.privacy.certificate import Bounds, Certificate
@@ -103,7 +104,8 @@ class shap_values(DeclaredPlan):
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
-      x: the query: a mapping, a row, or a frame of up to 1,000 rows, which are answered together.
+      x: the query: a mapping, a row, or a frame of up to 1,000 rows, which are answered together; a
+        pandas frame's index is that of the result's frame, and is not stored.
       clip: bound on one record's vector, in the unit of the output: less noise for a bias where
         records exceed it. ``auto`` takes the length at which both together are least on rows drawn
         from the schema; None the proven range, without any bias.
@@ -164,6 +166,10 @@ class shap_values(DeclaredPlan):
             self.model, self.x, self.background, self.radius, self.coalitions, self.seed
         )
         return Measured(question, self.clip, self.clip_norm, self.epsilon, self.delta, self.mechanism)
+
+    def label(self, value: Result) -> Result:
+        """Return the answers with the index of the frame that was asked about."""
+        return value.labelled(self.x.labels) if isinstance(value, OfQueries) else value
 
     def prepare(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the noise."""

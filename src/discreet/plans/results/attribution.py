@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,8 +18,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class OfQueries:
+    """Answers that know, in memory alone, by what their owner knows the queries: an index of pandas.
+
+    It is saved nowhere: the same rows under other labels are the same question.
+    """
+
+    _labels: Any = None
+
+    def labelled(self, labels: Any) -> Self:
+        """Return the same answers for queries of this name; None leaves their places."""
+        made = copy(self)
+        object.__setattr__(made, "_labels", labels)  # no field, so that nobody saves it
+        return made
+
+    def index_of(self, queries: Sequence[int]) -> Any:
+        """Return the index of rows that are about these queries, given by their places."""
+        import pandas as pd
+
+        places = pd.Index(np.array(queries, dtype=np.int64), name="query")
+        return places if self._labels is None else self._labels.take(places)
+
+
 @dataclass(frozen=True)
-class Attribution(Result):
+class Attribution(OfQueries, Result):
     """Noisy attributions: one number per feature for every query.
 
     Attributes:
@@ -75,7 +99,8 @@ class Attribution(Result):
         """Return one row per feature: value and the band of all values at once.
 
         Explanations of queries come in the order of the queries and their features, the query as
-        index; importances, which have no query, with the largest first.
+        index, by its label if it came with a frame's; importances, which have no query, with the
+        largest first.
         """
         import pandas as pd
 
@@ -87,7 +112,7 @@ class Attribution(Result):
         if self.base_values is None and self.predictions is None:
             return frame.iloc[np.argsort(-np.abs(values[0]), kind="stable")].reset_index(drop=True)
         queries = np.repeat(np.arange(len(values)), len(self.features))
-        return frame.set_index(pd.Index(queries, name="query"))
+        return frame.set_index(self.index_of(queries.tolist()))
 
     def ranking(self, k: int = 1, query: int = 0) -> tuple[str, ...]:
         """Return the ``k`` features with the largest noisy values: free, since it reads nothing else.
@@ -150,7 +175,7 @@ class Attribution(Result):
 
 
 @dataclass(frozen=True)
-class Ranking(Result):
+class Ranking(OfQueries, Result):
     """Features in the order of what they did, for every query.
 
     Attributes:
@@ -212,7 +237,8 @@ class Ranking(Result):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per place: feature, gap and value where there are any.
 
-        Of several queries the query is the index, in their order; one without an answer has no row.
+        Of several queries the query is the index, in their order, by its label if it came with a
+        frame's; one without an answer has no row.
         """
         import pandas as pd
 
@@ -228,7 +254,8 @@ class Ranking(Result):
                 rows.append(row)
                 queries.append(query)
         columns = ["place", "feature"] if not rows else None
-        index = pd.Index(queries, name="query", dtype="int64") if len(self.order) > 1 else None
+        known = len(self.order) > 1 or self._labels is not None
+        index = self.index_of(queries) if known else None
         return pd.DataFrame(rows, columns=columns, index=index)
 
     def plot(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
