@@ -372,7 +372,7 @@ def test_surfaces_of_numbers_and_categories(loans: pd.DataFrame) -> None:
     model = make_pipeline(encode, RandomForestClassifier(5, max_depth=3, random_state=0)).fit(
         inputs, frame["defaulted"]
     )
-    for pair in (("home", "late_payments"), ("late_payments", "home"), ["home", "purpose"]):
+    for pair in (("home", "late_payments"), ("late_payments", "home"), ("home", "purpose")):
         plan = dc.partial_dependence(model, pair, resolution=3, epsilon=1e4)
         surface = released(frame, dc.samples.loan_schema(), plan)
         first, second = pair

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,8 @@ class quantiles(DeclaredPlan):
     epsilon: Epsilon
     delta: Delta = 0.0
     mechanism: Annotated[CutName, OneOf(CUT_CHOICES)] = "auto"
+
+    meaning: ClassVar = 2
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the grid and divide the budget over the rounds."""
