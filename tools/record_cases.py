@@ -26,30 +26,30 @@ def _variants(
 
 
 def _pdp() -> list[Case]:
-    plan, base = "partial_dependence", {"feature": "income", "resolution": 6}
+    plan, base = "partial_dependence", {"features": "income", "resolution": 6}
     return [
         *_variants(plan, base, ALL, {}),
-        *_variants(plan, base, FEW, *NOISES[1:], {"feature": "age"}, {"feature": "home"}),
+        *_variants(plan, base, FEW, *NOISES[1:], {"features": "age"}, {"feature": "home"}),
         *_variants(plan, base, FEW, {"grid": "uniform"}, {"grid": "quantile"}, {"rug": False}),
         *_variants(plan, base, FEW, {"curve": "centred"}, {"curve": "auto"}, {"clip": False}),
         *_variants(plan, base, FEW, {"curve": "centred", "shape_clip": 0.1, **DELTA}, {"smooth": True}),
-        *_variants(plan, base, FEW, {"feature": ("income", "home"), "resolution": 4}),
-        *_variants(plan, base, FEW, {"feature": ("age", "debt"), "resolution": (3, 4), **DELTA}),
+        *_variants(plan, base, FEW, {"features": ("income", "home"), "resolution": 4}),
+        *_variants(plan, base, FEW, {"features": ("age", "debt"), "resolution": (3, 4), **DELTA}),
         *_variants(plan, base, VALUES, {"curve": "centred"}),
         *_variants(plan, base, ("linear",), {"resolution": 1}, {"grid": "odd"}, {"kind": "both"}),
-        *_variants(plan, base, ("linear",), {"feature": "nobody"}, {"mechanism": "odd"}),
-        *_variants(plan, base, ("linear",), {"mechanism": "box"}, {"feature": "paid"}),
+        *_variants(plan, base, ("linear",), {"features": "nobody"}, {"mechanism": "odd"}),
+        *_variants(plan, base, ("linear",), {"mechanism": "box"}, {"features": "paid"}),
     ]
 
 
 def _ale() -> list[Case]:
-    plan, base = "accumulated_effects", {"feature": "income", "intervals": 5}
+    plan, base = "accumulated_effects", {"features": "income", "intervals": 5}
     return [
         *_variants(plan, base, ALL, {}),
-        *_variants(plan, base, FEW, *NOISES[1:], {"feature": "age"}, {"feature": "home"}),
+        *_variants(plan, base, FEW, *NOISES[1:], {"features": "age"}, {"feature": "home"}),
         *_variants(plan, base, FEW, {"edges": "uniform"}, {"rug": False}, {"smooth": True}),
         *_variants(plan, base, FEW, {"clip": False}, {"limit": 0.3}, {"limit": None}),
-        *_variants(plan, base, FEW, {"feature": "home", "order": ["other", "rent", "own"]}),
+        *_variants(plan, base, FEW, {"features": "home", "order": ["other", "rent", "own"]}),
         *_variants(plan, base, VALUES, {"edges": "uniform", **DELTA}),
         *_variants(plan, base, ("linear",), {"limit": 1e-12}, {"edges": "odd"}, {"order": ["rent"]}),
     ]

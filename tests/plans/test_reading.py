@@ -121,8 +121,8 @@ def test_plans_without_objects_read_back(plan: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("accumulated_effects", {"feature": "a", "intervals": 4, "limit": 1, "smooth": True}),
-        ("accumulated_effects", {"feature": "c", "order": np.array([2, 1]), "limit": None}),
+        ("accumulated_effects", {"features": "a", "intervals": 4, "limit": 1, "smooth": True}),
+        ("accumulated_effects", {"features": "c", "order": np.array([2, 1]), "limit": None}),
         ("feature_interaction", {"feature": "a", "k": 1}),
         ("permutation_importance", {"release": "ranking", "k": np.int64(1), "mechanism": "sorted"}),
         ("permutation_importance", {"clip": 0.5, "scoring": "log_loss", "mechanism": "gaussian"}),

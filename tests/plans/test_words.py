@@ -14,8 +14,8 @@ from discreet.privacy.relation import REPLACE_ONE
 @pytest.mark.parametrize(
     ("kind", "arguments", "words"),
     [
-        ("partial_dependence", {"feature": "income"}, "Partial dependence of income"),
-        ("partial_dependence", {"feature": ["a", "b"]}, "Partial dependence of a and b"),
+        ("partial_dependence", {"features": "income"}, "Partial dependence of income"),
+        ("partial_dependence", {"features": ["a", "b"]}, "Partial dependence of a and b"),
         ("histogram", {"columns": list("abcdef")}, "Histogram of a, b and 4 more columns"),
         ("shap_values", {"x": [{}]}, "SHAP values"),
         ("mutual_information", {"first": ["a"], "second": ["b"]}, "Mutual information of a and b"),
