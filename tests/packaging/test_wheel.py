@@ -115,7 +115,7 @@ def test_a_user_s_script_is_typed_by_the_wheel(wheel: Path, tmp_path: Path) -> N
 
 
 def environment_with(wheel: Path, folder: Path) -> Path:
-    """Return the interpreter of an environment with the wheel and, behind it, what is installed here."""
+    """Return the interpreter of an environment with the wheel, and behind it what is installed."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     with zipfile.ZipFile(wheel) as held:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.statements import known_statements, statements, statements_html
-from discreet.privacy.telling import at_most
+from discreet.privacy.statements import at_most, known_statements, statements, statements_html
 
 
 def test_every_statement_says_something_in_plain_words() -> None:

@@ -13,7 +13,7 @@ from discreet.ledger import Copy, Head
 from discreet.plain import check_fields, conform
 from discreet.plans.plan import Plan
 from discreet.plans.results.result import Result
-from discreet.plans.words import columns_of, promise_in_words, question_in_words
+from discreet.plans.showing import columns_of, promise_in_words, question_in_words, release_html
 from discreet.privacy.guarantee import Guarantee
 
 FORMAT = 1
@@ -70,8 +70,6 @@ class Release:
         return self.value.plot(ax, title=title or self.title)
 
     def _repr_html_(self) -> str:
-        from discreet.plans.showing import release_html
-
         return release_html(self)
 
     def for_asker(self, plan: Plan) -> Release:

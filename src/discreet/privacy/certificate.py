@@ -19,8 +19,7 @@ from discreet.errors import ArgumentError, CertificateError
 from discreet.markup import card, soft
 from discreet.numerics import check_finite, check_positive, check_whole, up
 from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation, unknown_relation
-from discreet.privacy.statements import statements_html
-from discreet.privacy.telling import tell_sensitivity
+from discreet.privacy.statements import statements_html, tell_sensitivity
 
 Norm = Literal["l1", "l2", "linf"]
 Grade = Literal["proven", "isolated", "probed"]

@@ -10,8 +10,14 @@ from typing import Any
 
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.plans import Release
-from discreet.plans.showing import noise_of, picture_or_table, statement_ids, tell_stage
-from discreet.plans.words import promise_in_words, question_in_words
+from discreet.plans.showing import (
+    noise_of,
+    picture_or_table,
+    promise_in_words,
+    question_in_words,
+    statement_ids,
+    tell_stage,
+)
 from discreet.privacy.statements import known_statements
 from discreet.session import Session
 from discreet.session.showing import frame_html

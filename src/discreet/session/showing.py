@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.ledger.showing import history_html
 from discreet.markup import Html, bar, card, fold, soft, text
-from discreet.plans.words import question_in_words
+from discreet.plans.showing import question_in_words
 
 if TYPE_CHECKING:
     import pandas as pd

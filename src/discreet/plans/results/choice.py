@@ -115,6 +115,6 @@ class Quantiles(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the share of records at or below every value, as far as it is known."""
-        from discreet.plans.results.pictures.quantiles import QuantilesDisplay
+        from discreet.plans.results.pictures.scalar import QuantilesDisplay
 
         return QuantilesDisplay(self).plot(ax, title=title)

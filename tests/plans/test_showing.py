@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.plans.words import promise_in_words, question_in_words
+from discreet.plans.showing import promise_in_words, question_in_words
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.relation import REPLACE_ONE
 
