@@ -49,8 +49,8 @@ def test_reports_are_data_or_pages_in_folders_that_exist(tmp_path: Path) -> None
 
 
 def test_a_report_that_cannot_be_written_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "taken.json").mkdir()
-    done = RUNNER.invoke(app, ["audit", "--only", CHEAP, "--out", str(tmp_path / "taken.json")])
+    (tmp_path / "full.json").symlink_to("/dev/full")
+    done = RUNNER.invoke(app, ["audit", "--only", CHEAP, "--out", str(tmp_path / "full.json")])
     assert done.exception is not None and "none broken" in done.stdout
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import discreet as dc
 from discreet.errors import LedgerConflict, LedgerTampered
+from tests.cli.shell import shell
 
 NUMBERS = ["age", "income", "credit_score"]
 
 
 def discreet(*words: Any, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    with chdir(cwd):
+        done = shell(*words)
+    return subprocess.CompletedProcess(list(words), done.code, done.out, done.err)
 
 
 def answer(*words: Any, cwd: Path) -> Any:
@@ -64,12 +66,17 @@ def test_price_release_and_budget(folder: Path) -> None:
     release = answer("release", *ask, "--out", "age.json", "--plot", "age.png", cwd=folder)
     assert len(release["value"]["counts"]) == 5
     assert (folder / "age.png").read_bytes().startswith(b"\x89PNG")
-    assert dc.Release.load(folder / "age.json").to_json() == release
-    assert answer("release", *ask, cwd=folder)["id"] == release["id"]
+    assert release["charged"] == {"epsilon": "0.25", "delta": "0"} and "epsilon" in release["remaining"]
+    saved = dc.Release.load(folder / "age.json").to_json()
+    assert saved == {name: release[name] for name in saved}
+    again = answer("release", *ask, cwd=folder)
+    assert again["id"] == release["id"] and again["charged"]["epsilon"] == "0"
+    assert "free: it was answered before" in discreet("release", *ask, cwd=folder).stdout
     balance = answer("budget", "show", cwd=folder)
-    assert float(balance["budget"]["loss"]) == 2 and balance["relation"] == "replace-one"
-    kinds = [entry["kind"] for entry in answer("budget", "history", cwd=folder)]
-    assert kinds[:3] == ["register", "reserve", "settle"]
+    assert balance["budget"]["epsilon"] == "2" and balance["relation"] == "replace-one"
+    entries = answer("budget", "history", cwd=folder)
+    assert [entry["kind"] for entry in entries][:3] == ["register", "reserve", "settle"]
+    assert entries[0]["epsilon"] == "2" and "loss" not in entries[0]
     assert answer("budget", "verify", "age.json", cwd=folder)["ok"]
 
 
@@ -113,19 +120,19 @@ def test_shap_from_the_shell(folder: Path) -> None:
     assert found["value"]["quantity"].startswith("mean |SHAP value|")
     (folder / "bad.json").write_text(json.dumps({"age": 4000}))
     refused = discreet("release", "shap-values", "--query", "bad.json", *model, cwd=folder)
-    assert refused.returncode == 2 and "x must have" in refused.stderr
+    assert refused.returncode == 2 and "--query must have" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
         (["release", "histogram", "height", "--epsilon", "1"], 3, "column must be one of"),
-        (["release", "histogram", "age", "--epsilon", "0"], 2, "epsilon must be a positive"),
+        (["release", "histogram", "age", "--epsilon", "0"], 2, "--epsilon must be a positive"),
         (["release", "histogram", "age", "--epsilon", "9"], 8, "This plan costs epsilon=9"),
         (
             ["release", "partial-dependence", "age", "--model", "no.skops", "--epsilon", "1"],
             5,
-            "model must be a file saved",
+            "--model must be a file saved",
         ),
         (["budget", "show", "--dataset", "other"], 2, "--dataset must be one of"),
         (["budget", "show", "--project", "none.toml"], 2, "Run 'discreet protect' first"),
@@ -202,7 +209,7 @@ def test_terms_change_with_a_reason(tmp_path: Path) -> None:
     terms = ["--dataset", "loans", "--ledger", "books.db", "--epsilon", "1"]
     answer("protect", "loans.csv", "--schema", "schema.toml", *terms, cwd=tmp_path)
     change = ["budget", "change", "--reason", "agreed in May"]
-    assert answer(*change, "--epsilon", "2", cwd=tmp_path)["budget"]["loss"] == "2"
+    assert answer(*change, "--epsilon", "2", cwd=tmp_path)["budget"]["epsilon"] == "2"
     answer(*change, "--schema", "corrected.toml", cwd=tmp_path)
     answer("release", "histogram", "age", "--epsilon", "1", cwd=tmp_path)
     refused = discreet(*change, "--epsilon", "0.5", cwd=tmp_path)
@@ -215,7 +222,8 @@ def test_terms_change_with_a_reason(tmp_path: Path) -> None:
 
 def test_help_and_version(tmp_path: Path) -> None:
     assert "Private answers" in discreet("--help", cwd=tmp_path).stdout
-    assert discreet("version", cwd=tmp_path).stdout.strip() == dc.__version__
+    for words in ("version", "--version"):
+        assert discreet(words, cwd=tmp_path).stdout.strip() == dc.__version__
 
 
 @pytest.mark.slow

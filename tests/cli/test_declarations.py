@@ -21,7 +21,7 @@ import discreet as dc
 from discreet.cli import app
 from discreet.cli.commands import (
     ACTIONS,
-    ALSO,
+    BATCH,
     COMMANDS,
     PYTHON_ONLY,
     Questions,
@@ -95,7 +95,7 @@ def test_lists_of_commands_say_what_docstrings_say() -> None:
         assert listed[command].help == unmarked(headline(find_plan(name).__doc__ or ""))
     for home, function in COMMANDS.values():
         assert read_docstring(home, function)
-    assert set(ALSO) <= set(dc.PLANS) and "most-frequent" in listed and "choose" not in listed
+    assert listed[BATCH].help and "most-frequent" in listed and "choose" not in listed
 
 
 def test_a_list_of_commands_imports_no_plan() -> None:
@@ -280,6 +280,8 @@ def test_help_names_files_choices_and_defaults() -> None:
     assert told["tidy"].opts == ["--tidy"] and told["tidy"].secondary_opts == ["--no-tidy"]
 
 
-def test_a_name_from_before_still_works() -> None:
-    done = CliRunner().invoke(app, ["price", "choose", "--help"])
-    assert done.exit_code == 0 and "most frequent value" in done.output
+def test_what_python_alone_can_ask_is_said() -> None:
+    for name, reason in PYTHON_ONLY.items():
+        if "." not in name:
+            with pytest.raises(ArgumentError, match=f"must be asked in Python: {reason}"):
+                CliRunner().invoke(app, ["price", name.replace("_", "-")], catch_exceptions=False)

@@ -1,13 +1,18 @@
-"""What ``discreet price``, ``diagnose`` and ``release`` do with a plan; ``questions`` makes it."""
+"""What ``discreet price``, ``diagnose`` and ``release`` do with a plan, or with several of a file.
+
+``questions`` makes a plan of what was typed, ``plan_files`` reads several.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.output import JsonOption, print_json
+from discreet.cli.commands import as_typed
+from discreet.cli.output import JsonOption, print_json, say
 from discreet.cli.project import (
     DEFAULT_PROJECT,
     AnalystOption,
@@ -15,12 +20,28 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
+from discreet.cli.writing import (
+    PICTURES,
+    TABLES,
+    check_file,
+    check_folder,
+    draw,
+    shown_frame,
+    write_table,
+)
 from discreet.errors import ReleaseError, SettlementFailed
 from discreet.plans import Plan, Release
+from discreet.privacy.accounting import total
+from discreet.session import Remaining, Session
+
+_LONGEST = 60
+
+Asked = Plan | Mapping[str, Plan]
+"""One plan, or several by the names that their file gives them."""
 
 
 def price_plan(
-    plan: Plan,
+    asked: Asked,
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
@@ -30,83 +51,191 @@ def price_plan(
     json: JsonOption = False,
 ) -> None:
     """Say what a plan would cost and how noisy it would be. Spends nothing."""
-    price = open_session(project, dataset, analyst=analyst).price(plan, queries=queries)
+    session = open_session(project, dataset, analyst=analyst)
+    plans = _by_name(asked, session)
+    price = session.price(list(plans.values()), queries=queries)
     if json:
         print_json(price.to_json())
-    else:
-        typer.echo(str(price))
+        return
+    said = str(price)
+    for name, plan in plans.items():  # a price names plans as Python writes them
+        said = said.replace(repr(plan), f"{name}, {tell_plan(plan.describe())}".removeprefix(", "))
+    typer.echo(said)
 
 
 def diagnose_plan(
-    plan: Plan, project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None
+    asked: Asked, project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None
 ) -> None:
     """Try a plan's answers on the table, for the curator alone. Exact, no release, spends nothing."""
-    typer.echo(str(open_session(project, dataset).diagnose(plan)))
+    session = open_session(project, dataset)
+    for name, plan in _by_name(asked, session).items():
+        typer.echo(f"{name}\n" * bool(name) + str(session.diagnose(plan)))
 
 
 def release_plan(
-    plan: Plan,
+    asked: Asked,
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the release to this JSON file; several get numbers.")
+        Path | None,
+        typer.Option(help="Write the release to this JSON file (several get numbers); of --plans to this folder."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Write the answer to this CSV or Parquet file; of --plans to this folder."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it into this picture file; several get numbers.")
+        Path | None, typer.Option(help="Draw it into this picture file; of --plans into this folder.")
     ] = None,
     fresh: Annotated[bool, typer.Option(help="Pay for new noise even if it was asked before.")] = False,
+    heuristics: Annotated[
+        bool, typer.Option("--heuristics", help="Allow noise that nobody proved; the owner's to say.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads that read rows; as many as there are cores.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Answer a plan and spend its budget."""
-    session = open_session(project, dataset, analyst=analyst)
+    files = _Files(out, table, plot, many=not isinstance(asked, Plan))
+    files.check()
+    session = open_session(project, dataset, analyst=analyst, heuristics=heuristics, workers=workers)
+    plans = _by_name(asked, session)
     try:
-        releases = session.release([plan], fresh=fresh)
+        releases = session.release(list(plans.values()), fresh=fresh)
     except SettlementFailed as failed:
-        keep_answer(failed, Path(".") if out is None else out.parent, json)
+        keep_answer(failed, files.folder, json)
         raise
     except KeyboardInterrupt as interrupt:
         typer.echo(str(interrupt) or "Interrupted.", err=True)
         raise typer.Exit(130) from None
-    for number, release in enumerate(releases, start=1):
-        if out is not None:
-            release.save(_numbered(out, number, len(releases)))
-        if plot is not None:
-            draw(release, _numbered(plot, number, len(releases)))
-        if not json:
-            frame = release.value.to_frame()
-            shown = frame if frame.index.name is None else frame.reset_index()
-            typer.echo(f"{shown.to_string(index=False)}\n\n{release.guarantee}")
+    answers = dict(zip(plans, releases, strict=True))
     if json:
-        told = [release.to_json() for release in releases]
-        print_json(told[0] if len(told) == 1 else told)
+        print_json(_as_json(session, answers))
     else:
-        typer.echo(f"left: {session.remaining}")
+        _tell(session, answers)
+    files.write(answers)  # last: what cannot be written has been shown
 
 
-def _numbered(path: Path, number: int, count: int) -> Path:
-    """Return the path of one of several answers: ``age.json``, or ``age-1.json``, ``age-2.json``."""
-    return path if count == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+def _by_name(asked: Asked, session: Session) -> dict[str, Plan]:
+    """Return plans by their names; one that asks for several answers becomes several, with numbers."""
+    found = {}
+    for name, plan in ({"": asked} if isinstance(asked, Plan) else asked).items():
+        parts = plan.parts(session.schema)
+        for number, part in enumerate(parts, start=1):
+            found[name if len(parts) == 1 else f"{name}-{number}".removeprefix("-")] = part
+    return found
+
+
+class _Files:
+    """Where answers go: each to its file, or those of a batch to folders under their names."""
+
+    def __init__(self, out: Path | None, table: Path | None, plot: Path | None, *, many: bool) -> None:
+        self.places = {"--out": out, "--table": table, "--plot": plot}
+        self.many = many
+
+    @property
+    def folder(self) -> Path:
+        """Where an answer is kept that the ledger did not store."""
+        out = self.places["--out"]
+        return Path(".") if out is None else out if self.many else out.parent
+
+    def check(self) -> None:
+        """Refuse what could not be written, before anything is charged."""
+        endings: dict[str, tuple[str, ...]] = {"--table": TABLES, "--plot": PICTURES}
+        for option, path in self.places.items():
+            if self.many:
+                check_folder(option, path)
+            else:
+                check_file(option, path, endings.get(option, ()))
+
+    def write(self, answers: Mapping[str, Release]) -> None:
+        """Write every file; one that fails does not keep the others from being written."""
+        failed: list[str] = []
+        for name, release in answers.items():
+            for option, path in self.places.items():
+                try:
+                    if path is not None:
+                        _write(option, release, self._place(option, path, name))
+                except ReleaseError as error:
+                    failed.append(str(error))
+        if failed:
+            raise ReleaseError(
+                f"{' '.join(failed)} The answer is above and in the ledger; asking again costs nothing."
+            )
+
+    def _place(self, option: str, path: Path, name: str) -> Path:
+        ending = {"--out": ".json", "--table": ".csv", "--plot": ".png"}[option]
+        if self.many:
+            return path / f"{name}{ending}"
+        return path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path
+
+
+def _write(option: str, release: Release, path: Path) -> None:
+    if option == "--out":
+        release.save(path)
+    elif option == "--table":
+        write_table(release, path)
+    else:
+        draw(release.plot, path)
+
+
+def tell_plan(plan: Mapping[str, Any]) -> str:
+    """Return what was asked as it would be typed, by the names of options."""
+    told = {name: value for name, value in plan["arguments"].items() if value is not None}
+    listed = ", ".join(f"{as_typed(name)} {_brief(value)}" for name, value in told.items())
+    return f"{as_typed(plan['kind'])}: {listed}, epsilon {plan['epsilon']:g}"
+
+
+def _brief(value: Any) -> str:
+    """Return an argument that fits a line: models by their kind, long ones by their beginning."""
+    if isinstance(value, dict) and "kind" in value:
+        return str(value["kind"])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def tell_answer(release: Release) -> str:
+    """Return an answer and what is promised of it, for a person to read."""
+    return f"{shown_frame(release).to_string(index=False)}\n\n{release.guarantee}"
+
+
+def _tell(session: Session, answers: Mapping[str, Release]) -> None:
+    for name, release in answers.items():
+        say(f"{name}\n" * bool(name) + tell_answer(release))
+        if release.charged is not None and not release.charged.loss:
+            say(f"free: it was answered before, on {release.created}")
+        say("\n" * bool(name), nl=False)
+    say(f"charged: {_charged(session, answers)}; left: {session.remaining}")
+
+
+def _charged(session: Session, answers: Mapping[str, Release]) -> Remaining:
+    """Return what was charged for all answers; one that was asked twice was charged once."""
+    once = {release.id: release.charged for release in answers.values()}
+    amounts = [amount for amount in once.values() if amount is not None]
+    return Remaining(total(amounts), session.remaining.accountant)
+
+
+def _as_json(session: Session, answers: Mapping[str, Release]) -> dict[str, Any]:
+    """Return a release with what it cost now, or those of a batch by their names."""
+    plain = {name: release.to_json() for name, release in answers.items()}
+    books = {
+        "charged": _charged(session, answers).to_json(),
+        "remaining": session.remaining.to_json(),
+    }
+    return {**plain[""], **books} if "" in plain else {"releases": plain, **books}
 
 
 def keep_answer(failed: SettlementFailed, folder: Path, json: bool) -> None:
     """Print an answer that the ledger did not store, and write it where it can be stored from."""
     if not json:
-        typer.echo(failed.release.value.to_frame().to_string(index=False))
-        typer.echo(f"\n{failed.release.guarantee}")
+        for release in failed.releases:
+            say(tell_answer(release))
     try:
         kept = failed.save(folder / f"unsettled-{failed.reservation.id}.json")
         typer.echo(f"Store the answer later with: discreet budget settle {kept}", err=True)
     except ReleaseError as error:  # a full disk may be why the ledger failed
         typer.echo(f"The answer is above and nowhere else. {error}", err=True)
-
-
-def draw(release: Release, path: Path) -> None:
-    """Draw a release into a file, without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    release.plot(figure.add_subplot())
-    figure.savefig(path, dpi=150)

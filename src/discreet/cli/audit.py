@@ -11,7 +11,7 @@ from discreet.audit.faults.registry import FAULTS, find_fault
 from discreet.audit.finding import Checks, Finding, registry_of
 from discreet.audit.suite import PLANTED, AuditReport, product_checks, run
 from discreet.cli.output import JsonOption, print_json, print_table
-from discreet.errors import ArgumentError
+from discreet.cli.writing import check_file
 
 
 def audit_command(
@@ -38,7 +38,8 @@ def audit_command(
     if list_:
         _list(json)
         return
-    _check_out(out)
+    check_file("--out", out, (".html", ".json"))
+    check_file("--journal", journal)
     checks = _checks(planted)
     report = run(
         checks,
@@ -71,16 +72,6 @@ def _list(json: bool) -> None:
     print_table("Checks of the product", ["check", "on trial", "level"], rows)
     told = [[name, fault.wrong, fault.source] for name, fault in FAULTS.items()]
     print_table("Planted faults", ["fault", "what is wrong", "source"], told)
-
-
-def _check_out(out: Path | None) -> None:
-    """Refuse a report that could not be written before anything is run."""
-    if out is None:
-        return
-    if out.suffix not in (".html", ".json"):
-        raise ArgumentError(f"--out must end with .html or .json, got {out}.")
-    if not out.parent.is_dir():
-        raise ArgumentError(f"--out must be in a folder that exists, got {out}. Make it first.")
 
 
 def _save(report: AuditReport, out: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.commands import as_typed
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.cli.project import (
     DEFAULT_PROJECT,
@@ -16,64 +16,98 @@ from discreet.cli.project import (
     DatasetOption,
     Project,
     ProjectOption,
+    open_books,
     open_ledger,
 )
+from discreet.cli.writing import check_file
 from discreet.errors import LedgerTampered
-from discreet.numerics import format_units
+from discreet.ledger import Balance, Entry
 from discreet.plans import copy_of
-from discreet.privacy.accounting import ACCOUNTANTS
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, budget_amount
 from discreet.schema import Schema
+from discreet.session import Remaining
 from discreet.session.settling import settle_later
 
-app = typer.Typer(name="budget", add_completion=False)
 
-
-@app.callback()
 def budget_command() -> None:
-    """Look into the ledger, change terms, or store what could not be. Needs no table."""
+    """Look into the ledger, share the budget out, change terms, or store what could not be."""
 
 
-@app.command()
 def show(
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the budget of a data set: granted, spent, left."""
-    name, ledger = open_ledger(project, dataset)
-    terms, balance = ledger.account(name).terms, ledger.balance(name, analyst)
-    parts = {"budget": balance.budget, "spent": balance.spent, "remaining": balance.remaining}
+    """Show the budget of a data set, and of analysts with a share: granted, spent, left."""
+    books = open_books(project, dataset)
+    name, terms = books.dataset, books.terms
+    whole = books.ledger.balance(name, analyst)
+    asked = {} if analyst is not None else _shares(books.ledger.history(name))
+    shares = {who: books.ledger.balance(name, who) for who in asked}
     if json:
-        amounts = {part: amount.to_json() for part, amount in parts.items()}
-        print_json(
-            {"dataset": name, "relation": terms.relation, "accountant": terms.accountant, **amounts}
-        )
+        told = {"dataset": name, "relation": terms.relation, "accountant": terms.accountant}
+        split = {who: _amounts(terms.accountant, share) for who, share in shares.items()}
+        print_json({**told, **_amounts(terms.accountant, whole), "shares": split})
         return
-    unit = ACCOUNTANTS[terms.accountant].unit
-    rows = [[part, format_units(a.loss), format_units(a.delta)] for part, a in parts.items()]
-    print_table(f"{name} ({terms.relation}, {terms.accountant})", ["", unit, "delta"], rows)
+    rows = [_row(analyst or "", part, terms.accountant, whole) for part in _PARTS]
+    rows += [_row(who, part, terms.accountant, shares[who]) for who in shares for part in _PARTS]
+    header = ["analyst", "", *Remaining(whole.budget, terms.accountant).to_json()]
+    print_table(f"{name} ({terms.relation}, {terms.accountant})", header, rows)
 
 
-@app.command()
+_PARTS = ("budget", "spent", "remaining")
+
+
+def _shares(entries: list[Entry]) -> dict[str, None]:
+    """Return the analysts who were given a share, in the order of their first."""
+    return {str(entry.analyst): None for entry in entries if entry.kind == "allot"}
+
+
+def _amounts(accountant: AccountantName, balance: Balance) -> dict[str, Any]:
+    return {part: Remaining(getattr(balance, part), accountant).to_json() for part in _PARTS}
+
+
+def _row(who: str, part: str, accountant: AccountantName, balance: Balance) -> list[str]:
+    return [who, part, *_amounts(accountant, balance)[part].values()]
+
+
 def history(
     project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None, json: JsonOption = False
 ) -> None:
     """List every entry of a data set, oldest first."""
-    name, ledger = open_ledger(project, dataset)
-    entries = [entry.to_json() for entry in ledger.history(name)]
+    books = open_books(project, dataset)
+    unit = ACCOUNTANTS[books.terms.accountant].unit
+    entries = books.ledger.history(books.dataset)
     if json:
-        print_json(entries)
+        print_json([_named(entry.to_json(), unit) for entry in entries])
         return
-    header = ["sequence", "time", "kind", "analyst", "loss", "delta", "settled"]
-    rows = [["" if entry[key] is None else str(entry[key]) for key in header] for entry in entries]
-    for row, entry in zip(rows, entries, strict=True):
-        row.append(entry["note"].get("plan", {}).get("kind", "") or entry["note"].get("reason", ""))
-    header.append("plan or reason")
-    print_table(name, header, rows)
+    header = ["#", "time", "entry", "analyst", unit, "delta", "answered", "plan or reason"]
+    print_table(
+        books.dataset, header, [_line(_named(entry.to_json(), unit), unit) for entry in entries]
+    )
 
 
-@app.command()
+def _named(entry: dict[str, Any], unit: str) -> dict[str, Any]:
+    """Return an entry with its loss under the name that prices and balances have for it."""
+    return {unit if name == "loss" else name: value for name, value in entry.items()}
+
+
+def _line(entry: dict[str, Any], unit: str) -> list[str]:
+    plan = entry["note"].get("plan", {})
+    spends = entry["kind"] != "settle"
+    return [
+        str(entry["sequence"]),
+        entry["time"][:19].replace("T", " "),
+        entry["kind"],
+        entry["analyst"] or "",
+        entry[unit] if spends else "",
+        entry["delta"] if spends else "",
+        {True: "yes", False: "NO", None: ""}[entry["settled"]],
+        as_typed(plan.get("kind", "")) or entry["note"].get("reason", ""),
+    ]
+
+
 def verify(
     releases: Annotated[
         list[Path] | None,
@@ -85,20 +119,37 @@ def verify(
 ) -> None:
     """Check the hash chain of a data set, and that saved releases are those that were settled."""
     name, ledger = open_ledger(project, dataset)
-    found = ledger.verify(name, copies=[copy_of(path) for path in releases or []])
+    files = releases or []
+    found = ledger.verify(name, copies=[copy_of(path) for path in files])
     if json:
-        typer.echo(
-            json_module.dumps({"ok": found.ok, "entries": found.entries, "problems": found.problems})
-        )
-    elif found.ok:
-        typer.echo(f"{name}: {found.entries} entries, the chain holds")
+        print_json({"ok": found.ok, "entries": found.entries, "problems": found.problems})
+        raise typer.Exit(0 if found.ok else LedgerTampered.exit_code)
     if not found.ok:
-        if json:
-            raise typer.Exit(LedgerTampered.exit_code)
         raise LedgerTampered(" ".join(found.problems))
+    typer.echo(f"{name}: {found.entries} entries, the chain holds")
+    for path in files:
+        typer.echo(f"{path}: as it was settled")
 
 
-@app.command()
+def allot(
+    analyst: Annotated[str, typer.Argument(help="Who may ask with --analyst.")],
+    epsilon: Annotated[float, typer.Option(help="How much of the budget is theirs.")],
+    delta: Annotated[float, typer.Option(help="How much of delta is theirs.")] = 0.0,
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give an analyst a share of the budget, or change it; then nobody without a share may ask."""
+    books = open_books(project, dataset)
+    accountant = books.terms.accountant
+    books.ledger.allot(books.dataset, analyst, budget_amount(accountant, epsilon, delta))
+    left = Remaining(books.ledger.balance(books.dataset, analyst).remaining, accountant)
+    if json:
+        print_json({"dataset": books.dataset, "analyst": analyst, "remaining": left.to_json()})
+    else:
+        typer.echo(f"{analyst} has {left} left of {books.dataset}")
+
+
 def change(
     reason: Annotated[str, typer.Option(help="Why; everybody who reads the history sees it.")],
     epsilon: Annotated[
@@ -113,6 +164,7 @@ def change(
     json: JsonOption = False,
 ) -> None:
     """Change the budget or correct the schema of a data set, as an entry of its history."""
+    check_file("--project", project)
     known = Project.load(project)
     name, entry = known.choose(dataset)
     _, ledger = open_ledger(project, name)
@@ -123,7 +175,6 @@ def change(
     show(project, name, None, json)
 
 
-@app.command()
 def settle(
     answer: Annotated[
         Path, typer.Argument(help="The file that 'discreet release' wrote when it failed.")
@@ -134,11 +185,12 @@ def settle(
     json: JsonOption = False,
 ) -> None:
     """Store an answer that was paid for and could not be stored. Charges nothing."""
+    check_file("--out", out)
     _, ledger = open_ledger(project, dataset)
     releases = settle_later(ledger, answer)
-    if out is not None:
-        releases[0].save(out)
     if json:
         print_json([release.to_json() for release in releases])
     else:
         typer.echo(f"stored {', '.join(release.id for release in releases)}, nothing charged")
+    if out is not None:
+        releases[0].save(out)

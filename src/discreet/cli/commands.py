@@ -7,7 +7,6 @@ and only the command that is run imports what it needs.
 from __future__ import annotations
 
 import importlib
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,21 +15,40 @@ from typer.core import TyperCommand, TyperGroup
 
 from discreet import PLANS
 from discreet.docstrings import headline, read_docstring, unmarked
+from discreet.errors import ArgumentError, DiscreetError
 
-COMMANDS = {
+Homes = Mapping[str, tuple[str, str]]
+"""Commands, and the module and function that each runs, whose docstring is its help."""
+
+COMMANDS: Homes = {
     "demo": ("discreet.cli.demo", "demo_command"),
     "sketch": ("discreet.cli.curator", "sketch_command"),
     "protect": ("discreet.cli.curator", "protect_command"),
     "price": ("discreet.cli.asking", "price_plan"),
     "diagnose": ("discreet.cli.asking", "diagnose_plan"),
     "release": ("discreet.cli.asking", "release_plan"),
+    "show": ("discreet.cli.saved", "show_command"),
+    "plot": ("discreet.cli.saved", "plot_command"),
+    "report": ("discreet.cli.saved", "report_command"),
+    "verify": ("discreet.cli.budget", "verify"),
     "budget": ("discreet.cli.budget", "budget_command"),
     "dataflow": ("discreet.cli.dataflow", "dataflow_command"),
     "audit": ("discreet.cli.audit", "audit_command"),
     "claims": ("discreet.cli.claims", "claims_command"),
     "version": ("discreet.cli", "version_command"),
 }
-"""Every command and the function that it runs, whose docstring is its help."""
+
+GROUPS: Mapping[str, Homes] = {
+    "budget": {
+        "show": ("discreet.cli.budget", "show"),
+        "history": ("discreet.cli.budget", "history"),
+        "verify": ("discreet.cli.budget", "verify"),
+        "allot": ("discreet.cli.budget", "allot"),
+        "change": ("discreet.cli.budget", "change"),
+        "settle": ("discreet.cli.budget", "settle"),
+    },
+}
+"""Commands that are several, and each of them."""
 
 ACTIONS = ("price", "diagnose", "release")
 """Commands that do something with a plan."""
@@ -43,21 +61,41 @@ PYTHON_ONLY = {
 }
 """Plans and arguments that cannot be typed, and why."""
 
-ALSO = {"choose": "most-frequent"}
-"""Names that commands had before."""
+BATCH = "--plans"
+"""Stands where a plan's name does: several of them, from a file."""
+
+
+class Spoken(TyperCommand):
+    """A command whose errors speak of its options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except DiscreetError as error:
+            from discreet.cli.speech import speak
+
+            raise speak(error, {str(known.name): _spelled(known) for known in self.params}) from None
+
+
+def _spelled(parameter: Any) -> str:
+    """Return how an argument is typed: an option by its first name, others by their own."""
+    return next((name for name in parameter.opts if name.startswith("--")), str(parameter.name))
 
 
 class LazyGroup(TyperGroup):
     """A group that knows the first lines of its commands, and makes one when it is run."""
 
-    def __init__(self, homes: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+    def __init__(self, homes: Homes, **settings: Any) -> None:
         lines = {name: first_line(*home) for name, home in homes.items()}
         listed = {name: TyperCommand(name, help=line) for name, line in lines.items()}
         super().__init__(**{**settings, "commands": listed})
+        self.homes = homes
 
-    @abstractmethod
     def make(self, name: str) -> Any:
         """Return a command of this group."""
+        home, function = self.homes[name]
+        return make_command(name, getattr(importlib.import_module(home), function))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command to run, or None if there is none of this name."""
@@ -74,6 +112,12 @@ class LazyGroup(TyperGroup):
         )
         shown.format_help(ctx, formatter)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return the commands that a word may become, from their first lines alone."""
+        listed = TyperGroup(name=self.name, params=self.params, commands=dict(self.commands))
+        shown = type(ctx)(listed, info_name=ctx.info_name, parent=ctx.parent)
+        return listed.shell_complete(shown, incomplete)
+
 
 class Commands(LazyGroup):
     """All commands."""
@@ -83,34 +127,52 @@ class Commands(LazyGroup):
 
     def make(self, name: str) -> Any:
         """Return a command, or a group of them."""
-        home, function = COMMANDS[name]
         if name in ACTIONS:
             return Questions(name)
-        module = importlib.import_module(home)
-        if name == "budget":
-            return typer.main.get_command(module.app)
-        return make_command(name, getattr(module, function))
+        if name in GROUPS:
+            told = read_docstring(*COMMANDS[name])
+            return LazyGroup(GROUPS[name], name=name, help=told, no_args_is_help=True)
+        return super().make(name)
 
 
 class Questions(LazyGroup):
-    """All plans that can be typed, and one thing to do with them."""
+    """All plans that can be typed, or those of a file, and one thing to do with them."""
 
     def __init__(self, action: str) -> None:
         homes = {command: (PLANS[plan], plan) for command, plan in typed_plans().items()}
-        super().__init__(homes, name=action, help=first_line(*COMMANDS[action]), no_args_is_help=True)
+        homes[BATCH] = ("discreet.cli.plan_files", "batch")
+        # What is no option of the group is looked for among the commands: --plans is one of them.
+        settings: Any = {"context_settings": {"ignore_unknown_options": True}}
+        told = first_line(*COMMANDS[action])
+        super().__init__(homes, name=action, help=told, no_args_is_help=True, **settings)
 
     def make(self, name: str) -> Any:
-        """Return the command that makes a plan of its options and acts on it."""
+        """Return the command that makes a plan of its options, or several of a file, and acts."""
+        home, function = COMMANDS[str(self.name)]
+        act = getattr(importlib.import_module(home), function)
+        if name == BATCH:
+            from discreet.cli.plan_files import batch
+
+            return make_command(name, batch(act))
         from discreet.cli.questions import question
         from discreet.plans.registry import find_plan
 
-        home, function = COMMANDS[str(self.name)]
-        act = getattr(importlib.import_module(home), function)
         return make_command(name, question(find_plan(typed_plans()[name]), act))
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, also by a name that it had before."""
-        return super().get_command(ctx, ALSO.get(cmd_name, cmd_name))
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant: ``--plans`` also after other options, or with ``=``."""
+        words = [part for word in args for part in _apart(word)]
+        if words[0] not in self.commands and BATCH in words:
+            words.remove(BATCH)
+            words.insert(0, BATCH)
+        why = PYTHON_ONLY.get(words[0].replace("-", "_"))
+        if why is not None:
+            raise ArgumentError(f"{words[0]} must be asked in Python: {why}.")
+        return super().resolve_command(ctx, words if words[0] == BATCH else args)
+
+
+def _apart(word: str) -> list[str]:
+    return word.split("=", 1) if word.startswith(f"{BATCH}=") else [word]
 
 
 def typed_plans() -> dict[str, str]:
@@ -120,7 +182,7 @@ def typed_plans() -> dict[str, str]:
 
 def as_typed(name: str) -> str:
     """Return how a name of Python is typed."""
-    return name.replace("_", "-")
+    return name.strip("_").replace("_", "-")
 
 
 def first_line(module: str, name: str) -> str:
@@ -131,5 +193,5 @@ def first_line(module: str, name: str) -> str:
 def make_command(name: str, function: Callable[..., None]) -> Any:
     """Return the command that calls a function; its annotations are the options."""
     app = typer.Typer(add_completion=False)
-    app.command(name)(function)
+    app.command(name, cls=Spoken)(function)
     return typer.main.get_command(app)

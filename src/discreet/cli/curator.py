@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.output import JsonOption, print_json
 from discreet.cli.project import DEFAULT_PROJECT, DatasetEntry, Project, ProjectOption
+from discreet.cli.writing import check_file
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.privacy.accounting import ACCOUNTANTS
@@ -28,6 +29,7 @@ def sketch_command(
     """Draft a schema from rows for a person to fill in. The draft itself is private."""
     if out.exists():
         raise ArgumentError(f"--out must be a new file, got {out}. Move the old one away first.")
+    check_file("--out", out)
     schema = Schema.sketch(_first_rows(data, rows), target=target, id=id)
     schema.save(out)
     if json:
@@ -56,6 +58,7 @@ def protect_command(
     json: JsonOption = False,
 ) -> None:
     """Give a table a budget and remember where it is; later commands name it by --dataset."""
+    check_file("--project", project)
     known = Project.load(project)
     places = [known.relative(str(where)) for where in (data, schema, ledger)]
     changed = known.with_entry(dataset, DatasetEntry(places[0], places[1], places[2], version))

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.output import JsonOption, print_json, print_table
-from discreet.explain.dataflow import BUILTINS, Dataflow, PriceList, SetPrice, builtin
+from discreet.cli.writing import PICTURES, check_file, draw
+from discreet.explain.dataflow import BUILTINS, PriceList, SetPrice, builtin
 
 
 def dataflow_command(
@@ -28,6 +29,7 @@ def dataflow_command(
     json: JsonOption = False,
 ) -> None:
     """Show which sets of steps make an explainer private, and the noise each needs."""
+    check_file("--plot", plot, PICTURES)
     flow = builtin(explainer, features=features, grid=grid, output_range=output_range, subsets=subsets)
     prices = flow.price(
         rows=rows,
@@ -36,14 +38,14 @@ def dataflow_command(
         relation=relation,  # type: ignore[arg-type]  # checked by price, with a sentence
     )
     best = prices.best.steps if prices.best else ()
-    if plot is not None:
-        _draw(flow, best, plot)
     if json:
         print_json(prices.to_json())
     elif mermaid:
         typer.echo(flow.to_mermaid(best), nl=False)
     else:
         _show(prices)
+    if plot is not None:  # last: what cannot be drawn has been shown
+        draw(lambda ax: flow.plot(ax, highlight=best), plot, size=(8.0, 3.6))
 
 
 def _show(prices: PriceList) -> None:
@@ -65,14 +67,3 @@ def _noise(found: SetPrice) -> str:
     return ", ".join(
         f"{part.step} {part.std:.3g}" if part.std else f"{part.step} public" for part in found.parts
     )
-
-
-def _draw(flow: Dataflow, highlight: tuple[str, ...], path: Path) -> None:
-    """Draw a diagram into a file, without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    flow.plot(figure.add_subplot(), highlight=highlight)
-    figure.savefig(path, dpi=150)

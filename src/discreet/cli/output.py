@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from typing import Annotated, Any
@@ -13,12 +14,22 @@ from discreet.errors import ArgumentError, DiscreetError
 
 _PASSWORD = re.compile(r"://[^/@]*:[^@]*@")
 
+_WIDE = 200
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def say(text: str, *, nl: bool = True) -> None:
+    """Print a text; whoever stopped reading (``| head``) does not stop what comes after."""
+    try:
+        typer.echo(text, nl=nl)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:
     """Print plain data as JSON."""
-    typer.echo(json.dumps(value, indent=2))
+    say(json.dumps(value, indent=2))
 
 
 def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
@@ -31,7 +42,8 @@ def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    # A file or a pipe has no width: lines stay whole, for grep.
+    Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
 
 
 def refuse_passwords(words: list[str]) -> None:

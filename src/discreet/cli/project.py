@@ -23,9 +23,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.errors import ArgumentError
-from discreet.ledger import Ledger
+from discreet.ledger import Balance, Ledger, Terms
 from discreet.ledger.store.place import find_place
-from discreet.session import Session, protect
+from discreet.session import Remaining, Session, protect
 
 DatasetOption = Annotated[
     str | None, typer.Option("--dataset", help="Name of the data set; optional if there is one.")
@@ -123,3 +123,37 @@ def open_ledger(project: Path, dataset: str | None) -> tuple[str, Ledger]:
     known = Project.load(project)
     name, entry = known.choose(dataset)
     return name, Ledger.open(known.resolve(entry.ledger), create=False)
+
+
+@dataclass(frozen=True)
+class Books:
+    """What the ledger says of a data set, as a session says it; no table is needed."""
+
+    dataset: str
+    ledger: Ledger
+
+    @property
+    def terms(self) -> Terms:
+        """What was promised when it was registered."""
+        return self.ledger.account(self.dataset).terms
+
+    @property
+    def balance(self) -> Balance:
+        """What was granted, spent and is left, in exact units."""
+        return self.ledger.balance(self.dataset)
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left."""
+        return Remaining(self.balance.remaining, self.terms.accountant)
+
+    def history(self) -> Any:
+        """Return every entry as a frame, oldest first."""
+        import pandas as pd
+
+        return pd.DataFrame([entry.to_json() for entry in self.ledger.history(self.dataset)])
+
+
+def open_books(project: Path, dataset: str | None) -> Books:
+    """Return what the ledger says of a data set the project knows."""
+    return Books(*open_ledger(project, dataset))

@@ -7,7 +7,8 @@ others are options. Wrong values are answered by the plan's own checks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,12 +16,12 @@ import typer
 
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
-from discreet.docstrings import opening, unmarked
+from discreet.docstrings import entries, opening, unmarked
 from discreet.models import Model
 from discreet.plans import Plan
 from discreet.plans.declaration import Argument, DeclaredPlan, arguments_of, summary
 from discreet.plans.held import ModelKind
-from discreet.plans.kinds import Columns, Flag, Kind, OneOf, Values
+from discreet.plans.kinds import Columns, Flag, Interval, Kind, OneOf, Text, Values
 
 _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
 _FILES = {
@@ -31,8 +32,13 @@ _FILES = {
 NONE = "none"
 """What is typed for None, where that is not the default."""
 
-_ISOLATED = "isolated"
-_ISOLATED_HELP = "Ask the model for one record at a time: slow, sure."
+_MODEL_KINDS: Mapping[str, Kind] = {
+    "output": OneOf(("auto", "probability", "margin", "value")),
+    "class_": Text(optional=True),
+    "bounds": Interval(optional=True),
+    "isolated": Flag(),
+}
+"""What of a model is explained, where ``dc.Model`` says it in Python."""
 
 Act = Callable[..., None]
 """What is done with a plan: its first argument is the plan, all others are options."""
@@ -55,15 +61,31 @@ def question(declared: type[DeclaredPlan], act: Act) -> Act:
 
 def plan_of(declared: type[DeclaredPlan], values: Mapping[str, Any]) -> Plan:
     """Return a plan from what was typed; what was left out keeps its default."""
-    given = {
-        argument.name: _read(argument, values[argument.name])
-        for argument in asked_arguments(declared)
-        if values[argument.name] not in (None, [])
+    given = _read_all(asked_arguments(declared), values)
+    options = _read_all(model_arguments(declared), values)
+    chosen = {
+        a.name: options[a.name] for a in _model_options() if options.get(a.name, a.default) != a.default
     }
-    if values.get(_ISOLATED):
+    if chosen:
         models = [a.name for a in asked_arguments(declared) if isinstance(a.kind, ModelKind)]
-        given |= {name: Model(given[name], isolated=True) for name in models if name in given}
+        given |= {name: _modelled(given[name], chosen) for name in models if name in given}
     return declared(**given)
+
+
+def _read_all(arguments: Iterable[Argument], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        argument.name: _read(argument, values[argument.name])
+        for argument in arguments
+        if values.get(argument.name) not in (None, [])
+    }
+
+
+def _modelled(model: Any, options: dict[str, Any]) -> Model:
+    """Return a model with what of it is explained; a class is known by how it is written."""
+    known = {str(label): label for label in getattr(model, "classes_", ())}
+    if "class_" in options:
+        options = {**options, "class_": known.get(str(options["class_"]), options["class_"])}
+    return Model(model, **options)
 
 
 def _read(argument: Argument, value: Any) -> Any:
@@ -73,8 +95,19 @@ def _read(argument: Argument, value: Any) -> Any:
     if value == NONE and _may_be_none(argument):
         return None
     if isinstance(value, list):
-        return argument.kind.gather(argument.name, map(argument.kind.parse, value))
+        entries = [argument.kind.parse(one) if isinstance(one, str) else one for one in value]
+        return argument.kind.gather(argument.name, entries)
     return argument.kind.parse(value) if isinstance(value, str) else value
+
+
+def typed_names(declared: type[DeclaredPlan]) -> dict[str, Argument]:
+    """Return the arguments of a plan and of its model by all names under which they are typed."""
+    known = [*asked_arguments(declared), *model_arguments(declared)]
+    return {
+        name: argument
+        for argument in known
+        for name in (as_typed(argument.name), *(o[2:] for o in spellings(argument.kind, argument.name)))
+    }
 
 
 def asked_arguments(declared: type[DeclaredPlan]) -> list[Argument]:
@@ -83,15 +116,28 @@ def asked_arguments(declared: type[DeclaredPlan]) -> list[Argument]:
     return [a for a in arguments_of(declared) if f"{name}.{a.name}" not in PYTHON_ONLY]
 
 
+@cache
+def _model_options() -> tuple[Argument, ...]:
+    defaults, told = inspect.signature(Model).parameters, entries(Model.__doc__ or "")
+    return tuple(
+        Argument(name, kind, told[name], False, False, defaults[name].default)
+        for name, kind in _MODEL_KINDS.items()
+    )
+
+
+def model_arguments(declared: type[DeclaredPlan]) -> tuple[Argument, ...]:
+    """Return what can be said of a plan's model, if it has one."""
+    has_model = any(isinstance(argument.kind, ModelKind) for argument in asked_arguments(declared))
+    return _model_options() if has_model else ()
+
+
 def parameters_of(declared: type[DeclaredPlan]) -> list[inspect.Parameter]:
     """Return an argument or an option of the command for every argument of a plan."""
     asked = asked_arguments(declared)
     places = [argument for argument in asked if _stands_alone(argument)]
     made = [_place(argument, last=argument is places[-1]) for argument in places]
     made += [_option(argument) for argument in asked if argument not in places]
-    if any(isinstance(argument.kind, ModelKind) for argument in asked):
-        isolated = Annotated[bool, typer.Option(help=_ISOLATED_HELP)]
-        made.append(_parameter(_ISOLATED, isolated, False))
+    made += [_option(argument) for argument in model_arguments(declared)]
     return sorted(made, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
 
 
@@ -113,15 +159,15 @@ def _option(argument: Argument) -> inspect.Parameter:
         hint: Any = bool | None if argument.default is None else bool
         return _parameter(name, Annotated[hint, shown], argument.default)
     default = _default(argument)
-    typed: Any = list[str] if kind.many else Path if _names_file(argument) else str
+    typed: Any = list[str] if kind.many else Path if names_file(argument) else str
     if default is None:
         typed = typed | None
-    metavar = f"<{'file' if _names_file(argument) else kind.word}>"
+    metavar = f"<{'file' if names_file(argument) else kind.word}>"
     shown = typer.Option(*spellings(kind, name), help=help_of(argument), metavar=metavar)
     return _parameter(name, Annotated[typed, shown], default)
 
 
-def _names_file(argument: Argument) -> bool:
+def names_file(argument: Argument) -> bool:
     """Whether a file is named; what has a word as its default is named by a word."""
     return bool(argument.kind.file) and not isinstance(argument.default, str)
 
@@ -150,7 +196,7 @@ def help_of(argument: Argument) -> str:
     """Return a line of help: how the entry of ``Args:`` begins, and what may be typed."""
     words = argument.kind.allowed if isinstance(argument.kind, OneOf) else ()
     said = opening(argument.help, words=words) + (f" Or {NONE}." if _may_be_none(argument) else "")
-    if _names_file(argument):
+    if names_file(argument):
         return f"{_FILES[argument.kind.file]}: {said[:1].lower()}{said[1:]}"
     if isinstance(argument.kind, OneOf):
         unsaid = [word for word in argument.kind.allowed if word not in said]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from discreet.plain import check_fields, conform
 from discreet.plans.plan import Plan
 from discreet.plans.results.result import Result
 from discreet.plans.showing import columns_of, promise_in_words, question_in_words, release_html
+from discreet.privacy.accounting import Amount
 from discreet.privacy.guarantee import Guarantee
 
 FORMAT = 1
@@ -37,6 +38,8 @@ class Release:
       created: time of the release, UTC.
       head: place in the ledger's hash chain; proves later that the ledger was not cut short.
       schema_digest: of the schema by which rows were encoded; empty in releases of earlier versions.
+      charged: what the call that returned it took from the budget: nothing if it had been answered
+        before. None if it was read from a file.
     """
 
     value: Result
@@ -49,6 +52,7 @@ class Release:
     created: str
     head: Head | None = None
     schema_digest: str = ""
+    charged: Amount | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"Release({self.title}; {self.dataset!r}: {self.guarantee})"

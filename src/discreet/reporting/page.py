@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.errors import ArgumentError, ReleaseError
+from discreet.ledger import Balance
 from discreet.plans import Release
 from discreet.plans.showing import (
     noise_of,
@@ -19,8 +20,28 @@ from discreet.plans.showing import (
     tell_stage,
 )
 from discreet.privacy.statements import known_statements
-from discreet.session import Session
+from discreet.session import Remaining
 from discreet.session.showing import frame_html
+
+
+class Accounted(Protocol):
+    """Whatever knows a data set's budget: a session, or its ledger alone."""
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+
+    @property
+    def balance(self) -> Balance:
+        """What was granted, spent and is left, in exact units."""
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left."""
+
+    def history(self) -> Any:
+        """Return every entry of the ledger as a frame, oldest first."""
+
 
 Annotate = Callable[[Release, Any], None]
 _LONGEST = 60
@@ -52,7 +73,7 @@ def write_text(target: Path, text: str) -> Path:
 def report(
     releases: Release | Sequence[Release],
     *,
-    session: Session | None = None,
+    session: Accounted | None = None,
     title: str = "Private release",
     note: str = "",
     annotate: Annotate | None = None,
@@ -61,7 +82,7 @@ def report(
 
     Args:
       releases: one release or several.
-      session: adds the budget and the ledger's history.
+      session: adds the budget and the ledger's history, of a session or of whatever knows both.
       title: heading of the page.
       note: a paragraph below the heading.
       annotate: called with every release and its display, to draw on the picture.
@@ -127,7 +148,7 @@ def _brief(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _budget(session: Session) -> dict[str, Any]:
+def _budget(session: Accounted) -> dict[str, Any]:
     balance, history = session.balance, session.history()
     return {
         "dataset": session.dataset,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
@@ -364,6 +365,7 @@ class Session:
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             schema_digest=self.schema.digest,
+            charged=reservation.charge,
         )
 
     def _finish(
@@ -400,7 +402,9 @@ class Session:
 
     def _stored(self, key: str) -> Release | None:
         stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=key)
-        return None if stored is None else Release.loads(stored.body).with_head(stored.head)
+        if stored is None:
+            return None
+        return replace(Release.loads(stored.body), head=stored.head, charged=Amount())
 
     def _composed(self, programs: Sequence[Program]) -> float | None:
         delta = self._ledger.account(self.dataset).terms.delta
