@@ -15,8 +15,8 @@ from discreet.audit.attacks.ceiling import Ceiling
 from discreet.audit.attacks.membership import attack_membership
 from discreet.audit.attacks.scoring import Rate
 from discreet.audit.attacks.targets import exact_target
-from discreet.cli.demo import draw_truth
-from discreet.cli.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
+from discreet.cli.about.demo import draw_truth
+from discreet.cli.about.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
 from discreet.engines.shapley.trees import tree_values
 from discreet.models import tree_ensemble
 from discreet.plans.results.pictures.canvas import INK, LINE, LOSS, RUG, tidy

@@ -25,12 +25,12 @@ class Done(NamedTuple):
 def shell(*words: Any) -> Done:
     """Run a command."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    with patch.object(sys, "argv", ["discreet", *map(str, words)]), redirect_stdout(out):
-        with redirect_stderr(err):
-            try:
-                main()
-            except SystemExit as left:
-                code = int(left.code or 0)
+    typed = patch.object(sys, "argv", ["discreet", *map(str, words)])
+    with typed, redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as left:
+            code = int(left.code or 0)
     return Done(code, out.getvalue(), err.getvalue())
 
 

@@ -95,7 +95,7 @@ def test_evidence_that_comes_to_another_verdict_is_told(monkeypatch: pytest.Monk
         "",
         lambda t: Evidence("false", "no", {}),
     )
-    monkeypatch.setattr("discreet.cli.claims.find_claim", lambda id: said)
+    monkeypatch.setattr("discreet.cli.about.claims.find_claim", lambda id: said)
     assert RUNNER.invoke(app, ["claims", "peers-wrong", "--run"]).exit_code == 1
     assert RUNNER.invoke(app, ["claims", "peers-wrong"]).exit_code == 0
 

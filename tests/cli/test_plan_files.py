@@ -121,7 +121,10 @@ epsilon = 1
         ("[a]\nepsilon = 1", "got None."),
         ("[a]\nplan = 'choose'\nepsilon = 1", "[a]: plan must be one of"),
         ("[a]\nplan = 'histogram'\ncolumns = 'age'", "[a]: epsilon must be given, got none."),
-        ("[a]\nplan = 'histogram'\ncolour = 1", "[a]: Entries must be options of histogram, got colour."),
+        (
+            "[a]\nplan = 'histogram'\ncolour = 1",
+            "[a]: Entries must be options of histogram, got colour.",
+        ),
         ("[a]\nplan = 'histogram'\ncolumns = 'age'\nepsilon = -1", "[a]: epsilon must be a positive"),
         ("['../a']\nplan = 'histogram'\ncolumns = 'age'\nepsilon = 1", "must do for a file's"),
     ],

@@ -42,7 +42,10 @@ UNSEEN = {
         ("columns must be names, got 1.", "columns must be names, got 1."),
         ("x and epsilon must be left out.", "--query and --epsilon must be left out."),
         ("clip must be one. Or use clip='auto'.", "clip must be one. Or use --clip auto."),
-        ("Use dc.Model(model, output='margin', bounds=...).", "Use --output margin, --bounds low,high."),
+        (
+            "Use dc.Model(model, output='margin', bounds=...).",
+            "Use --output margin, --bounds low,high.",
+        ),
         ("Use dc.Model(model, bounds=(low, high)) now.", "Use --bounds low,high now."),
         ("one at a time: dc.Model(..., isolated=True).", "one at a time: --isolated."),
         ("allow it with protect(..., heuristics=True); so.", "allow it with --heuristics; so."),

@@ -21,7 +21,7 @@ Homes = Mapping[str, tuple[str, str]]
 """Commands, and the module and function that each runs, whose docstring is its help."""
 
 COMMANDS: Homes = {
-    "demo": ("discreet.cli.demo", "demo_command"),
+    "demo": ("discreet.cli.about.demo", "demo_command"),
     "sketch": ("discreet.cli.curator", "sketch_command"),
     "protect": ("discreet.cli.curator", "protect_command"),
     "price": ("discreet.cli.asking", "price_plan"),
@@ -32,9 +32,9 @@ COMMANDS: Homes = {
     "report": ("discreet.cli.saved", "report_command"),
     "verify": ("discreet.cli.budget", "verify"),
     "budget": ("discreet.cli.budget", "budget_command"),
-    "dataflow": ("discreet.cli.dataflow", "dataflow_command"),
-    "audit": ("discreet.cli.audit", "audit_command"),
-    "claims": ("discreet.cli.claims", "claims_command"),
+    "dataflow": ("discreet.cli.about.dataflow", "dataflow_command"),
+    "audit": ("discreet.cli.about.audit", "audit_command"),
+    "claims": ("discreet.cli.about.claims", "claims_command"),
     "version": ("discreet.cli", "version_command"),
 }
 

@@ -126,7 +126,7 @@ def open_ledger(project: Path, dataset: str | None) -> tuple[str, Ledger]:
 
 
 @dataclass(frozen=True)
-class Books:
+class LedgerView:
     """What the ledger says of a data set, as a session says it; no table is needed."""
 
     dataset: str
@@ -154,6 +154,6 @@ class Books:
         return pd.DataFrame([entry.to_json() for entry in self.ledger.history(self.dataset)])
 
 
-def open_books(project: Path, dataset: str | None) -> Books:
+def open_books(project: Path, dataset: str | None) -> LedgerView:
     """Return what the ledger says of a data set the project knows."""
-    return Books(*open_ledger(project, dataset))
+    return LedgerView(*open_ledger(project, dataset))

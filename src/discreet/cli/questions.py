@@ -63,9 +63,8 @@ def plan_of(declared: type[DeclaredPlan], values: Mapping[str, Any]) -> Plan:
     """Return a plan from what was typed; what was left out keeps its default."""
     given = _read_all(asked_arguments(declared), values)
     options = _read_all(model_arguments(declared), values)
-    chosen = {
-        a.name: options[a.name] for a in _model_options() if options.get(a.name, a.default) != a.default
-    }
+    defaults = {argument.name: argument.default for argument in model_arguments(declared)}
+    chosen = {name: value for name, value in options.items() if value != defaults[name]}
     if chosen:
         models = [a.name for a in asked_arguments(declared) if isinstance(a.kind, ModelKind)]
         given |= {name: _modelled(given[name], chosen) for name in models if name in given}
@@ -126,9 +125,11 @@ def _model_options() -> tuple[Argument, ...]:
 
 
 def model_arguments(declared: type[DeclaredPlan]) -> tuple[Argument, ...]:
-    """Return what can be said of a plan's model, if it has one."""
-    has_model = any(isinstance(argument.kind, ModelKind) for argument in asked_arguments(declared))
-    return _model_options() if has_model else ()
+    """Return what can be said of a plan's model, if it has one; the plan's own names come first."""
+    taken = {argument.name for argument in asked_arguments(declared)}
+    if not any(isinstance(argument.kind, ModelKind) for argument in asked_arguments(declared)):
+        return ()
+    return tuple(argument for argument in _model_options() if argument.name not in taken)
 
 
 def parameters_of(declared: type[DeclaredPlan]) -> list[inspect.Parameter]:

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli.dataflow import dataflow_command
+from discreet.cli.about.dataflow import dataflow_command
 from discreet.errors import ArgumentError
 
 app = typer.Typer()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from discreet.cli.demo_questions import ask_all, train_forest, train_model
+from discreet.cli.about.demo_questions import ask_all, train_forest, train_model
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.errors import BudgetExhausted
 from discreet.explain.pdp.plan import partial_dependence

@@ -1,0 +1,1 @@
+"""Commands that need no table of yours: a demo, audits, what papers claim, where noise goes."""
