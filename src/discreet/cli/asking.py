@@ -205,7 +205,7 @@ def tell_answer(release: Release) -> str:
 
 def _tell(session: Session, answers: Mapping[str, Release]) -> None:
     for name, release in answers.items():
-        say(f"{name}\n" * bool(name) + tell_answer(release))
+        say(f"{name}: {release.title}\n" * bool(name) + tell_answer(release))
         if release.charged is not None and not release.charged.loss:
             say(f"free: it was answered before, on {release.created}")
         say("\n" * bool(name), nl=False)

@@ -29,7 +29,8 @@ def show_command(
     if json:
         print_json(read.to_json())
     else:
-        say(f"{tell_plan(read.plan)}\nof {read.dataset} (version {read.version}), {read.created}\n")
+        say(f"{read.title}\n{tell_plan(read.plan)}")
+        say(f"of {read.dataset} (version {read.version}), {read.created}\n")
         say(tell_answer(read))
     if table is not None:
         write_table(read, table)
