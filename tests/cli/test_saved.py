@@ -36,7 +36,12 @@ def folder(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_show(folder: Path) -> None:
     done = shell("show", "age.json", "--table", "age.csv")
-    assert done.code == 0 and "Histogram of age" in done.out and "columns age, bins 4" in done.out and "18 to 35" in done.out
+    assert (
+        done.code == 0
+        and "Histogram of age" in done.out
+        and "columns age, bins 4" in done.out
+        and "18 to 35" in done.out
+    )
     assert "of loans (version 1)" in done.out and "certified" in done.out
     assert (folder / "age.csv").read_text().count("\n") == 5
     assert told("show", "age.json") == dc.Release.load("age.json").to_json()
@@ -55,7 +60,11 @@ def test_plot(folder: Path) -> None:
 def test_report_with_and_without_the_ledger(folder: Path) -> None:
     assert told("report", "age.json", "age.json", "--title", "Loans") == {"page": "report.html"}
     page = (folder / "report.html").read_text()
-    assert page.count("<svg ") + page.count("data:image/") == 2 and "Budget of loans" in page and "Loans" in page
+    assert (
+        page.count("<svg ") + page.count("data:image/") == 2
+        and "Budget of loans" in page
+        and "Loans" in page
+    )
     assert shell("report", "age.json", "--no-budget", "--out", "bare.html").code == 0
     assert "Budget of" not in (folder / "bare.html").read_text()
     assert shell("report", "age.json", "--project", "none.toml", "--out", "bare.html").code == 0
