@@ -96,7 +96,7 @@ epsilon = 1
 [curve]
 plan = "partial-dependence"
 model = "line.skops"
-feature = "age"
+features = "age"
 bounds = [0, 1]
 isolated = true
 epsilon = 1

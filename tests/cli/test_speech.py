@@ -53,6 +53,7 @@ UNSEEN = {
         ("allow it with protect(..., heuristics=True); so.", "allow it with --heuristics; so."),
         ("Use dc.shap_values, or dc.histogram(...) of it.", None),
         ("This plan costs epsilon=9 and delta=0.", "This plan costs epsilon=9 and delta=0."),
+        ("session.price takes several.", "discreet price takes several."),
         ("Or use epsilon=None.", "Or use --epsilon none."),
         ("without consistent=False.", "without --no-consistent."),
     ],

@@ -79,7 +79,9 @@ def release_plan(
     analyst: AnalystOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the release to this JSON file (several get numbers); of --plans to this folder."),
+        typer.Option(
+            help="Write the release to this JSON file (several get numbers); of --plans to this folder."
+        ),
     ] = None,
     table: Annotated[
         Path | None,

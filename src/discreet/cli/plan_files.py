@@ -9,7 +9,7 @@ epsilon = 0.2
 [score]
 plan = "partial-dependence"
 model = "model.skops"
-feature = "credit_score"
+features = "credit_score"
 epsilon = 0.5
 ```
 

@@ -21,6 +21,7 @@ _PHRASES = (
     (r"Use dc\.Schema\(columns, target=\.\.\.\)", 'Write target = "..." at the top of its file'),
     (r"protect\(\.\.\., (\w+=[^)]*)\)", r"\1"),
     (r"dc\.Model\((?:model|\.\.\.), ((?:[^()]|\([^()]*\))*)\)", r"\1"),
+    (r"\bsession\.(\w+)\b(?!\()", r"discreet \1"),
     (r"=\(low, high\)|=\.\.\.", "='low,high'"),
 )
 """Calls of Python, and what is left of them where words are typed."""
