@@ -44,15 +44,25 @@ ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 STEP = 2.0**-40
 
 
-def raw_sum(contribution: Any, rows: list[Any]) -> np.ndarray:
-    table = PrivateTable(pd.DataFrame(rows, columns=list(TINY)), TINY, "add-remove")
+GAPS = dc.Schema(
+    {"size": dc.Number(0, 2, step=1), "kind": dc.Category("a", "b"), "mass": dc.Number(-3, 5)}
+)
+"""Columns of which all may be missing."""
+
+WITH_GAPS = list(itertools.product([0, 1, 2, None], ["a", "b", "x", None], [-3.0, 0.5, 5.0, None]))
+
+
+def raw_sum(contribution: Any, rows: list[Any], schema: dc.Schema = TINY) -> np.ndarray:
+    table = PrivateTable(pd.DataFrame(rows, columns=list(schema)), schema, "add-remove")
     return add_up(table, [Summand(contribution, STEP)])[0]
 
 
-def moves(contribution: Any, relation: Relation) -> list[np.ndarray]:
+def moves(
+    contribution: Any, relation: Relation, rows: list[Any] = ROWS, schema: dc.Schema = TINY
+) -> list[np.ndarray]:
     """Return how the sums, in steps, move between all neighbours among tables of two rows."""
-    alone = raw_sum(contribution, ROWS[:1])
-    with_row = [raw_sum(contribution, [ROWS[0], row]) for row in ROWS]
+    alone = raw_sum(contribution, rows[:1], schema)
+    with_row = [raw_sum(contribution, [rows[0], row], schema) for row in rows]
     if relation == "add-remove":
         return [moved - alone for moved in with_row]
     return [a - b for a, b in itertools.permutations(with_row, 2)]
@@ -74,6 +84,31 @@ def test_no_neighbour_moves_the_means_further(clip: float | None, relation: Rela
     for norm in NORMS:
         worst = max(np.linalg.norm(move * STEP, ORDER[norm]) for move in moved)
         assert worst == pytest.approx(certificate.sensitivity(norm, relation), rel=1e-9)
+
+
+@pytest.mark.proves("background-mean")
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("clip", [None, 1.2, 0.4, 99.0])
+def test_nor_does_a_neighbour_without_values(clip: float | None, relation: Relation) -> None:
+    contribution = mean_contribution(GAPS, clip)
+    moved = moves(contribution, relation, WITH_GAPS, GAPS)
+    assert is_certified(moved, contribution.certificate, relation)
+
+
+@pytest.mark.refutes("background-mean")
+def test_cells_beside_clipped_numbers_that_are_forgotten_are_caught() -> None:
+    contribution = mean_contribution(GAPS, 0.4)
+    without = certify_mean(2, 1, 0.4, contribution.size)
+    moved = moves(contribution, "replace-one", WITH_GAPS, GAPS)
+    assert not is_certified(moved, without, "replace-one")
+
+
+def test_the_mean_row_is_that_of_the_records_that_have_a_value() -> None:
+    frame = pd.DataFrame({"size": [2.0] * 30 + [None] * 70, "kind": "a", "mass": 5.0})
+    session = dc.protect(frame, GAPS, dataset="d", epsilon=2e6, ledger=":memory:", seed=1)
+    rows = session.release(dc.background(kind="mean", rows=50, epsilon=1e6)).value.rows
+    assert rows["size"].isna().sum() == 35
+    assert rows["size"].dropna().to_numpy() == pytest.approx(2.0, abs=1e-3)
 
 
 @pytest.mark.proves("background-mean")
