@@ -61,8 +61,8 @@ class PercentileChoice(ChoiceNoise):
     Guarantees:
       - One edit moves every score by at most one, of any kind. [percentile-distance]
         [signed-distance] [inverse-sensitivity] [dampening] [value-sensitivity]
-      - A record that comes or goes alone, because its neighbour has no value, moves it no further.
-        [percentile-part]
+      - A record that comes or goes alone, its neighbour having no value, moves it no
+        further. [percentile-part]
     """
 
     measure: PercentileDistances
