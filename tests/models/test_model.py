@@ -269,7 +269,7 @@ def awkward_rows(count: int) -> FloatArray:
 def bound_to(function: Any, kind: type[BoundModel] = BoundModel) -> BoundModel:
     model = Model(reading, bounds=(0, 100)).bind(NUMBERS)  # as if it had behaved when it was tried
     call = replace(model.call, model=function)  # type: ignore[type-var]
-    return kind(model.columns, model.bounds, RowCalls(call, model.calls.shape))
+    return kind(model.columns, model.bounds, RowCalls(call, model.calls.shape), model.sight)
 
 
 @pytest.mark.proves("clip-predictions")

@@ -12,13 +12,13 @@ The literature bounds a tanh network by the sum of its absolute output weights a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.models.forms.trees import TreeEnsemble, apply_link, tree_ensemble
+from discreet.models.forms.trees import Link, TreeEnsemble, apply_link, raw_ensemble
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
 
@@ -77,8 +77,8 @@ def bound_output(
     """Return an interval that holds every output of a fitted estimator, or None if none is known.
 
     Args:
-      estimator: trees of scikit-learn, XGBoost or LightGBM; with ``ranges`` also linear models and
-        perceptrons of scikit-learn, alone or behind a ``StandardScaler``.
+      estimator: trees of scikit-learn, XGBoost, LightGBM or CatBoost; with ``ranges`` also linear
+        models and perceptrons of scikit-learn, alone or behind a ``StandardScaler``.
       output: ``probability``, ``margin`` or ``value``.
       class_index: the place of the class among ``classes_``.
       ranges: where the values of the columns lie.
@@ -86,9 +86,9 @@ def bound_output(
     Guarantees:
       - No row (within ``ranges``, where they are used) has an output outside the interval. [fmax]
     """
-    trees = tree_ensemble(estimator, output, class_index)
+    trees = raw_ensemble(estimator, output, class_index)
     if trees is not None:
-        return bound_trees(trees)
+        return _bound_leaves(trees.leaves(), trees.base, trees.link)
     if ranges is None or type(estimator).__module__.split(".")[0] != "sklearn":
         return None
     with np.errstate(all="ignore"):
@@ -103,12 +103,18 @@ def bound_trees(trees: TreeEnsemble) -> Box | None:
     """
     leaves = np.flatnonzero(trees.is_leaf)
     starts = np.searchsorted(leaves, trees.roots)
-    least = np.minimum.reduceat(trees.value[leaves], starts)
-    greatest = np.maximum.reduceat(trees.value[leaves], starts)
+    return _bound_leaves(np.split(trees.value[leaves], starts[1:]), trees.base, trees.link)
+
+
+def _bound_leaves(leaves: Sequence[FloatArray], base: float, link: Link) -> Box | None:
+    if not leaves:
+        return None
+    least = np.array([values.min() for values in leaves])
+    greatest = np.array([values.max() for values in leaves])
     sizes = np.maximum(np.abs(least), np.abs(greatest))
-    slack = 2 * (len(sizes) + 3) * _EPS * math.fsum([abs(trees.base), *sizes])
-    low, high = math.fsum([trees.base, *least]), math.fsum([trees.base, *greatest])
-    return _finish(low - slack, high + slack, trees.link == "logistic")
+    slack = 2 * (len(sizes) + 3) * _EPS * math.fsum([abs(base), *sizes])
+    low, high = math.fsum([base, *least]), math.fsum([base, *greatest])
+    return _finish(low - slack, high + slack, link == "logistic")
 
 
 def _bound_weights(estimator: Any, output: str, class_index: int, ranges: Ranges) -> Box | None:

@@ -7,7 +7,7 @@ model gets is read-only where that costs no copy; a model that writes into its i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,13 @@ import numpy as np
 
 from discreet.errors import ModelError
 from discreet.models.readers.boosters import booster_margin
-from discreet.models.sight import Sight
+from discreet.models.sight import Sight, sights
 from discreet.schema import Category, FloatArray, Number, Schema
 
 MakeInput = Callable[[FloatArray], Any]
+Kind = str | list[Any]
+"""How a frame holds categories: plain, object or category, or as the list of those a model knows."""
+
 METHODS = {"probability": "predict_proba", "margin": "decision_function", "value": "predict"}
 """The method of an estimator that gives an output."""
 
@@ -29,28 +32,53 @@ def sees_encoding(schema: Schema, columns: tuple[str, ...], named: bool) -> bool
 
 
 def input_makers(
-    schema: Schema, columns: tuple[str, ...], named: bool
+    schema: Schema,
+    columns: tuple[str, ...],
+    named: bool,
+    *,
+    labels: tuple[Any, ...] | None = None,
+    categories: Mapping[int, Sequence[Any] | None] | None = None,
 ) -> list[tuple[Sight, MakeInput]]:
-    """Return how to hand rows to a model, the likeliest first; ``named`` models get frames.
+    """Return how to hand rows to a model, the likeliest first.
 
-    Where values may be missing, NaN is tried before a public fill.
+    Where values may be missing, NaN is tried first, then NaN for numbers alone, then public fills.
+
+    Args:
+      schema: of the rows.
+      columns: those the model gets.
+      named: whether it gets frames.
+      labels: what the model calls the columns, if not as the schema does.
+      categories: the places of columns that the model itself treats as categories, with those it
+        knows: any other value is missing to it.
     """
-    kinds = tuple(schema[name] for name in columns)
-    sights = [Sight(kinds, True), Sight(kinds, False)]
+    labels = columns if labels is None else labels
     return [
         (sight, maker)
-        for sight in (sights if sights[0].changes else sights[1:])
-        for maker in _makers(schema, columns, named, sight)
+        for sight in sights(tuple(schema[name] for name in columns))
+        for maker in _makers(schema, columns, named, sight, labels, categories or {})
     ]
 
 
-def _makers(schema: Schema, columns: tuple[str, ...], named: bool, sight: Sight) -> list[MakeInput]:
+def _makers(
+    schema: Schema,
+    columns: tuple[str, ...],
+    named: bool,
+    sight: Sight,
+    labels: tuple[Any, ...],
+    categories: Mapping[int, Sequence[Any] | None],
+) -> list[MakeInput]:
     if not named:
         return [_seen(sight, make) for make in (_read_only, _copied)]
     if sees_encoding(schema, columns, named):
-        makers = [_number_frame(columns, make) for make in (_read_only, _copied)]
+        makers = [_number_frame(labels, make) for make in (_read_only, _copied)]
         return [_seen(sight, make) for make in makers]
-    return [_mixed_frame(schema, columns, sight, kind) for kind in ("plain", "object", "category")]
+    everywhere: list[list[Kind]] = [[kind] * len(columns) for kind in ("plain", "object", "category")]
+    if categories:
+        own: list[Kind] = ["plain"] * len(columns)
+        for place, known in categories.items():
+            own[place] = "category" if known is None else list(known)
+        everywhere = [own, *everywhere]
+    return [_mixed_frame(schema, columns, sight, labels, kinds) for kinds in everywhere]
 
 
 def _seen(sight: Sight, make: MakeInput) -> MakeInput:
@@ -67,45 +95,52 @@ def _copied(rows: FloatArray) -> FloatArray:
     return rows.copy(order="K")
 
 
-def _number_frame(columns: tuple[str, ...], make_matrix: MakeInput) -> MakeInput:
+def _number_frame(labels: tuple[Any, ...], make_matrix: MakeInput) -> MakeInput:
     """Return a maker of frames that hold the matrix as one piece: no column is copied."""
 
     def make(rows: FloatArray) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(make_matrix(rows), columns=list(columns), copy=False)
+        return pd.DataFrame(make_matrix(rows), columns=list(labels), copy=False)
 
     return make
 
 
-def _mixed_frame(schema: Schema, columns: tuple[str, ...], sight: Sight, kind: str) -> MakeInput:
-    """Return a maker of frames with category columns of one kind: plain, object or category."""
+def _mixed_frame(
+    schema: Schema,
+    columns: tuple[str, ...],
+    sight: Sight,
+    labels: tuple[Any, ...],
+    kinds: Sequence[Kind],
+) -> MakeInput:
+    """Return a maker of frames whose category columns have kinds of their own."""
 
     def make(rows: FloatArray) -> Any:
         import pandas as pd
 
-        frame: dict[str, Any] = {}
-        for place, name in enumerate(columns):
+        frame: dict[Any, Any] = {}
+        for place, (name, label, kind) in enumerate(zip(columns, labels, kinds, strict=True)):
             column = schema[name]
             seen = sight.column(place, rows[:, place].copy())
             if isinstance(column, Category):
-                frame[name] = _category_values(column, seen, kind, sight.takes_missing)
+                frame[label] = _category_values(column, seen, kind, sight.shows_nan(place))
             else:
-                frame[name] = seen
+                frame[label] = seen
         return pd.DataFrame(frame, copy=False)
 
     return make
 
 
-def _category_values(column: Category, seen: FloatArray, kind: str, takes_missing: bool) -> Any:
+def _category_values(column: Category, seen: FloatArray, kind: Kind, takes_missing: bool) -> Any:
     """Return original values of codes, whose kind never depends on the codes that are there."""
     import pandas as pd
 
     absent = np.isnan(seen)
     codes = np.where(absent, 0, seen).astype(np.int64)
-    if kind == "category":
-        named = pd.Index(list(column.values))
-        return pd.Categorical.from_codes(np.where(absent, -1, codes).astype(np.int64), categories=named)
+    if kind == "category" or isinstance(kind, list):
+        named = pd.Index(list(column.values) if kind == "category" else kind)
+        places = named.get_indexer(pd.Index(list(column.values)))
+        return pd.Categorical.from_codes(np.where(absent, -1, places[codes]), categories=named)
     kinds = {type(value) for value in column.values}
     numeric = kinds <= {int, float, bool} and kind == "plain"
     if not numeric:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from discreet.data.calls import (
+    CALL_ROWS,
     PROVEN,
     CallEvidence,
     CallShape,
@@ -26,19 +27,23 @@ from discreet.models.fingerprint import Kept
 from discreet.models.forms.linear import LinearForm, linear_form
 from discreet.models.forms.network import NetworkForm, network_form
 from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
-from discreet.models.inputs import METHODS, MakeInput, ModelCall, input_makers, sees_encoding
+from discreet.models.handover import Handover
+from discreet.models.inputs import METHODS, ModelCall
 from discreet.models.known_parts import known_parts
+from discreet.models.libraries import classes
+from discreet.models.native import as_estimator
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.readers.boosters import booster_margin
 from discreet.models.sight import Sight
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import Relation
-from discreet.schema import FloatArray, Schema
+from discreet.schema import Category, FloatArray, Schema
 
 Form = LinearForm | TreeEnsemble | NetworkForm
 FormName = Literal["linear", "trees", "network", "opaque"]
 Output = Literal["auto", "probability", "margin", "value"]
 _PROBE_ROWS = 64
+_VARIED, _MOST_CODES = 4, 64
 _MOST_KNOWN = 256
 _known: dict[tuple[Any, ...], Found] = {}
 """What public rows told of models that can be told apart by what they are made of."""
@@ -64,6 +69,10 @@ class Model:
         certified over its ranges: trees, linear models, perceptrons. Everything else needs public
         bounds from you.
       name: a stable name for a function, so that its releases can be found again.
+      columns: which columns of the schema it gets, in its order; left out, those a model has the names
+        of, else all but the target.
+      as_frame: hand over a data frame with names and original category values even if the model has no
+        names of columns: for functions that want one.
       isolated: ask for one record at a time, with all rows made from it (grid points, coalitions) in
         one call. Slow (``session.price`` says how slow), but then nothing has to be taken on trust but
         that the model keeps nothing from one call to the next.
@@ -88,11 +97,17 @@ class Model:
         bounds: tuple[float, float] | Schema | None = None,
         name: str | None = None,
         isolated: bool = False,
+        columns: Sequence[str] | None = None,
+        as_frame: bool = False,
     ) -> None:
+        model = as_estimator(model)
         self._model = model
         self.isolated = bool(isolated)
+        self.columns = _given_columns(columns)
+        self.as_frame = bool(as_frame)
         self._found: dict[tuple[Any, ...], Found] = {}
         self._fills: tuple[str, ...] = ()
+        self._trees: dict[tuple[str, Sight], TreeEnsemble] = {}
         self.output = _choose_output(model, output)
         self.class_index = _class_index(model, self.output, class_)
         self.bounds = self._choose_bounds(bounds)
@@ -124,7 +139,9 @@ class Model:
             "class_index": self.class_index,
             "bounds": [self.bounds.low, self.bounds.high],
         }
-        return plain | {"isolated": True} if self.isolated else plain
+        plain |= {"isolated": True} if self.isolated else {}
+        plain |= {} if self.columns is None else {"columns": list(self.columns)}
+        return plain | ({"as_frame": True} if self.as_frame else {})
 
     def bind(self, schema: Schema) -> BoundModel:
         """Fit the model to a schema's encoding and try it on public rows.
@@ -147,27 +164,42 @@ class Model:
         Raises:
           ModelError: if it needs columns the schema lacks, or fails on rows drawn from the schema.
         """
-        columns = self._columns(schema)
-        rows = np.asfortranarray(schema.draw(_PROBE_ROWS)[:, [schema.position(c) for c in columns]])
-        named = hasattr(self._model, "feature_names_in_")
-        makers = input_makers(schema, columns, named)
-        plain = sees_encoding(schema, columns, named)
+        handover = self._handover(schema)
+        rows = public_rows(schema, handover.columns)
         with quietly():
-            bound, answers, single = self._first_that_works(schema, columns, makers, rows)
-            self._fills = bound.sight.told(columns)
-            return replace(
-                bound, form=self._form(bound.sight(rows), answers) if plain else None
-            ), single
+            bound, answers, single = self._first_that_works(handover, rows)
+            self._fills = bound.sight.told(handover.columns)
+            return replace(bound, form=self._form(handover, bound.sight, rows, answers)), single
 
-    def _form(self, rows: FloatArray, answers: FloatArray) -> Form | None:
+    def inputs(self, schema: Schema) -> str:
+        """Return what the model gets of a schema's rows, a line per column, in the model's order.
+
+        Where it gets codes of categories the map is shown: compare it with the one it was fitted on.
+        """
+        return "\n".join(self._handover(schema).lines())
+
+    def _handover(self, schema: Schema) -> Handover:
+        return Handover.of(self._model, schema, self.columns, self.as_frame)
+
+    def _form(
+        self, handover: Handover, sight: Sight, encoded: FloatArray, answers: FloatArray
+    ) -> Form | None:
         """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""
+        rows = sight(encoded)
         near = 1e-9 * min(1.0, self.bounds.high - self.bounds.low)
-        for read in (linear_form, network_form):
+        for read in (linear_form, network_form) if handover.plain else ():
             form = read(self._model, self.output, self.class_index)
             if form is not None and np.allclose(form.predict(rows), answers, rtol=1e-9, atol=near):
                 return form
-        trees = tree_ensemble(self._model, self.output, self.class_index)
-        return trees if trees is not None and trees.agrees(rows, answers) else None
+        key = handover.schema.digest, sight
+        known = self._trees.get(key)
+        if known is not None and known.agrees(rows, answers):
+            return known
+        trees = tree_ensemble(self._model, self.output, self.class_index, handover.values(sight))
+        if trees is None or not trees.agrees(rows, answers):
+            return None
+        self._trees[key] = trees
+        return trees
 
     def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
         """Return what is known of the model; refuse one that is seen to look at its neighbours."""
@@ -188,7 +220,7 @@ class Model:
     def _probe(self, bound: BoundModel, schema: Schema) -> Found:
         """Return what public rows tell; a model of the same making is tried once."""
         what = (self.fingerprint, self.output, self.class_index, self.bounds.limits, self.isolated)
-        key = (*what, schema.digest)
+        key = (*what, self.columns, self.as_frame, schema.digest)
         # A name is no proof that two functions are the same one.
         known = _known if self.fingerprint.startswith("hash:") else self._found
         if key not in known:
@@ -204,9 +236,8 @@ class Model:
 
     def _choose_bounds(self, bounds: tuple[float, float] | Schema | None) -> Box:
         if isinstance(bounds, Schema):
-            columns = self._columns(bounds)
-            plain = sees_encoding(bounds, columns, hasattr(self._model, "feature_names_in_"))
-            ranges = Ranges.of(bounds, columns) if plain else None
+            handover = self._handover(bounds)
+            ranges = Ranges.of(bounds, handover.columns) if handover.plain else None
             box = bound_output(self._model, self.output, self.class_index, ranges)
         elif bounds is not None or self.output == "probability":
             return _given_bounds((0.0, 1.0) if bounds is None else bounds)
@@ -219,32 +250,8 @@ class Model:
             )
         return box
 
-    def _columns(self, schema: Schema) -> tuple[str, ...]:
-        if not schema.features:
-            raise ModelError("schema must have a column besides the target, got none.")
-        names = getattr(self._model, "feature_names_in_", None)
-        if names is None:
-            width = getattr(self._model, "n_features_in_", len(schema.features))
-            if width != len(schema.features):
-                raise ModelError(
-                    f"model must take the schema's {len(schema.features)} features, got one with "
-                    f"{width}. Take the other columns out of the schema or fit it again."
-                )
-            return schema.features
-        missing = [str(name) for name in names if name not in schema.features]
-        if missing:
-            raise ModelError(
-                f"model must use features of the schema, got {missing[0]!r} besides. "
-                "Add it to the schema, or check that it is not the target."
-            )
-        return tuple(str(name) for name in names)
-
     def _first_that_works(
-        self,
-        schema: Schema,
-        columns: tuple[str, ...],
-        makers: list[tuple[Sight, MakeInput]],
-        rows: FloatArray,
+        self, handover: Handover, rows: FloatArray
     ) -> tuple[BoundModel, FloatArray, bool]:
         """Return the model with the first way of handing rows over that works.
 
@@ -252,9 +259,9 @@ class Model:
         Besides: its answers to public rows, and whether they come in single precision.
         """
         failure: Exception | None = None
-        shape = CallShape.of(schema, columns)
+        shape = CallShape.of(handover.schema, handover.columns)
         batch, places = shape.batch(rows, 0, len(rows)), len(shape.first) + np.arange(len(rows))
-        for sight, make_input in makers:
+        for sight, make_input in handover.makers:
             call = ModelCall(self._model, self.output, self.class_index, make_input)
             try:
                 answers, single = call.answers_and_precision(batch)
@@ -264,7 +271,7 @@ class Model:
             if sight.takes_missing and np.isnan(answers).any():
                 continue
             calls = RowCalls(call, shape, isolated=self.isolated)
-            return BoundModel(columns, self.bounds, calls, sight), answers[places], single
+            return BoundModel(handover.columns, self.bounds, calls, sight), answers[places], single
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
@@ -370,7 +377,7 @@ def _choose_output(model: Any, output: Output) -> str:
         return output
     if hasattr(model, "predict_proba"):
         return "probability"
-    if hasattr(model, "classes_"):
+    if classes(model) is not None:
         raise ModelError(
             f"model must have predict_proba, got {type(model).__name__}. "
             "Use dc.Model(model, output='margin', bounds=...) or calibrate it."
@@ -381,12 +388,11 @@ def _choose_output(model: Any, output: Output) -> str:
 
 
 def _class_index(model: Any, output: str, class_: Any) -> int:
-    classes = getattr(model, "classes_", None)
-    if output == "value" or classes is None:
+    known = classes(model)
+    if output == "value" or known is None:
         if class_ is not None:
             raise ModelError(f"class_ must be left out for a model without classes, got {class_!r}.")
         return 1
-    known = list(classes)
     if class_ is None:
         if len(known) != 2:
             raise ModelError(f"class_ must name one of {known} when there are not two classes.")
@@ -394,6 +400,30 @@ def _class_index(model: Any, output: str, class_: Any) -> int:
     if class_ not in known:
         raise ModelError(f"class_ must be one of {known}, got {class_!r}.")
     return known.index(class_)
+
+
+def public_rows(schema: Schema, columns: tuple[str, ...]) -> FloatArray:
+    """Return rows to try a model on: drawn ones, and some of them with every category in turn."""
+    places = [schema.position(name) for name in columns]
+    drawn = schema.draw(_PROBE_ROWS)[:, places]
+    rows = [drawn]
+    for place, name in enumerate(columns):
+        column = schema[name]
+        if isinstance(column, Category):
+            codes = np.arange(min(len(column), _MOST_CODES))
+            varied = np.repeat(drawn[:_VARIED], len(codes), axis=0)
+            varied[:, place] = np.tile(codes, _VARIED)
+            rows.append(varied)
+    return np.asfortranarray(np.concatenate(rows)[:CALL_ROWS])
+
+
+def _given_columns(columns: Any) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    listed = None if isinstance(columns, str) else tuple(columns)
+    if not listed or len(set(listed)) < len(listed):
+        raise ModelError(f"columns must be a list of different names, got {columns!r}.")
+    return listed
 
 
 def _given_bounds(bounds: Any) -> Box:

@@ -26,6 +26,7 @@ class Sight:
     Args:
       columns: of the model, in its order.
       takes_missing: whether the model is given NaN.
+      numbers_alone: whether that is so for numbers, and categories are filled all the same.
 
     Guarantees:
       - A translated value is a function of the value and its column alone. [lattice]
@@ -33,6 +34,12 @@ class Sight:
 
     columns: tuple[Column, ...]
     takes_missing: bool
+    numbers_alone: bool = False
+
+    def shows_nan(self, place: int) -> bool:
+        """Say whether the model is given NaN for reserved codes of a column."""
+        alone = self.numbers_alone and isinstance(self.columns[place], Category)
+        return self.takes_missing and not alone
 
     @property
     def changes(self) -> tuple[int, ...]:
@@ -56,14 +63,23 @@ class Sight:
             return encoded
         listed = len(column.values) if isinstance(column, Category) else math.inf
         reserved = (encoded == MISSING) | (encoded >= listed)
-        return np.where(reserved, np.nan if self.takes_missing else column.fill, encoded)
+        return np.where(reserved, np.nan if self.shows_nan(place) else column.fill, encoded)
 
     def told(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what a reader of an answer should know of fills, in words."""
-        if self.takes_missing or not self.changes:
+        filled = [place for place in self.changes if not self.shows_nan(place)]
+        if not filled:
             return ()
-        fills = [f"{names[place]} as {_shown(self.columns[place])}" for place in self.changes]
+        fills = [f"{names[place]} as {_shown(self.columns[place])}" for place in filled]
         return (f"{FILLED} {', '.join(fills)}",)
+
+
+def sights(columns: tuple[Column, ...]) -> list[Sight]:
+    """Return the ways to see some columns, the one that hides least first."""
+    filled = Sight(columns, takes_missing=False)
+    kinds = {isinstance(columns[place], Category) for place in filled.changes}
+    both = [Sight(columns, True, numbers_alone=True)] if len(kinds) == 2 else []
+    return [Sight(columns, takes_missing=True), *both, filled] if kinds else [filled]
 
 
 def has_reserved(column: Column) -> bool:

@@ -58,8 +58,8 @@ class Mirrored(RandomForestClassifier):
 
 def categorical() -> Any:
     rows = training()[0].copy()
-    rows[:, 4] = np.digitize(rows[:, 4], [-1, 0, 1])
-    return fit(HistGradientBoostingClassifier(max_iter=3, categorical_features=[4]), 2, rows)
+    rows[:, 0] = np.digitize(rows[:, 0], [-1, 0, 1])
+    return fit(HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]), 2, rows)
 
 
 def two_targets() -> Any:
@@ -192,8 +192,7 @@ def test_columns_in_another_order_and_fewer_of_them() -> None:
     np.testing.assert_allclose(bound.predict(FRAME[chosen].to_numpy()), expected, atol=1e-12)
 
 
-def test_original_values_of_categories_are_left_to_the_estimator() -> None:
-    """The codes of a category are not the values its model was trained on."""
+def test_splits_on_the_values_of_categories_become_splits_on_their_codes() -> None:
     schema = Schema(
         {
             **{f"x{i}": Number(-4, 4, missing=False) for i in range(4)},
@@ -202,8 +201,11 @@ def test_original_values_of_categories_are_left_to_the_estimator() -> None:
     )
     frame = FRAME.assign(x4=np.digitize(FRAME["x4"], [-0.5, 0.5]))
     named = fit(RandomForestClassifier(5, max_depth=4, random_state=0), 2, frame)
-    assert Model(named).bind(schema).form is None and Model(named).bind(schema).pulse is not None
     codes = schema["x4"].encode(frame["x4"].to_numpy())
+    bound = Model(named).bind(schema)
+    assert isinstance(bound.form, TreeEnsemble)
+    found = bound.predict(frame.assign(x4=codes).to_numpy())
+    np.testing.assert_allclose(found, named.predict_proba(frame)[:, 1], rtol=0, atol=1e-12)
     plain = fit(RandomForestClassifier(5, max_depth=4), 2, frame.assign(x4=codes).to_numpy())
     assert Model(plain).bind(schema).form is not None
 

@@ -26,6 +26,7 @@ from discreet.errors import ModelError
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
+    from discreet.models.forms.category_splits import Handed, RawEnsemble
     from discreet.models.forms.compiled import Compiled
 
 Link = Literal["identity", "logistic"]
@@ -134,11 +135,11 @@ class TreeEnsemble:
         return compile_trees(self)
 
 
-def tree_ensemble(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
-    """Return the ensemble behind a fitted estimator's output, or None if it has no such form.
+def raw_ensemble(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
+    """Return the trees behind a fitted estimator's output as its library has them, or None.
 
     Args:
-      estimator: of scikit-learn, XGBoost or LightGBM; anything else gives None.
+      estimator: of scikit-learn, XGBoost, LightGBM or CatBoost; anything else gives None.
       output: ``probability``, ``margin`` or ``value``.
       class_index: the place of the class among ``classes_``; without meaning for ``value``.
     """
@@ -147,11 +148,29 @@ def tree_ensemble(estimator: Any, output: str, class_index: int) -> TreeEnsemble
             from discreet.models.readers.sklearn import read_sklearn as read
         case "xgboost" if hasattr(estimator, "get_booster"):
             from discreet.models.readers.boosters import read_xgboost as read
-        case "lightgbm" if hasattr(estimator, "booster_"):
+        case "lightgbm" | "discreet" if hasattr(estimator, "booster_"):
             from discreet.models.readers.boosters import read_lightgbm as read
+        case "catboost" if hasattr(estimator, "get_all_params"):
+            from discreet.models.readers.catboost import read_catboost as read
         case _:
             return None
     return read(estimator, output, class_index)
+
+
+def tree_ensemble(
+    estimator: Any, output: str, class_index: int, handed: Handed | None = None
+) -> TreeEnsemble | None:
+    """Return the ensemble behind a fitted estimator's output, or None if it has no such form.
+
+    Args:
+      estimator: of scikit-learn, XGBoost, LightGBM or CatBoost; anything else gives None.
+      output: ``probability``, ``margin`` or ``value``.
+      class_index: the place of the class among ``classes_``; without meaning for ``value``.
+      handed: for every column the values handed over for its codes, None for numbers; left out, all
+        columns are numbers.
+    """
+    found = raw_ensemble(estimator, output, class_index)
+    return None if found is None else found.on(handed)
 
 
 def apply_link(link: Link, scores: FloatArray) -> FloatArray:

@@ -2,20 +2,23 @@
 
 Neither library is imported here: a fitted estimator brings its own. XGBoost goes left if the float32
 value is *below* the threshold and adds in float32, so its own answers differ from exact sums in the
-seventh digit. LightGBM compares float64 with ``<=`` and adds in float64. Categorical splits, linear
-leaves, dropout, averaged boosters and links other than identity and logistic are not read.
+seventh digit; a set of categories goes right. LightGBM compares float64 with ``<=`` and adds in
+float64; a set of categories goes left, and what it does not know goes right. Linear leaves, dropout,
+averaged boosters and links other than identity and logistic are not read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from discreet.models.forms.trees import Link, RawTree, TreeEnsemble, join_trees
+from discreet.models.forms.category_splits import CategorySet, ListedCategories, RawEnsemble, SetTree
+from discreet.models.forms.trees import Link
 from discreet.models.readers.sklearn import boosted_output
 from discreet.models.readers.thresholds import lift_single
 from discreet.schema import FloatArray
@@ -45,14 +48,20 @@ _LIGHTGBM = {
 def booster_margin(estimator: Any) -> Callable[[Any], Any] | None:
     """Return the function of rows that gives a booster's margins, or None for other estimators."""
     library = type(estimator).__module__.split(".")[0]
-    option = {"xgboost": "output_margin", "lightgbm": "raw_score"}.get(library)
-    if option is None or not hasattr(estimator, "classes_"):
+    options: dict[str, dict[str, Any]] = {
+        "xgboost": {"output_margin": True},
+        "lightgbm": {"raw_score": True},
+        "discreet": {"raw_score": True} if hasattr(estimator, "booster_") else {},
+        "catboost": {"prediction_type": "RawFormulaVal"},
+    }
+    option = options.get(library)
+    if not option or not len(getattr(estimator, "classes_", ())):
         return None
-    return partial(estimator.predict, **{option: True})
+    return partial(estimator.predict, **option)
 
 
-def read_xgboost(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
-    """Return the ensemble of an XGBoost estimator's output, or None if it has no such form."""
+def read_xgboost(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
+    """Return the trees of an XGBoost estimator's output, or None if it has no such form."""
     learner = json.loads(bytes(estimator.get_booster().save_raw("json")))["learner"]
     booster, facts = learner["gradient_booster"], learner["learner_model_param"]
     objective = learner["objective"]["name"]
@@ -71,19 +80,20 @@ def read_xgboost(estimator: Any, output: str, class_index: int) -> TreeEnsemble 
         for tree, group in zip(model["trees"][:end], model["tree_info"][:end], strict=True)
         if group == column
     ]
-    if not all(_is_plain(tree) for tree in chosen):
+    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in chosen):
         return None
-    return join_trees(
+    return RawEnsemble(
         [_xgboost_tree(tree, sign) for tree in chosen],
         base=sign * _xgboost_base(facts["base_score"], column, objective),
         link=link,
         width=int(facts["num_feature"]),
         tolerance=_XGBOOST_TOLERANCE,
+        code=ListedCategories(xgboost_categories(model.get("cats"))),
     )
 
 
-def read_lightgbm(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
-    """Return the ensemble of a LightGBM estimator's output, or None if it has no such form."""
+def read_lightgbm(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
+    """Return the trees of a LightGBM estimator's output, or None if it has no such form."""
     dump = estimator.booster_.dump_model()
     objective, *options = dump["objective"].split(" ")
     kind = _output(estimator, objective, output, class_index)
@@ -101,7 +111,20 @@ def read_lightgbm(estimator: Any, output: str, class_index: int) -> TreeEnsemble
     read = [tree for tree in trees if tree is not None]
     if len(read) < len(trees):
         return None
-    return join_trees(read, base=0.0, link=link, width=dump["max_feature_idx"] + 1)
+    return RawEnsemble(
+        read,
+        base=0.0,
+        link=link,
+        width=dump["max_feature_idx"] + 1,
+        code=ListedCategories(lightgbm_categories(dump)),
+    )
+
+
+def lightgbm_categories(dump: Mapping[str, Any]) -> dict[int, list[Any]]:
+    """Return the values behind a model's own codes, per column; matrices have none."""
+    listed, facts = dump["pandas_categorical"], dump["feature_infos"]
+    places = [p for p, name in enumerate(dump["feature_names"]) if facts.get(name, {}).get("values")]
+    return dict(zip(places, listed, strict=True)) if listed and len(listed) == len(places) else {}
 
 
 def _last_tree(learner: dict[str, Any], model: dict[str, Any]) -> int:
@@ -112,14 +135,32 @@ def _last_tree(learner: dict[str, Any], model: dict[str, Any]) -> int:
     return int(model["iteration_indptr"][int(best) + 1])
 
 
-def _is_plain(tree: dict[str, Any]) -> bool:
-    return not any(tree["split_type"]) and int(tree["tree_param"]["size_leaf_vector"]) <= 1
+def xgboost_categories(written: Mapping[str, Any] | None) -> dict[int, list[Any]]:
+    """Return the values behind a model's own codes, per column; older models do not keep them."""
+    found = {}
+    for place, kind in enumerate((written or {}).get("enc", ())):
+        values = kind["values"]
+        if "offsets" in kind:  # texts, one after the other
+            text, ends = bytes(np.array(values, dtype=np.uint8)), kind["offsets"]
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
+        if values:
+            found[place] = values
+    return found
 
 
-def _xgboost_tree(tree: dict[str, Any], sign: float) -> RawTree:
+def _xgboost_sets(tree: dict[str, Any]) -> dict[int, CategorySet]:
+    starts, sizes = tree["categories_segments"], tree["categories_sizes"]
+    return {
+        node: CategorySet(frozenset(tree["categories"][start : start + size]), inside_left=False)
+        for node, start, size in zip(tree["categories_nodes"], starts, sizes, strict=True)
+    }
+
+
+def _xgboost_tree(tree: dict[str, Any], sign: float) -> SetTree:
     # Splits and leaves share a field; its numbers are float32 in decimal.
     conditions = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)
-    return RawTree(
+    return SetTree(
+        sets=_xgboost_sets(tree),
         feature=np.array(tree["split_indices"], dtype=np.int64),
         threshold=lift_single(conditions, strict=True),
         missing_left=np.array(tree["default_left"], dtype=bool),
@@ -136,8 +177,8 @@ def _xgboost_base(text: str, column: int, objective: str) -> float:
     return float(np.log(base / (1.0 - base))) if objective == "binary:logistic" else base
 
 
-def _lightgbm_tree(root: dict[str, Any], sign: float) -> RawTree | None:
-    """Flatten a nested tree; None if a split is not on a number or its leaves are not constants."""
+def _lightgbm_tree(root: dict[str, Any], sign: float) -> SetTree | None:
+    """Flatten a nested tree; None if a split is of another kind or its leaves are not constants."""
     nodes, left, right = [root], [-1], [-1]
     for at, node in enumerate(nodes):  # grows while we go
         if "split_index" in node:
@@ -145,12 +186,15 @@ def _lightgbm_tree(root: dict[str, Any], sign: float) -> RawTree | None:
             nodes += [node["left_child"], node["right_child"]]
             left += [-1, -1]
             right += [-1, -1]
-    splits = [node for node in nodes if "split_index" in node]
+    sets = {at: _lightgbm_set(node) for at, node in enumerate(nodes) if _is_set_split(node)}
+    splits = [node for at, node in enumerate(nodes) if "split_index" in node and at not in sets]
     if any("leaf_coeff" in node for node in nodes) or not all(map(_is_number_split, splits)):
         return None
-    return RawTree(
+    written = [np.inf if at in sets else n.get("threshold", np.inf) for at, n in enumerate(nodes)]
+    return SetTree(
+        sets=sets,
         feature=np.array([node.get("split_feature", 0) for node in nodes], dtype=np.int64),
-        threshold=_lightgbm_thresholds(np.array([node.get("threshold", np.inf) for node in nodes])),
+        threshold=_lightgbm_thresholds(np.array(written)),
         missing_left=np.array([_missing_left(node) for node in nodes], dtype=bool),
         left=np.array(left, dtype=np.int64),
         right=np.array(right, dtype=np.int64),
@@ -169,12 +213,22 @@ def _lightgbm_thresholds(written: FloatArray) -> FloatArray:
     return np.where(np.abs(exact) >= _HUGE, np.copysign(np.inf, exact), exact)
 
 
+def _is_set_split(node: dict[str, Any]) -> bool:
+    return node.get("decision_type") == "=="
+
+
+def _lightgbm_set(node: dict[str, Any]) -> CategorySet:
+    return CategorySet(frozenset(map(int, node["threshold"].split("||"))))
+
+
 def _is_number_split(node: dict[str, Any]) -> bool:
     return node["decision_type"] == "<=" and node["missing_type"] in ("None", "NaN")
 
 
 def _missing_left(node: dict[str, Any]) -> bool:
-    """Where NaN goes: as learnt, or where a zero goes if none was seen in training."""
+    """Where NaN goes: as learnt, or where a zero goes if none was seen in training; of a set, right."""
+    if _is_set_split(node):
+        return False
     if node.get("missing_type") == "NaN":
         return bool(node["default_left"])
     return float(node.get("threshold", np.inf)) >= 0.0

@@ -1,7 +1,7 @@
 """Read scikit-learn's trees, forests and boosted trees into flat arrays.
 
 Trees, forests and gradient boosting round a row to float32 before comparing; histogram gradient
-boosting compares float64. Categorical splits are not read.
+boosting compares float64, and puts columns of categories first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.forms.trees import Link, RawTree, TreeEnsemble, join_trees
+from discreet.models.forms.category_splits import CategorySet, ListedCategories, RawEnsemble, SetTree
+from discreet.models.forms.trees import IntArray, Link, RawTree
 from discreet.models.known_parts import is_itself
 from discreet.models.readers.thresholds import lift_single
 from discreet.schema import FloatArray
@@ -30,9 +31,9 @@ _BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
 _HISTOGRAM = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 
 
-def read_sklearn(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
-    """Return the ensemble behind a fitted estimator's output, or None if it has no such form."""
-    readers: dict[str, Callable[[Any, str, int], TreeEnsemble | None]] = {
+def read_sklearn(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
+    """Return the trees behind a fitted estimator's output, or None if it has no such form."""
+    readers: dict[str, Callable[[Any, str, int], RawEnsemble | None]] = {
         **dict.fromkeys(_AVERAGED, _read_averaged),
         **dict.fromkeys(_BOOSTED, _read_boosted),
         **dict.fromkeys(_HISTOGRAM, _read_histogram),
@@ -60,17 +61,17 @@ def boosted_output(
     return ("identity", class_index, 1.0) if output == "margin" else None
 
 
-def _read_averaged(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
+def _read_averaged(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     classifier = hasattr(estimator, "classes_")
     if estimator.n_outputs_ != 1 or output != ("probability" if classifier else "value"):
         return None
     members = getattr(estimator, "estimators_", [estimator])
     column = class_index if classifier else 0
     trees = [_single_tree(m.tree_, m.tree_.value[:, 0, column] / len(members)) for m in members]
-    return join_trees(trees, base=0.0, link="identity", width=estimator.n_features_in_)
+    return RawEnsemble(trees, base=0.0, link="identity", width=estimator.n_features_in_)
 
 
-def _read_boosted(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
+def _read_boosted(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     kind = boosted_output(_classes(estimator), output, class_index)
     constant = type(estimator.init_).__name__ in ("DummyClassifier", "DummyRegressor", "str")
     if kind is None or not constant:
@@ -87,33 +88,59 @@ def _read_boosted(estimator: Any, output: str, class_index: int) -> TreeEnsemble
         )
         for m in estimator.estimators_[:, column]
     ]
-    return join_trees(trees, base=base, link=link, width=estimator.n_features_in_)
+    return RawEnsemble(trees, base=base, link=link, width=estimator.n_features_in_)
 
 
-def _read_histogram(estimator: Any, output: str, class_index: int) -> TreeEnsemble | None:
+def _read_histogram(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     kind = boosted_output(_classes(estimator), output, class_index)
     plain = output != "value" or type(estimator._loss.link).__name__ == "IdentityLink"
-    if kind is None or estimator._preprocessor is not None or not plain:
+    if kind is None or not plain:
         return None
     link, column, sign = kind
-    trees = []
-    for iteration in estimator._predictors:
-        nodes = iteration[column].nodes
-        if nodes["is_categorical"].any():
-            return None
-        leaf = nodes["is_leaf"].astype(bool)
-        trees.append(
-            RawTree(
-                feature=nodes["feature_idx"].astype(np.int64),
-                threshold=nodes["num_threshold"].astype(np.float64),
-                missing_left=nodes["missing_go_to_left"].astype(bool),
-                left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
-                right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
-                value=sign * nodes["value"],
-            )
-        )
-    base = sign * np.ravel(estimator._baseline_prediction)[column]
-    return join_trees(trees, base=base, link=link, width=estimator.n_features_in_)
+    order, categories = histogram_columns(estimator)
+    return RawEnsemble(
+        [_histogram_tree(iteration[column], sign, order) for iteration in estimator._predictors],
+        base=sign * np.ravel(estimator._baseline_prediction)[column],
+        link=link,
+        width=estimator.n_features_in_,
+        code=ListedCategories(categories),
+    )
+
+
+def histogram_columns(estimator: Any) -> tuple[IntArray, dict[int, list[Any]]]:
+    """Return the columns in the order of the trees, and the values behind codes of categories."""
+    if estimator._preprocessor is None:
+        return np.arange(estimator.n_features_in_), {}
+    coded = np.asarray(estimator.is_categorical_, dtype=bool)
+    places = np.flatnonzero(coded)
+    known = estimator._preprocessor.named_transformers_["encoder"].categories_
+    return np.concatenate([places, np.flatnonzero(~coded)]), {
+        int(place): [value for value in values.tolist() if value == value]  # NaN comes last
+        for place, values in zip(places, known, strict=True)
+    }
+
+
+def _histogram_tree(predictor: Any, sign: float, order: IntArray) -> SetTree:
+    nodes, bits = predictor.nodes, predictor.raw_left_cat_bitsets
+    leaf = nodes["is_leaf"].astype(bool)
+    return SetTree(
+        sets={
+            int(node): _in_bits(bits[nodes["bitset_idx"][node]])
+            for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
+        },
+        feature=order[nodes["feature_idx"].astype(np.int64)],
+        threshold=nodes["num_threshold"].astype(np.float64),
+        missing_left=nodes["missing_go_to_left"].astype(bool),
+        left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
+        right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        value=sign * nodes["value"],
+    )
+
+
+def _in_bits(words: Any) -> CategorySet:
+    """Return the set that 32-bit words say, lowest bit first."""
+    flags = np.unpackbits(np.asarray(words, dtype="<u4").view(np.uint8), bitorder="little")
+    return CategorySet(frozenset(np.flatnonzero(flags).tolist()))
 
 
 def _single_tree(tree: Any, value: FloatArray, missing: bool = True) -> RawTree:
