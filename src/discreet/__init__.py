@@ -50,6 +50,7 @@ PLANS = {
 _HOMES = PLANS | {
     "Attribution": "discreet.plans",
     "Background": "discreet.explain.shap.background",
+    "Card": "discreet.cards",
     "Category": "discreet.schema",
     "Certificate": "discreet.privacy.certificate",
     "Choice": "discreet.plans.results.choice",
@@ -80,14 +81,17 @@ _HOMES = PLANS | {
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.plans.results.synthetic_rows",
     "Valuation": "discreet.plans.results.valuation",
+    "answer": "discreet.cards",
     "audit": "discreet.audit",
     "claims": "discreet.audit.claims",
     "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
+    "describe": "discreet.cards",
     "describe_plans": "discreet.plans.registry",
     "plan_from_json": "discreet.plans.registry",
     "protect": "discreet.session",
+    "read_plans": "discreet.cards",
     "report": "discreet.reporting",
     "samples": "discreet.samples",
 }
@@ -100,6 +104,10 @@ if TYPE_CHECKING:
     from discreet import errors as errors
     from discreet import samples as samples
     from discreet.audit import claims as claims
+    from discreet.cards import Card as Card
+    from discreet.cards import answer as answer
+    from discreet.cards import describe as describe
+    from discreet.cards import read_plans as read_plans
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.explain import dataflow as dataflow

@@ -11,6 +11,7 @@ DiscreetError
 ├── BudgetExhausted      a plan costs more than is left
 ├── AccessDenied         this analyst may not do this
 ├── ReleaseError         a saved release cannot be read
+├── CardError            a card or a plan file cannot be read, or was edited
 ├── ReleaseFailed        something broke after the reservation; the charge stays spent
 ├── UnderWay             the same question is being answered for somebody else right now
 ├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
@@ -161,6 +162,14 @@ class ReleaseError(DiscreetError):
     code = "release"
     http_status = 422
     exit_code = 10
+
+
+class CardError(DiscreetError):
+    """A card of a data set, or a plan file, cannot be read, was edited, or is of something else."""
+
+    code = "card"
+    http_status = 422
+    exit_code = 18
 
 
 class ReleaseFailed(DiscreetError):

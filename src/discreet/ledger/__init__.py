@@ -10,6 +10,7 @@ chained under a key, so that ``Ledger.verify`` finds what was changed behind the
 """
 
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.publication import Signature
 from discreet.ledger.records import (
     Account,
     Balance,
@@ -35,6 +36,7 @@ __all__ = [
     "Ledger",
     "Order",
     "Reservation",
+    "Signature",
     "StoredRelease",
     "Terms",
     "Unsettled",

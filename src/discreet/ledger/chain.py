@@ -50,9 +50,17 @@ class Chain:
         """Return a text that tells this key from another without revealing it."""
         return self._sign("key", {})
 
+    def seed(self) -> bytes:
+        """Return the secret from which the key pair of what the owner publishes is made."""
+        return bytes.fromhex(self._sign("publication", {}))
+
     def _sign(self, what: str, fields: Mapping[str, Any]) -> str:
-        text = json.dumps([what, fields], sort_keys=True, separators=(",", ":"), default=repr)
-        return hmac.new(self.key, text.encode("ascii"), hashlib.sha256).hexdigest()
+        return hmac.new(self.key, canonical([what, fields]), hashlib.sha256).hexdigest()
+
+
+def canonical(plain: Any) -> bytes:
+    """Return plain data as the one JSON text that equal data have."""
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), default=repr).encode("ascii")
 
 
 def body_digest(body: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.errors import ArgumentError
-from discreet.ledger.books import Draft, lock_account
+from discreet.ledger.books import Draft, find_row, lock_account
 from discreet.ledger.checks import (
     check_amount,
     check_body,
@@ -29,6 +29,7 @@ from discreet.ledger.postings import (
     post_reservations,
     post_settlement,
 )
+from discreet.ledger.publication import Signature, sign
 from discreet.ledger.queries import (
     account_from,
     read_account,
@@ -52,7 +53,7 @@ from discreet.ledger.shares import check_share
 from discreet.ledger.showing import History
 from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import WorkLock, find_locks, work_with
-from discreet.ledger.store.opening import Books, open_books
+from discreet.ledger.store.opening import Books, open_books, open_to_read
 from discreet.ledger.store.tables import new_id
 from discreet.ledger.terms import Change, check_same_terms, check_schema, post_change, read_facts
 from discreet.ledger.under_way import check_not_asked, question
@@ -90,6 +91,7 @@ class Ledger:
         key: str | Path | None = None,
         create: bool = True,
         anew: bool = False,
+        read_only: bool = False,
     ) -> Ledger:
         """Open a ledger, making a new one if there is none.
 
@@ -101,11 +103,15 @@ class Ledger:
             create: Whether a ledger that does not exist is made.
             anew: Begin an empty ledger although the key or the journal of an earlier one is there:
                 after a crash while it was made, or to forget what was spent.
+            read_only: Look without the key: accounts, balances and history are shown, stored releases
+                never, and nothing is written or verified.
 
         Raises:
             LedgerConflict: There is a key or a journal, but no ledger; see ``anew``.
             LedgerUnavailable: It cannot be opened, or others may read its key.
         """
+        if read_only:
+            return cls(open_to_read(where))
         return cls(open_books(where, key=key, create=create, anew=anew))
 
     def register(self, terms: Terms, schema: Schema | None = None) -> Account:
@@ -360,6 +366,24 @@ class Ledger:
         check_name("dataset", dataset)
         with self._reading(dataset) as connection:
             return History(read_history(connection, dataset))
+
+    def head(self, dataset: str) -> Head:
+        """Return the newest entry of a data set, as a head that ``verify`` can check later."""
+        check_name("dataset", dataset)
+        with self._reading(dataset) as connection:
+            found = find_row(connection, dataset)
+        if found is None:
+            raise unknown_dataset(dataset)
+        return Head(dataset, found["sequence"], found["digest"])
+
+    def sign(self, plain: Mapping[str, Any]) -> Signature:
+        """Return a signature over plain data that everybody can check with its public key.
+
+        Guarantees:
+            - Only who holds the ledger's key can make it; the public key is always the same one.
+        """
+        self._check_own_key()
+        return sign(self._chain, plain)
 
     def verify(
         self, dataset: str | None = None, heads: Iterable[Head] = (), copies: Iterable[Copy] = ()

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from discreet.ledger.records import Balance, Entry
 
 Words = Callable[[Mapping[str, Any]], str]
-_HAPPENED = {"register": "registered", "allot": "share given", "reserve": "charged"}
+_HAPPENED = {
+    "register": "registered",
+    "change": "terms changed",
+    "allot": "share given",
+    "reserve": "charged",
+}
 _STORED = {None: "", True: "answered", False: "no answer stored"}
 
 
@@ -67,7 +72,7 @@ def _about(entry: Mapping[str, Any], words: Words) -> tuple[str, ...]:
     plan = entry["note"].get("plan")
     asked = words(plan) if isinstance(plan, Mapping) else str(plan or "")
     who = f"by {entry['analyst']}" if entry["analyst"] else ""
-    return asked, who, _STORED[entry["settled"]]
+    return asked, entry["note"].get("reason", ""), who, _STORED[entry["settled"]]
 
 
 def _kind_of(plan: Mapping[str, Any]) -> str:

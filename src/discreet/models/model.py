@@ -118,6 +118,11 @@ class Model:
         return f"Model({kind}, output={self.output!r}, bounds=({low:g}, {high:g}))"
 
     @property
+    def wrapped(self) -> Any:
+        """The estimator or function that is asked."""
+        return self._model
+
+    @property
     def fingerprint(self) -> str:
         """What equal models share."""
         return self._kept.fingerprint

@@ -45,7 +45,7 @@ def written_fingerprint(name: str, plain: Any) -> Any:
     return plain["fingerprint"]
 
 
-def _modelled(model: Any, plain: Mapping[str, Any]) -> Model:
+def as_written(model: Any, plain: Mapping[str, Any]) -> Model:
     """Return an estimator or a function with the output, class and bounds that were written down."""
     output, classes = plain.get("output", "auto"), getattr(model, "classes_", None)
     called = str(plain["fingerprint"])
@@ -80,7 +80,7 @@ class ModelKind(Kind):
             return None
         found = find_object(name, written_fingerprint(name, plain), objects)
         try:
-            model = found if isinstance(found, Model) else _modelled(found, plain)
+            model = found if isinstance(found, Model) else as_written(found, plain)
         except (KeyError, IndexError, TypeError, ValueError):
             model = None
         if model is None or model.describe() != dict(plain):

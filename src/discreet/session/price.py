@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Strategy
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
-from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount, batch_epsilon, total
 from discreet.schema import Schema
 
 _ROWS = 3
@@ -181,6 +181,47 @@ class Price:
             "affordable": self.affordable,
             "composed_epsilon": self.composed_epsilon,
         }
+
+
+def price_plans(
+    plans: Sequence[Plan],
+    setting: Setting,
+    *,
+    accountant: AccountantName,
+    remaining: Remaining,
+    delta: float,
+    queries: int | None = None,
+) -> Price:
+    """Return what plans would cost and how large their noise would be, from public facts alone.
+
+    Guarantees:
+      - Follows from the plans, the public setting and what is left. [price-free]
+    """
+    programs = [plan.prepare(setting) for plan in plans]
+    costs = [program.cost(accountant) for program in programs]
+    return Price(
+        plans=tuple(
+            PlanPrice(
+                repr(plan),
+                Remaining(cost, accountant),
+                program.expected_error,
+                find_usable(plan, program, setting),
+                tuple(stage.describe() for stage in program.stages),
+                () if queries is None else plan.strategies(setting, queries),
+                waiting(program, setting),
+            )
+            for plan, program, cost in zip(plans, programs, costs, strict=True)
+        ),
+        cost=Remaining(total(costs), accountant),
+        remaining=remaining,
+        affordable=total(costs).fits(remaining.amount),
+        composed_epsilon=_composed(programs, delta),
+    )
+
+
+def _composed(programs: Sequence[Program], delta: float) -> float | None:
+    events = [event for program in programs for stage in program.stages for event in stage.events]
+    return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
 
 
 def find_usable(plan: Plan, program: Program, setting: Setting) -> Usable:

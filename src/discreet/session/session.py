@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
@@ -19,7 +19,18 @@ from discreet.errors import (
     ReleaseFailed,
     SettlementFailed,
 )
-from discreet.ledger import Account, Answered, Balance, Ledger, Order, Reservation, Verification
+from discreet.ledger import (
+    Account,
+    Answered,
+    Balance,
+    Head,
+    Ledger,
+    Order,
+    Reservation,
+    Signature,
+    Terms,
+    Verification,
+)
 from discreet.numerics import check_whole
 from discreet.plans import (
     Diagnosis,
@@ -32,7 +43,7 @@ from discreet.plans import (
     Stage,
     copy_of,
 )
-from discreet.privacy.accounting import Amount, Filter, batch_epsilon, budget_amount, total
+from discreet.privacy.accounting import Amount, Filter, budget_amount
 from discreet.privacy.relation import Relation
 from discreet.progress import progress_bar
 from discreet.randomness import IntArray, NoiseSource
@@ -45,7 +56,7 @@ from discreet.session.checking import (
     owners_call,
     parts_of,
 )
-from discreet.session.price import PlanPrice, Price, Remaining, find_usable, waiting
+from discreet.session.price import Price, Remaining, price_plans
 from discreet.session.releaser import PaidReleaser, promise_of
 from discreet.session.settling import failure, settle_later, settle_or_keep
 from discreet.session.showing import history_frame, session_html
@@ -57,6 +68,15 @@ _FOR_OWNERS = (
     'Every value is for the owner of its record alone; ask with audience="public" for values that '
     "all may see."
 )
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What is public about a data set: the setting of plans, the terms, the newest entry."""
+
+    setting: Setting
+    terms: Terms
+    head: Head
 
 
 class Session:
@@ -185,6 +205,17 @@ class Session:
             self.dataset, reason=reason, epsilon=epsilon, delta=delta, schema=public
         )
 
+    def facts(self) -> PublicFacts:
+        """Return what may be told to everybody about the data set now; no row is read."""
+        self._ledger.check_schema(self.dataset, self.schema)
+        terms = self._ledger.account(self.dataset).terms
+        return PublicFacts(self._setting, terms, self._ledger.head(self.dataset))
+
+    @owners_call("The ledger's signature is the owner's.")
+    def sign(self, plain: Mapping[str, Any]) -> Signature:
+        """Return the ledger's signature, which everybody can check; the owner's call."""
+        return self._ledger.sign(plain)
+
     @owners_call("Its facts are exact.")
     @own_state()
     def diagnose(self, plan: Plan) -> Diagnosis:
@@ -230,30 +261,14 @@ class Session:
             check_whole("queries", queries, 1, 10**9)
         self._ledger.check_schema(self.dataset, self.schema)
         with as_planned(asked):
-            return self._price(asked, queries)
-
-    def _price(self, asked: list[Plan], queries: int | None) -> Price:
-        programs = [plan.prepare(self._setting) for plan in asked]
-        cost = total([self._cost(program) for program in programs])
-        remaining = self.remaining
-        return Price(
-            plans=tuple(
-                PlanPrice(
-                    repr(plan),
-                    self._as_remaining(self._cost(program)),
-                    program.expected_error,
-                    find_usable(plan, program, self._setting),
-                    tuple(stage.describe() for stage in program.stages),
-                    () if queries is None else plan.strategies(self._setting, queries),
-                    waiting(program, self._setting),
-                )
-                for plan, program in zip(asked, programs, strict=True)
-            ),
-            cost=self._as_remaining(cost),
-            remaining=remaining,
-            affordable=cost.fits(remaining.amount),
-            composed_epsilon=self._composed(programs),
-        )
+            return price_plans(
+                asked,
+                self._setting,
+                accountant=self._account.terms.accountant,
+                remaining=self.remaining,
+                delta=self._ledger.account(self.dataset).terms.delta,
+                queries=queries,
+            )
 
     @overload
     def release(self, plans: Plan, *, fresh: bool = False) -> Release: ...
@@ -405,11 +420,6 @@ class Session:
         if stored is None:
             return None
         return replace(Release.loads(stored.body), head=stored.head, charged=Amount())
-
-    def _composed(self, programs: Sequence[Program]) -> float | None:
-        delta = self._ledger.account(self.dataset).terms.delta
-        events = [event for program in programs for stage in program.stages for event in stage.events]
-        return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
 
     def _cost(self, program: Program) -> Amount:
         return program.cost(self._account.terms.accountant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import inspect
 
@@ -57,6 +58,34 @@ def open_books(where: str | Path, *, key: str | Path | None, create: bool, anew:
     except BaseException:
         connections.close()
         raise
+
+
+def open_to_read(where: str | Path) -> Books:
+    """Open a ledger without its key: what needs no key can be read, nothing else can be done."""
+    place = find_place(where)
+    if place.path is not None and not place.is_read_only:
+        place = find_place(f"file:{quote(str(place.path))}?mode=ro")
+    if place.path is not None:
+        _check_file(place, place.path, create=False)
+    connections = Connections(place)
+    try:
+        version = _look(connections, create=False)
+        chain, refusal = Chain(secrets.token_bytes(32)), _opened_to_read(place)
+        if version < NEWEST:
+            connections = _bring_up_to_date(connections, chain, refusal)
+        with connections.reading() as connection:
+            witness = Witness(place.name, read_identity(connection))
+        return Books(connections, chain, witness, refusal)
+    except BaseException:
+        connections.close()
+        raise
+
+
+def _opened_to_read(place: Place) -> KeyMissing:
+    return KeyMissing(
+        f"The ledger {place.name} was opened to be read, without its key: balances and history are"
+        " shown, stored releases are not, and nothing is written or verified. Open it with its key."
+    )
 
 
 def _open_with(connections: Connections, key: str | Path | None, create: bool, anew: bool) -> Books:
