@@ -16,7 +16,7 @@ LOSS = "#c4514d"
 GREY = "#8a94a6"
 """Of what stands behind or apart: private histograms below curves, missing and unlisted values."""
 
-BAND_ALPHA, GREY_ALPHA = 0.28, 0.45
+BAND_ALPHA, GREY_ALPHA = 0.35, 0.45
 
 RESERVED = (OTHER_LABEL, MISSING_LABEL)
 """The names of cells for values that are not in the range or the list, in their order."""

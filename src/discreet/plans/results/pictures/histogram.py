@@ -34,6 +34,9 @@ _NAMED = 12
 _SINGLE_BARS = 60
 """Up to so many bars have a whisker each."""
 
+_CLEAR = 0.12
+"""The share of an axis before the name of a reserved cell that is kept free of other names."""
+
 _APART = 0.5
 """The gap before reserved cells, in bars; of a number, at least a share of the range."""
 
@@ -165,7 +168,8 @@ def name_apart(
     """Keep an axis' own ticks inside the range, and name what stands apart from it."""
     if not places:
         return
-    inside = [tick for tick in ax.get_xticks() if ends[0] <= tick <= ends[1]]
+    last = min(ends[1], places[0] - _CLEAR * (places[-1] - ends[0]))
+    inside = [tick for tick in ax.get_xticks() if ends[0] <= tick <= last]
     shown = ax.xaxis.get_major_formatter().format_ticks(inside)
     ax.set_xticks([*inside, *places], [*shown, *labels])
     for label in ax.get_xticklabels()[len(inside) :]:
