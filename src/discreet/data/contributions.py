@@ -134,7 +134,7 @@ class CellContribution:
 
 @dataclass(frozen=True)
 class TablesContribution:
-    """Every record adds one to exactly one cell of each of several tables, laid end to end.
+    """Every record adds one to one cell of each of several tables, laid end to end, or to none.
 
     Args:
       columns: the columns ``index`` reads.

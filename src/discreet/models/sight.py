@@ -82,6 +82,19 @@ def sights(columns: tuple[Column, ...]) -> list[Sight]:
     return [Sight(columns, takes_missing=True), *both, filled] if kinds else [filled]
 
 
+class EncodedSight(Sight):
+    """What a model sees whose own encoding is the schema's: codes as they are, reserved ones too."""
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """None: no code is reserved for this model."""
+        return ()
+
+    def column(self, place: int, encoded: FloatArray) -> FloatArray:
+        """Return the values of one column as they are."""
+        return encoded
+
+
 def has_reserved(column: Column) -> bool:
     """Say whether a column has codes that are none of its values."""
     return column.reserved > 0 if isinstance(column, Category) else column.may_be_missing

@@ -23,6 +23,7 @@ from discreet.errors import ArgumentError
 from discreet.models import Model
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.models.model import BoundModel
+from discreet.models.sight import EncodedSight
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.files import from_plain, to_plain
 from discreet.trees.columns import IntArray
@@ -49,7 +50,10 @@ class TreeModel(Model):
         if any(schema[name] != own[name] for name in bound.columns):
             return bound
         trees = self.ensemble(len(bound.columns))
-        return bound if trees is None else replace(bound, form=trees, third_party=None)
+        if trees is None:
+            return bound
+        own_codes = EncodedSight(bound.sight.columns, takes_missing=True)
+        return replace(bound, form=trees, sight=own_codes, third_party=None)
 
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the probability of the class as an ensemble over the model's features."""
@@ -82,7 +86,8 @@ class ReleasedClassifier:
         """The classes, in the order of the schema."""
         column = self.schema[self.target]
         assert isinstance(column, Category)
-        return column.decode(np.arange(len(column), dtype=np.float64))
+        listed = Category(*column.values, missing=False, other=False)
+        return listed.decode(np.arange(len(listed), dtype=np.float64))
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:

@@ -3,7 +3,8 @@
 A column has ascending cut points; the code of a value is the number of cuts strictly below it, so
 that ``value <= cuts[i]`` says the same as ``code <= i``. Categories are cut between their codes. A
 split sends left what lies in an interval of codes, ``first <= code <= last``: a beginning of the range,
-or one category against the rest.
+or one category against the rest. A missing number is below the range, and where there may be one the
+first cut tells it from all others; a missing or unlisted category is a category.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError
-from discreet.schema import FloatArray, Number, Schema
+from discreet.schema import MISSING, FloatArray, Number, Schema
 
 IntArray = NDArray[np.int64]
 
@@ -129,7 +130,9 @@ def _inside(points: FloatArray, column: Number) -> FloatArray:
     """Return the different points at which some value lies above and some does not.
 
     Without a step nothing but the least value itself is at most the least value: a cut that many
-    columns need (no gains, no children), so it is kept.
+    columns need (no gains, no children), so it is kept. Where values may be missing, so is the cut
+    between them and all others.
     """
     ends = column.grid(2)
-    return np.unique(points[(points >= ends[0]) & (points < ends[-1])])
+    inside = points[(points >= ends[0]) & (points < ends[-1])]
+    return np.unique(np.append(inside, MISSING) if column.may_be_missing else inside)

@@ -57,8 +57,9 @@ class random_forest(TreePlan):
     """Plan a forest that predicts a category of the table.
 
     Args:
-      target: the column to predict, a ``Category`` of the schema; its values are the classes.
-      features: the columns to predict from; all others if left out.
+      target: the column to predict, a ``Category`` of the schema; its values are the classes. A record
+        without one of them is not counted.
+      features: the columns to predict from, as in ``decision_tree``; all others if left out.
       trees: their number; from the number of records and epsilon if left out (32 random ones).
       depth: levels of splits; from public facts if left out.
       method: ``chosen``: the upper levels are chosen privately from a few random candidates per node;

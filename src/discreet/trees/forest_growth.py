@@ -19,9 +19,9 @@ from discreet.plans import Setting, Stage
 from discreet.plans.stages import assign_subsets
 from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.privacy.relation import Relation
-from discreet.schema import FloatArray
+from discreet.schema import MISSING, FloatArray
 from discreet.trees.columns import CutGrid, IntArray, Splits
-from discreet.trees.leaves import leaf_stage
+from discreet.trees.leaves import class_cells, leaf_stage
 from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.splits import Assign, reached_leaves
 
@@ -74,9 +74,17 @@ def candidate_weights(grid: CutGrid, splits: Splits) -> FloatArray:
     for place, (points, category) in enumerate(zip(grid.cuts, grid.categorical, strict=True)):
         own = splits.feature == place
         equal = np.full(np.count_nonzero(own), 1.0)
-        width = equal if category or len(points) < 2 else np.gradient(points)
+        width = equal if category else _widths(points)
         weights[own] = 0.5 * equal / max(equal.sum(), 1.0) + 0.5 * width / max(width.sum(), 1e-300)
     return weights
+
+
+def _widths(points: FloatArray) -> FloatArray:
+    """Return the room around every cut; the cut that tells missing values has that of a usual one."""
+    present = points[points != MISSING]
+    room = np.gradient(present) if len(present) > 1 else np.ones(len(present))
+    usual = room.mean() if len(room) else 1.0
+    return np.concatenate([np.full(len(points) - len(present), usual), room])
 
 
 def draw_candidates(
@@ -151,9 +159,9 @@ def forest_leaves(
         number[own] = np.arange(len(own))
 
     def index(block: Block) -> Iterable[NDArray[np.int64]]:
-        target = block[columns[-1]].astype(np.int64)
         for tree in range(trees):
-            yield number[reached_leaves(nodes, block, _all_in(tree))] * classes + target
+            places = number[reached_leaves(nodes, block, _all_in(tree))]
+            yield class_cells(places, block[columns[-1]], classes)
 
     sizes = tuple(int(size) * classes for size in np.bincount(owner, minlength=trees))
     noise = table_noise(trees, sum(sizes), setting, epsilon=epsilon, delta=delta)

@@ -70,14 +70,14 @@ def leaf_stage(
       statement: why a record is in one leaf.
 
     Guarantees:
-      - Every record is in one leaf, and so in one cell. [tree-leaves]
+      - Every record is in one leaf, and so in one cell; one without a class is in none. [tree-leaves]
     """
     number = np.full(len(nodes), 0)
     number[nodes.leaves] = np.arange(len(nodes.leaves))
 
     def index(block: Block) -> NDArray[np.int64]:
         places = number[reached_leaves(nodes, block, assign)]
-        return np.asarray(places * classes + block[columns[-1]].astype(np.int64))
+        return class_cells(places, block[columns[-1]], classes)
 
     contribution = CellContribution(columns, len(nodes.leaves) * classes, index)
     proven = contribution.certificate
@@ -89,6 +89,11 @@ def leaf_stage(
         mechanism=mechanism,
     )
     return Stage(name, contribution, noise)
+
+
+def class_cells(leaves: NDArray[np.int64], target: FloatArray, classes: int) -> NDArray[np.int64]:
+    """Return the cell of leaf and class of every record; -1, no cell, for those without a class."""
+    return np.where(target < classes, leaves * classes + target.astype(np.int64), -1)
 
 
 def node_counts(nodes: TreeNodes, noisy: FloatArray, classes: int) -> FloatArray:

@@ -118,15 +118,18 @@ class TreePlan(DeclaredPlan):
                 f"target must be a category, got the number {self.target!r}. List its classes in the "
                 "schema."
             )
-        return len(column)
+        return len(column.values)
 
 
 class decision_tree(TreePlan):
     """Plan a decision tree that predicts a category of the table.
 
     Args:
-      target: the column to predict, a ``Category`` of the schema; its values are the classes.
-      features: the columns to predict from; all others if left out.
+      target: the column to predict, a ``Category`` of the schema; its values are the classes. A record
+        without one of them is not counted.
+      features: the columns to predict from; all others if left out. Missing numbers are told from all
+        others by a split of their own and go with the low ones elsewhere; missing and unlisted
+        categories are categories.
       depth: levels of splits; from the number of records and epsilon if left out.
       criterion: what a good split is: ``norm`` (ours, the least noise for its sharpness), ``max``,
         ``gini``, ``gain``.
@@ -141,9 +144,9 @@ class decision_tree(TreePlan):
 
     Guarantees:
       - A record moves the utilities of all splits of its node into a small interval. [tree-utility]
-      - It is in one node of a level: a level costs its epsilon once under add-remove, and half of it
-        twice under replace-one. [tree-splits]
-      - It is in one leaf. [tree-leaves]
+      - It is in one node of a level, or in none: a level costs its epsilon once under add-remove, and
+        half of it twice under replace-one. [tree-splits]
+      - It is in one leaf, or in none. [tree-leaves] [tree-part]
 
     >>> decision_tree("income", depth=3, epsilon=1.0).criterion
     'norm'

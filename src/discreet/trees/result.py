@@ -11,7 +11,7 @@ import numpy as np
 from discreet.models.forms.trees import RawTree
 from discreet.plans import Result
 from discreet.plans.results.result import is_table
-from discreet.schema import Category, FloatArray
+from discreet.schema import MISSING, Category, FloatArray
 from discreet.trees.classifier import ReleasedClassifier, raw_tree
 from discreet.trees.columns import IntArray
 from discreet.trees.nodes import LEAF, TreeNodes
@@ -84,7 +84,7 @@ class DecisionTree(ReleasedClassifier, Result):
 
         Kernels walk the nodes without looking: what is not a tree must not come to them.
         """
-        nodes, classes = len(self.feature), len(self.schema[self.target].bins(1))
+        nodes, classes = len(self.feature), len(self.classes_)
         parts = (self.low, self.high, self.left)
         return (
             nodes > 0
@@ -161,7 +161,7 @@ class DecisionTree(ReleasedClassifier, Result):
         column = self.schema[name]
         assert high is not None
         if not isinstance(column, Category):
-            return f"{name} ≤ {high:.6g}"
+            return _number_text(name, high, column.may_be_missing)
         codes = range(0 if low is None else int(low + 0.5), int(high + 0.5))
         chosen = [column.labels[code] for code in codes]
         return f"{name} = {chosen[0]}" if len(chosen) == 1 else f"{name} in {', '.join(chosen)}"
@@ -268,6 +268,12 @@ def _lists(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     return [list(entry) if isinstance(entry, tuple) else entry for entry in value]
+
+
+def _number_text(name: str, high: float, may_be_missing: bool) -> str:
+    if high == MISSING:
+        return f"{name} is missing"
+    return f"{name} ≤ {high:.6g}" + (" or missing" if may_be_missing else "")
 
 
 def _finite(ends: FloatArray) -> tuple[float | None, ...]:

@@ -259,7 +259,8 @@ def level_stage(
       assign: the tree of every row of a block; the first if left out.
 
     Guarantees:
-      - Every record is in one cell of every feature's table, in the one node it is in. [tree-splits]
+      - Every record is in one cell of every feature's table, in the one node it is in; one without a
+        class is in none. [tree-splits]
     """
     nodes, grid = level.nodes, level.grid
     slots = np.full(len(nodes), len(nodes.open))
@@ -270,9 +271,10 @@ def level_stage(
 
         found = np.empty((len(grid.features), len(block)), dtype=np.int64)
         classes = block[target].astype(np.int64)
+        known = classes < level.classes
         cells(
             block.values,
-            classes,
+            np.where(known, classes, 0),
             slots[reached_leaves(nodes, block, assign)],
             grid.flat,
             grid.starts,
@@ -280,7 +282,7 @@ def level_stage(
             level.classes,
             found,
         )
-        return found
+        return np.where(known, found, -1)
 
     sizes = tuple((len(nodes.open) + 1) * int(bins) * level.classes for bins in grid.bins)
     contribution = TablesContribution((*grid.features, target), sizes, index)
