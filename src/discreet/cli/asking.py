@@ -34,7 +34,7 @@ from discreet.plans import Plan, Release
 from discreet.privacy.accounting import total
 from discreet.session import Remaining, Session
 
-_LONGEST = 60
+_LONGEST, _MOST_ROWS = 60, 60
 
 Asked = Plan | Mapping[str, Plan]
 """One plan, or several by the names that their file gives them."""
@@ -201,8 +201,12 @@ def _brief(value: Any) -> str:
 
 
 def tell_answer(release: Release) -> str:
-    """Return an answer and what is promised of it, for a person to read."""
-    return f"{shown_frame(release).to_string(index=False)}\n\n{release.guarantee}"
+    """Return an answer and what is promised of it, to be read; of a long one the beginning."""
+    frame = shown_frame(release)
+    more = len(frame) - _MOST_ROWS
+    rest = f"\n... and {more:,} rows more; --table FILE writes all" if more > 0 else ""
+    text = frame.head(_MOST_ROWS).to_string(index=False)
+    return f"{text}{rest}\n\n{release.guarantee}"
 
 
 def _tell(session: Session, answers: Mapping[str, Release]) -> None:

@@ -83,9 +83,11 @@ def history(
         print_json([_named(entry.to_json(), unit) for entry in entries])
         return
     header = ["#", "time", "entry", "analyst", unit, "delta", "answered", "plan or reason"]
-    print_table(
-        books.dataset, header, [_line(_named(entry.to_json(), unit), unit) for entry in entries]
-    )
+    lines = [_line(_named(entry.to_json(), unit), unit) for entry in entries]
+    print_table(books.dataset, header, lines)
+    unanswered = sum(entry.settled is False for entry in entries)
+    if unanswered:
+        typer.echo(f"{unanswered} without an answer: under way, or ended early. The charge stays.")
 
 
 def _named(entry: dict[str, Any], unit: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ COMMANDS: Homes = {
     "demo": ("discreet.cli.about.demo", "demo_command"),
     "sketch": ("discreet.cli.curator", "sketch_command"),
     "protect": ("discreet.cli.curator", "protect_command"),
+    "check": ("discreet.cli.curator", "check_command"),
     "price": ("discreet.cli.asking", "price_plan"),
     "diagnose": ("discreet.cli.asking", "diagnose_plan"),
     "release": ("discreet.cli.asking", "release_plan"),

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.output import JsonOption, print_json
-from discreet.cli.project import DEFAULT_PROJECT, DatasetEntry, Project, ProjectOption
+from discreet.cli.project import (
+    DEFAULT_PROJECT,
+    DatasetEntry,
+    DatasetOption,
+    Project,
+    ProjectOption,
+    open_session,
+)
 from discreet.cli.writing import check_file
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
@@ -91,3 +98,11 @@ def _first_rows(path: Path, rows: int) -> Any:
         raise ArgumentError(
             f"data must be a readable CSV or Parquet file, got {path} ({type(error).__name__})."
         ) from None
+
+
+def check_command(project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None) -> None:
+    """Tell how the table fits its schema, for the curator alone. Exact, no release, spends nothing."""
+    found = open_session(project, dataset).check()
+    typer.echo(f"{found}\n")
+    facts = found.to_frame().drop(columns="advice").reset_index()
+    typer.echo(facts.to_string(index=False, float_format="{:.1%}".format))

@@ -7,15 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ArgumentError
-from discreet.models import Model
 from discreet.models.files import read_model
 from discreet.session import Release
 
 
-def load_model(path: Path, isolated: bool = False) -> Any:
-    """Read a model file without running code from it: classes of scikit-learn and plain arrays."""
-    model = read_model(path)
-    return Model(model, isolated=True) if isolated else model
+def load_model(path: Path) -> Any:
+    """Read a model file without running code from it, or the tree or forest of a saved release."""
+    released = _released(path)
+    return read_model(path) if released is None else released
+
+
+def _released(path: Path) -> Any:
+    """Return what a saved release holds; None if the file is none."""
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8")) if path.suffix == ".json" else None
+    except (OSError, ValueError, RecursionError):
+        plain = None
+    is_release = isinstance(plain, dict) and "guarantee" in plain
+    return Release.load(path).value if is_release else None
 
 
 def read_rows(path: Path) -> Any:
@@ -30,6 +39,5 @@ def read_rows(path: Path) -> Any:
         raise ArgumentError(
             f"rows must be a CSV or JSON file that can be read, got {path} ({type(error).__name__})."
         ) from None
-    if isinstance(plain, dict) and "guarantee" in plain:
-        return Release.load(path).value
-    return plain
+    released = _released(path)
+    return plain if released is None else released

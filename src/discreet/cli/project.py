@@ -16,23 +16,52 @@ from __future__ import annotations
 
 import os
 import tomllib
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.errors import ArgumentError
+from discreet.errors import ArgumentError, DiscreetError
 from discreet.ledger import Balance, Ledger, Terms
 from discreet.ledger.store.place import find_place
 from discreet.session import Remaining, Session, protect
 
+DEFAULT_PROJECT = Path("discreet.toml")
+
+
+def complete_dataset(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the data sets of the project that a word may become."""
+    with suppress(DiscreetError):
+        return [name for name in _project_of(ctx).entries if name.startswith(incomplete)]
+    return []
+
+
+def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the columns of the data set's schema that a word may become; the schema is public."""
+    with suppress(DiscreetError, OSError, ValueError):
+        known = _project_of(ctx)
+        _, entry = known.choose(ctx.params.get("dataset"))
+        plain = tomllib.loads(Path(known.resolve(entry.schema)).read_text(encoding="utf-8"))
+        return [name for name in plain.get("columns", {}) if name.startswith(incomplete)]
+    return []
+
+
+def _project_of(ctx: typer.Context) -> Project:
+    return Project.load(ctx.params.get("project") or DEFAULT_PROJECT)
+
+
 DatasetOption = Annotated[
-    str | None, typer.Option("--dataset", help="Name of the data set; optional if there is one.")
+    str | None,
+    typer.Option(
+        "--dataset",
+        help="Name of the data set; optional if there is one.",
+        autocompletion=complete_dataset,
+    ),
 ]
 ProjectOption = Annotated[Path, typer.Option("--project", help="The project file.")]
 AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Whose allotment pays.")]
-DEFAULT_PROJECT = Path("discreet.toml")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import typer
 
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
+from discreet.cli.project import complete_column
 from discreet.docstrings import entries, opening, unmarked
 from discreet.models import Model
 from discreet.plans import Plan
@@ -25,7 +26,7 @@ from discreet.plans.kinds import Columns, Flag, Interval, Kind, OneOf, Text, Val
 
 _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
 _FILES = {
-    "model": "Saved with skops",
+    "model": "Saved with skops, or a saved release of a tree or forest",
     "rows": "A CSV or JSON file, or a saved release",
     "table": "A file with rows, as for protect",
 }
@@ -149,7 +150,7 @@ def _stands_alone(argument: Argument) -> bool:
 def _place(argument: Argument, *, last: bool) -> inspect.Parameter:
     """Return an argument without a name; of several lists the last alone can be of any length."""
     many = argument.kind.many and last
-    shown = typer.Argument(help=help_of(argument))
+    shown = typer.Argument(help=help_of(argument), autocompletion=_completion(argument.kind))
     return _parameter(argument.name, Annotated[list[str] if many else str, shown])
 
 
@@ -164,8 +165,20 @@ def _option(argument: Argument) -> inspect.Parameter:
     if default is None:
         typed = typed | None
     metavar = f"<{'file' if names_file(argument) else kind.word}>"
-    shown = typer.Option(*spellings(kind, name), help=help_of(argument), metavar=metavar)
+    shown = typer.Option(
+        *spellings(kind, name),
+        help=help_of(argument),
+        metavar=metavar,
+        autocompletion=_completion(kind),
+    )
     return _parameter(name, Annotated[typed, shown], default)
+
+
+def _completion(kind: Kind) -> Callable[..., list[str]] | None:
+    """Return what a shell may fill in: columns of the schema, or the words there are."""
+    if isinstance(kind, OneOf):
+        return lambda incomplete: [word for word in kind.allowed if word.startswith(incomplete)]
+    return complete_column if kind.word in ("column", "columns", "features") else None
 
 
 def names_file(argument: Argument) -> bool:
