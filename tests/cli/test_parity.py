@@ -33,7 +33,9 @@ CALLS = {
 NO_COMMAND = {
     "analyst": "it is typed",
     "dataset": "it is typed",
+    "facts": "a card has them",
     "schema": "it is a file",
+    "sign": "a card is signed when it is written",
     "simulation": "seeds are for experiments in one process",
     "version": "it stands in the project file",
 }
