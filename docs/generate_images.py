@@ -19,7 +19,7 @@ from discreet.cli.about.demo import draw_truth
 from discreet.cli.about.demo_questions import APPLICANT, NUMBERS, train_forest, train_model
 from discreet.engines.shapley.trees import tree_values
 from discreet.models import tree_ensemble
-from discreet.plans.results.pictures.canvas import INK, LINE, LOSS, RUG, tidy
+from discreet.plans.results.pictures.canvas import GREY, INK, LINE, LOSS, add_legend, tidy
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -53,8 +53,8 @@ def draw_applicant(frame: Any, session: dc.Session) -> None:
     FigureCanvasAgg(figure)
     display = released.plot(figure.add_subplot())
     order = np.argsort(-np.abs(released.to_array()[0]), kind="stable")
-    display.ax_.plot(exact[order], range(len(order)), "x", color="#b0413e", ms=7, label="exact")
-    display.ax_.legend(fontsize=8, frameon=False, loc="lower right")
+    display.ax_.plot(exact[order], range(len(order)), "x", color=LOSS, ms=7, label="exact")
+    add_legend(display.ax_)
     figure.savefig(IMAGES / "applicant.png", dpi=110)
 
 
@@ -83,7 +83,7 @@ def draw_attacks() -> None:
         ends = [middle - [r.low for r in rates], [r.high for r in rates] - middle]
         label = f"released {name}, 95 % interval"
         ax.errorbar(at, middle, yerr=ends, fmt=marker, ms=5, color=colour, capsize=3, label=label)
-    ax.axhline(0.5, color=RUG, lw=1, zorder=0)
+    ax.axhline(0.5, color=GREY, lw=1, zorder=0)
     ax.set_xscale("log")
     ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
     ax.minorticks_off()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.laws.exact_audit import ExactAudit
-from discreet.plans.results.pictures.canvas import INK, LINE, LOSS, axes_or_new, tidy, write_title
+from discreet.plans.results.pictures.canvas import LINE, LOSS, axes_or_new, ink, tidy, write_title
 
 _POINTS = 200
 _LEAST = 1e-9
@@ -32,8 +32,8 @@ class ExactDisplay:
             most = max(most, 1.2 * audit.epsilon)
         grid = np.linspace(0.0, most, _POINTS)
         self._curve(grid, audit.curve(grid), LINE if audit.kept else LOSS, "-", "true, worst pairs")
-        self._curve(grid, promise.curve(grid), INK, "--", "promised")
-        self.ax_.axvline(promise.epsilon, color=INK, linewidth=0.6, alpha=0.5)
+        self._curve(grid, promise.curve(grid), ink(self.ax_), "--", "promised")
+        self.ax_.axvline(promise.epsilon, color=ink(self.ax_), linewidth=0.6, alpha=0.5)
         self.ax_.set_yscale("log")
         self.ax_.set_ylim(min(_LEAST, promise.delta / 10 or 1.0), 1.5)
         self.ax_.set_xlim(0.0, most)

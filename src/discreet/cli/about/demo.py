@@ -15,6 +15,7 @@ from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.shap.background import Background
 from discreet.models import as_model
 from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
+from discreet.plans.results.pictures.canvas import LOSS, add_legend
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.results.synthetic_rows import SyntheticRows
 from discreet.reporting import report
@@ -79,10 +80,10 @@ def draw_truth(release: Release, display: Any, frame: Any, model: Any) -> None:
             model.predict_proba(features.assign(**{curve.feature: p}))[:, 1].mean() for p in points
         ]
     if curve.labels is None:
-        display.ax_.plot(curve.x, exact, "--", color="#b0413e", lw=1.2, label="exact")
+        display.ax_.plot(curve.x, exact, "--", color=LOSS, lw=1.2, label="exact")
     else:
-        display.ax_.plot(range(len(points)), exact, "x", color="#b0413e", ms=7, label="exact")
-    display.ax_.legend(fontsize=8, frameon=False)
+        display.ax_.plot(range(len(points)), exact, "x", color=LOSS, ms=7, label="exact")
+    add_legend(display.ax_)
 
 
 def ask_too_much(session: Session, model: Any) -> str:
