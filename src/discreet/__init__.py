@@ -50,12 +50,14 @@ PLANS = {
 _HOMES = PLANS | {
     "Attribution": "discreet.plans",
     "Background": "discreet.explain.shap.background",
+    "Boolean": "discreet.schema",
     "Card": "discreet.cards",
     "Category": "discreet.schema",
     "Certificate": "discreet.privacy.certificate",
     "Choice": "discreet.plans.results.choice",
     "Coreset": "discreet.value.private_layered",
     "Curve": "discreet.plans",
+    "Date": "discreet.schema",
     "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
@@ -147,7 +149,9 @@ if TYPE_CHECKING:
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.reporting import report as report
+    from discreet.schema import Boolean as Boolean
     from discreet.schema import Category as Category
+    from discreet.schema import Date as Date
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
     from discreet.select.choose.most_frequent import most_frequent as most_frequent

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.schema.instants import Instants, inside_calendar
 from discreet.schema.raw import Codes, RawColumn, Texts
 
 
@@ -22,11 +24,23 @@ def from_pandas(series: Any) -> RawColumn:
         import pyarrow as pa
 
         return from_arrow(pa.chunked_array([series.array]).combine_chunks())
+    if series.dtype.kind == "M":
+        return _pandas_times(series)
     if series.dtype.kind == "f":
         return np.asarray(series.astype("float64"))
     if series.dtype.kind in "iub" and not series.hasnans:
         return np.asarray(series.to_numpy())
     return np.asarray(series.to_numpy(dtype=object))
+
+
+def _pandas_times(series: Any) -> RawColumn:
+    def objects() -> NDArray[Any]:
+        return np.asarray(series.to_numpy(dtype=object))
+
+    if getattr(series.dtype, "tz", None) is None:
+        return Instants(inside_calendar(series.to_numpy()), None, objects)
+    clock = inside_calendar(series.dt.tz_localize(None).to_numpy())
+    return Instants(clock, clock - inside_calendar(series.dt.tz_convert(None).to_numpy()), objects)
 
 
 def from_arrow(array: Any) -> RawColumn:
@@ -44,10 +58,30 @@ def from_arrow(array: Any) -> RawColumn:
         return np.asarray(array.to_numpy(zero_copy_only=False))
     if _is_text(kind):
         return Texts(array.cast(pa.large_binary()))
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _arrow_times(array)
     if pa.types.is_dictionary(kind):
         index = array.indices.cast(pa.int64()).fill_null(-1)
         return Codes(index.to_numpy(zero_copy_only=False), _values(array.dictionary))
     return np.fromiter(_values(array), dtype=object, count=len(array))
+
+
+def _arrow_times(array: Any) -> RawColumn:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    def objects() -> NDArray[Any]:
+        return np.fromiter(_values(array), dtype=object, count=len(array))
+
+    zoned = pa.types.is_timestamp(array.type) and array.type.tz is not None
+    try:
+        local = compute.local_timestamp(array) if zoned else array
+    except pa.ArrowInvalid:  # a zone nobody knows: its values cannot be handed over either
+        return objects()
+    clock = inside_calendar(local.to_numpy(zero_copy_only=False))
+    if not zoned:
+        return Instants(clock, None, objects)
+    return Instants(clock, clock - inside_calendar(array.to_numpy(zero_copy_only=False)), objects)
 
 
 def _values(array: Any) -> list[Any]:

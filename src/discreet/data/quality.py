@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.data.table import PrivateTable
 from discreet.errors import AccessDenied
-from discreet.schema import Category, Column, Number
-from discreet.schema.raw import RawColumn, as_floats
+from discreet.schema import Boolean, Category, Column, Date, Number
+from discreet.schema.raw import RawColumn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class _Tally:
             listed = len(self.column.values)
             self.counts[:2] += (encoded == listed + 1).sum(), (encoded == listed).sum()
             return
-        numbers = as_floats(values)
+        numbers = self.column.numbers(values)
         low, high = self.column.low, self.column.high
         inside = (numbers >= low) & (numbers <= high)
         moved = inside & (np.abs(encoded - numbers) > 1e-9 * max(abs(low), abs(high)))
@@ -133,6 +133,12 @@ def _values(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
 
 def _bare(column: Column) -> Column:
     """Return the column with codes for missing and unlisted values, whatever becomes of them."""
-    if isinstance(column, Category):
-        return Category(*column.values)
+    match column:
+        case Date():
+            ends = column.show(column.low), column.show(column.high)
+            return Date(*ends, column.every, zone=column.zone, format=column.format)
+        case Boolean():
+            return Boolean(true=column.true, false=column.false)
+        case Category():
+            return Category(*column.values)
     return Number(column.low, column.high, column.step)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.privacy.guarantee import FILLED
-from discreet.schema import MISSING, Category, Column, FloatArray, Number
+from discreet.schema import MISSING, Category, Column, Date, FloatArray, Number
 
 
 @dataclass(frozen=True)
@@ -101,4 +101,6 @@ def has_reserved(column: Column) -> bool:
 
 
 def _shown(column: Column) -> str:
+    if isinstance(column, Date):
+        return column.show(column.fill)
     return f"{column.fill:g}" if isinstance(column, Number) else repr(column.values[int(column.fill)])

@@ -1,6 +1,18 @@
 """Public facts about a table: columns with bounds and values, and their encoding."""
 
+from discreet.schema.booleans import Boolean
 from discreet.schema.columns import MISSING, Bins, Category, Column, FloatArray, Number
+from discreet.schema.dates import Date
 from discreet.schema.schema import Schema
 
-__all__ = ["MISSING", "Bins", "Category", "Column", "FloatArray", "Number", "Schema"]
+__all__ = [
+    "MISSING",
+    "Bins",
+    "Boolean",
+    "Category",
+    "Column",
+    "Date",
+    "FloatArray",
+    "Number",
+    "Schema",
+]

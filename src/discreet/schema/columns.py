@@ -76,6 +76,8 @@ class Number:
       step: distance of the values if they lie on a grid ``low, low + step, ...`` (1 for integers).
       missing: True if values may be missing, which then is a value of its own; False if none is, so
         that a stray one becomes the middle of the range; or the number that missing ones become.
+      unit: what the numbers are measured in, for people.
+      label: what the column is, for people.
       read_from_data: the names of bounds a draft took from rows; such a schema protects nothing.
 
     >>> Number(0, 10, step=1).grid(5).tolist()
@@ -87,6 +89,8 @@ class Number:
     step: float | None = None
     missing: bool | float = True
     read_from_data: tuple[str, ...] = field(default=(), kw_only=True)
+    unit: str | None = field(default=None, kw_only=True, compare=False)
+    label: str | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step", "missing"):
@@ -95,6 +99,7 @@ class Number:
                 continue
             object.__setattr__(self, name, _finite(name, value))
         object.__setattr__(self, "read_from_data", tuple(self.read_from_data))
+        _check_words(unit=self.unit, label=self.label)
         if not self.low < self.high:
             raise SchemaError(f"high must be above low={self.low:g}, got {self.high:g}.")
         if not math.isfinite(self.high - self.low) or self.low <= MISSING:
@@ -127,12 +132,20 @@ class Number:
 
     def encode(self, values: RawColumn) -> FloatArray:
         """Return floats inside the bounds, or the code of a missing one, for every value."""
-        numbers = as_floats(values)
+        numbers = self.numbers(values)
         absent = np.isnan(numbers)
         encoded = self._inside(np.where(absent, self.fill, numbers))
         if self.may_be_missing:
             encoded[absent] = MISSING
         return encoded
+
+    def numbers(self, values: RawColumn) -> FloatArray:
+        """Return values as numbers, inside the bounds or not; NaN where one is none."""
+        return as_floats(values)
+
+    def show(self, number: float) -> str:
+        """Return an encoded value as a text for people."""
+        return f"{number:.12g}"
 
     def _inside(self, numbers: FloatArray) -> FloatArray:
         inside = np.clip(numbers, self.low, self.high)
@@ -161,7 +174,7 @@ class Number:
     def _parts(self, count: int) -> tuple[list[str], FloatArray]:
         if self.step is None:
             edges = np.linspace(self.low, self.high, count + 1)
-            labels = [f"[{_show(a)}, {_show(b)})" for a, b in _pairs(edges)]
+            labels = [f"[{self.show(a)}, {self.show(b)})" for a, b in _pairs(edges)]
             labels[-1] = labels[-1][:-1] + "]"
             return labels, edges
         starts = np.unique(
@@ -208,7 +221,7 @@ class Number:
         return np.minimum(self.low + self.step * steps, self.high)
 
     def _steps_label(self, first: int, last: int) -> str:
-        low, high = (_show(value) for value in self._at(np.array([first, last])).tolist())
+        low, high = (self.show(value) for value in self._at(np.array([first, last])).tolist())
         return low if first == last else f"{low} to {high}"
 
 
@@ -224,6 +237,9 @@ class Category:
       missing: False if no value is missing; a stray one counts as *other*.
       other: False if all values are listed; a stray one counts as *missing*. If neither is reserved,
         strays become the first value.
+      ordered: True if the values have an order, the listed one: then trees cut it in two instead of
+        taking single values out, and there are quantiles.
+      label: what the column is, for people.
       read_from_data: ``("values",)`` if a draft took them from rows; such a schema protects nothing.
 
     >>> home = Category("rent", "own")
@@ -237,7 +253,9 @@ class Category:
     unknown: Scalar | None
     missing: bool
     other: bool
+    ordered: bool
     read_from_data: tuple[str, ...]
+    label: str | None = field(default=None, compare=False)
 
     def __init__(
         self,
@@ -245,6 +263,8 @@ class Category:
         unknown: Scalar | None = None,
         missing: bool = True,
         other: bool = True,
+        ordered: bool = False,
+        label: str | None = None,
         read_from_data: tuple[str, ...] = (),
     ) -> None:
         if len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray):
@@ -264,13 +284,16 @@ class Category:
             )
         if unknown is not None and unknown not in named:
             raise SchemaError(f"unknown must be one of the values, got {unknown!r}.")
-        for name, flag in (("missing", missing), ("other", other)):
+        _check_words(label=label)
+        for name, flag in (("missing", missing), ("other", other), ("ordered", ordered)):
             if not isinstance(flag, bool | np.bool_):
                 raise SchemaError(f"{name} must be True or False for a category, got {flag!r}.")
         object.__setattr__(self, "values", named)
         object.__setattr__(self, "unknown", None if unknown is None else named[named.index(unknown)])
         object.__setattr__(self, "missing", bool(missing) and unknown is None)
         object.__setattr__(self, "other", bool(other) and unknown is None)
+        object.__setattr__(self, "ordered", bool(ordered))
+        object.__setattr__(self, "label", label)
         object.__setattr__(self, "read_from_data", tuple(read_from_data))
 
     def __len__(self) -> int:
@@ -315,10 +338,13 @@ class Category:
     def encode(self, values: RawColumn) -> FloatArray:
         """Return the code of every value."""
         codes: Codes = as_codes(values)
-        table = {_plain(value): code for code, value in enumerate(self.values)}
+        table = self._table()
         # One lookup per distinct value; the last slot serves index -1, which means missing.
         lookup = [*(self._code(table, _plain(value)) for value in codes.values), self.missing_code]
         return np.asarray(lookup, dtype=np.float64)[codes.index]
+
+    def _table(self) -> dict[str | None, int]:
+        return {_plain(value): code for code, value in enumerate(self.values)}
 
     def _code(self, table: dict[str | None, int], text: str | None) -> int:
         return self.missing_code if text is None else table.get(text, self.other_code)
@@ -381,8 +407,10 @@ def _plain(value: Any) -> str | None:
     return plain_text(category_text(value))
 
 
-def _show(number: float) -> str:
-    return f"{number:.12g}"
+def _check_words(**words: Any) -> None:
+    for name, word in words.items():
+        if word is not None and not isinstance(word, str):
+            raise SchemaError(f"{name} must be a text, got {word!r}.")
 
 
 def _pairs(values: NDArray[Any]) -> list[tuple[Any, Any]]:

@@ -9,10 +9,20 @@ low = 18.0
 high = 90.0
 step = 1.0
 missing = false          # no value is missing; left out, missing is a value of its own
+unit = "years"           # for people alone, like label
 
 [columns.home]
 kind = "category"
 values = ["rent", "own"]  # unlisted and missing values are cells of their own
+
+[columns.opened]
+kind = "date"
+low = "2015-01-01"       # or 2015-01-01, as TOML writes dates
+high = "2024-12-31"
+step = "month"           # minute, hour, day, week, month or year
+
+[columns.insured]
+kind = "boolean"
 ```
 """
 
@@ -23,7 +33,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SchemaError
+from discreet.schema.booleans import Boolean
 from discreet.schema.columns import Category, Column, Number
+from discreet.schema.dates import Date
 
 if TYPE_CHECKING:
     from discreet.schema.schema import Schema
@@ -31,14 +43,14 @@ if TYPE_CHECKING:
 _MARK = "read from data, not public: replace by public facts, then delete this line"
 
 
-def to_plain(schema: Schema) -> dict[str, Any]:
-    """Return a schema as plain data."""
+def to_plain(schema: Schema, *, words: bool = True) -> dict[str, Any]:
+    """Return a schema as plain data, with the words that are for people or without."""
     plain: dict[str, Any] = {}
     if schema.target is not None:
         plain["target"] = schema.target
     if schema.id is not None:
         plain["id"] = schema.id
-    plain["columns"] = {name: _column_to_plain(schema[name]) for name in schema}
+    plain["columns"] = {name: _column_to_plain(schema[name], words) for name in schema}
     return plain
 
 
@@ -95,40 +107,68 @@ def save_schema(schema: Schema, path: Path) -> Path:
     return path
 
 
-def _column_to_plain(column: Column) -> dict[str, Any]:
-    plain: dict[str, Any]
-    if isinstance(column, Number):
-        plain = {"kind": "number", "low": column.low, "high": column.high}
-        plain |= {} if column.step is None else {"step": column.step}
-        plain |= {} if column.missing is True else {"missing": column.missing}
-    else:
-        plain = {"kind": "category", "values": list(column.values)}
-        if column.unknown is not None:
-            plain["unknown"] = column.unknown
-        else:
-            flags = {"missing": column.missing, "other": column.other}
-            plain |= {key: False for key, reserved in flags.items() if not reserved}
+def _column_to_plain(column: Column, words: bool = True) -> dict[str, Any]:
+    plain = _facts(column)
+    if words:
+        told = {"unit": getattr(column, "unit", None), "label": column.label}
+        plain |= {key: word for key, word in told.items() if word is not None}
     if column.read_from_data:
         plain["read_from_data"] = list(column.read_from_data)
     return plain
 
 
+def _facts(column: Column) -> dict[str, Any]:
+    """Return what decides how a value is encoded; what is as by default is left out."""
+    plain: dict[str, Any]
+    match column:
+        case Date():
+            ends = {"low": column.show(column.low), "high": column.show(column.high)}
+            more = {"zone": column.zone, "format": column.format}
+            plain = {"kind": "date", **ends, "step": column.every}
+            plain |= {key: value for key, value in more.items() if value is not None}
+            return plain | ({} if column.missing is True else {"missing": column.shown_missing})
+        case Number():
+            plain = {"kind": "number", "low": column.low, "high": column.high}
+            plain |= {} if column.step is None else {"step": column.step}
+            return plain | ({} if column.missing is True else {"missing": column.missing})
+        case Boolean():
+            texts = {"true": list(column.true), "false": list(column.false)}
+            return {"kind": "boolean", **{k: v for k, v in texts.items() if v}, **_flags(column)}
+    plain = {"kind": "category", "values": list(column.values)}
+    plain |= {"ordered": True} if column.ordered else {}
+    return plain | (_flags(column) if column.unknown is None else {"unknown": column.unknown})
+
+
+def _flags(column: Category) -> dict[str, bool]:
+    flags = {"missing": column.missing, "other": column.other}
+    return {key: False for key, reserved in flags.items() if not reserved}
+
+
+KINDS: dict[str, tuple[Any, str]] = {
+    "number": (Number, "low, high, step, missing, unit and label"),
+    "category": (Category, "values, ordered, unknown, missing, other and label"),
+    "date": (Date, "low, high, step, zone, format, missing and label"),
+    "boolean": (Boolean, "true, false, missing, other and label"),
+}
+"""The kinds of columns in a file, what makes them and what they take."""
+
+
 def _column_from_plain(name: str, entry: Any) -> Column:
-    if not isinstance(entry, dict) or entry.get("kind") not in ("number", "category"):
-        raise SchemaError(f"Column {name!r} must have kind = 'number' or 'category'.")
+    kind = entry.get("kind") if isinstance(entry, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SchemaError(f"Column {name!r} must have kind = {' or '.join(map(repr, KINDS))}.")
     fields = {key: value for key, value in entry.items() if key != "kind"}
     for key in ("values", "read_from_data"):
         if not isinstance(fields.get(key, []), list):
             raise SchemaError(f"Column {name!r}: {key} must be a list, got {fields[key]!r}.")
-    marks = tuple(str(mark) for mark in fields.pop("read_from_data", ()))
+    make, taken = KINDS[kind]
     try:
-        if entry["kind"] == "number":
-            return Number(**fields, read_from_data=marks)
-        return Category(*fields.pop("values", ()), **fields, read_from_data=marks)
+        fields["read_from_data"] = tuple(map(str, fields.get("read_from_data", ())))
+        column: Column = make(*fields.pop("values", ()), **fields)
+        return column
     except TypeError:
         raise SchemaError(
-            f"Column {name!r} has a missing or unknown entry: a number takes low, high, step and "
-            "missing; a category takes values, unknown, missing and other."
+            f"Column {name!r} has a missing or unknown entry: a {kind} takes {taken}."
         ) from None
     except SchemaError as error:
         raise SchemaError(f"Column {name!r}: {error}") from None

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.schema.instants import Instants
+
 _WORDS = {"true": 1.0, "false": 0.0}
 """How files write truth values; a frame holds them as numbers."""
 
@@ -56,13 +58,15 @@ class Texts:
         return Codes(index, [category_text(value) for value in encoded.dictionary.to_pylist()])
 
 
-RawColumn = NDArray[Any] | Codes | Texts
+RawColumn = NDArray[Any] | Codes | Texts | Instants
 
 
 def as_floats(values: RawColumn) -> NDArray[np.float64]:
     """Return a column as floats, NaN where a value is no number."""
     if isinstance(values, Texts):
         return values.floats()
+    if isinstance(values, Instants):
+        return np.full(len(values.clock), np.nan)
     if isinstance(values, Codes):
         table = np.asarray([*map(_as_float, values.values), np.nan])
         return table[values.index]
@@ -80,6 +84,8 @@ def as_codes(values: RawColumn) -> Codes:
 
     if isinstance(values, Texts):
         return values.codes()
+    if isinstance(values, Instants):
+        return as_codes(values.objects())
     if isinstance(values, Codes):
         return values
     hashable = _to_objects(values) if values.dtype.kind not in "iub" else values

@@ -22,7 +22,8 @@ class Schema:
     """Ordered columns with public bounds and values.
 
     Args:
-      columns: name to ``Number`` or ``Category``, in the order models see them.
+      columns: name to ``Number``, ``Category``, ``Date`` or ``Boolean``, in the order models see them.
+        A name is any text; a whole number, as frames without names have them, is its text.
       target: the column models predict; never shown to a model.
       id: a column that names a record. It only ever feeds the keyed hash that assigns rows to
         subsets, and needs no bounds.
@@ -37,28 +38,38 @@ class Schema:
     """
 
     def __init__(
-        self, columns: Mapping[str, Column], *, target: str | None = None, id: str | None = None
+        self,
+        columns: Mapping[Any, Column],
+        *,
+        target: str | int | None = None,
+        id: str | int | None = None,
     ) -> None:
         if not isinstance(columns, Mapping):
             raise SchemaError(f"columns must map names to columns, got {shown(columns)}.")
         if not columns:
             raise SchemaError("columns must hold at least one column, got none.")
-        for name, column in columns.items():
-            if not isinstance(name, str) or not name:
-                raise SchemaError(f"A column name must be a non-empty text, got {name!r}.")
+        named: dict[str, Column] = {}
+        for given, column in columns.items():
+            name = _name(given)
+            if name in named:
+                raise SchemaError(f"Column names must differ as texts, got {name!r} twice. Rename one.")
             if not isinstance(column, Number | Category):
                 raise SchemaError(
-                    f"Column {name!r} must be a Number or a Category, got {type(column).__name__}."
+                    f"Column {name!r} must be a Number, Category, Date or Boolean, got "
+                    f"{type(column).__name__}."
                 )
+            named[name] = column
+        target, id = (str(role) if _is_whole(role) else role for role in (target, id))
+        columns = named
         if target is not None and not (isinstance(target, str) and target in columns):
             raise SchemaError(f"target must be one of the columns, got {target!r}.")
         if id is not None and not (isinstance(id, str) and id):
             raise SchemaError(f"id must be the name of a column, got {id!r}.")
         if id in columns:
             raise SchemaError(f"id must not be one of the columns, got {id!r}. Leave it out of them.")
-        self._columns = dict(columns)
-        self.target = target
-        self.id = id
+        self._columns = named
+        self.target: str | None = target
+        self.id: str | None = id
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
@@ -120,7 +131,9 @@ class Schema:
     @property
     def facts(self) -> str:
         """What decides how a row is encoded, in order, as one text; what is for people is left out."""
-        return json.dumps(self.to_json(), sort_keys=False)
+        from discreet.schema.files import to_plain
+
+        return json.dumps(to_plain(self, words=False), sort_keys=False)
 
     @property
     def digest(self) -> str:
@@ -179,3 +192,13 @@ class Schema:
         from discreet.schema.sketch import sketch_columns
 
         return cls(sketch_columns(frame, leave_out=id), target=target, id=id)
+
+
+def _is_whole(name: object) -> bool:
+    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+
+
+def _name(given: object) -> str:
+    if (not isinstance(given, str) or not given) and not _is_whole(given):
+        raise SchemaError(f"A column name must be a non-empty text or a whole number, got {given!r}.")
+    return str(given)

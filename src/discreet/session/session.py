@@ -369,7 +369,7 @@ class Session:
         if isinstance(value, type):  # raised here, where no frame holds a row
             raise failure(value, reservation)
         return Release(
-            value=value,
+            value=value.dressed(self.schema),
             guarantee=promise_of(
                 plan, program, asked, relation=self._setting.relation, simulation=self.simulation
             ),

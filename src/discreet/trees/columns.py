@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ArgumentError
-from discreet.schema import MISSING, FloatArray, Number, Schema
+from discreet.schema import MISSING, Category, Column, FloatArray, Number, Schema
 
 IntArray = NDArray[np.int64]
 
@@ -79,8 +79,12 @@ def schema_grid(schema: Schema, features: Sequence[str], cuts: int = CUTS) -> Cu
     return CutGrid(
         tuple(features),
         tuple(_column_cuts(schema, name, cuts) for name in features),
-        tuple(not isinstance(schema[name], Number) for name in features),
+        tuple(_is_unordered(schema[name]) for name in features),
     )
+
+
+def _is_unordered(column: Column) -> bool:
+    return isinstance(column, Category) and not column.ordered
 
 
 def replace_cuts(grid: CutGrid, schema: Schema, found: dict[str, FloatArray]) -> CutGrid:

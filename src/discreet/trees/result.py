@@ -11,7 +11,7 @@ import numpy as np
 from discreet.models.forms.trees import RawTree
 from discreet.plans import Result
 from discreet.plans.results.result import is_table
-from discreet.schema import MISSING, Category, FloatArray
+from discreet.schema import MISSING, Category, Date, FloatArray, Number
 from discreet.trees.classifier import ReleasedClassifier, raw_tree
 from discreet.trees.columns import IntArray
 from discreet.trees.nodes import LEAF, TreeNodes
@@ -161,7 +161,7 @@ class DecisionTree(ReleasedClassifier, Result):
         column = self.schema[name]
         assert high is not None
         if not isinstance(column, Category):
-            return _number_text(name, high, column.may_be_missing)
+            return _number_text(name, high, column)
         codes = range(0 if low is None else int(low + 0.5), int(high + 0.5))
         chosen = [column.labels[code] for code in codes]
         return f"{name} = {chosen[0]}" if len(chosen) == 1 else f"{name} in {', '.join(chosen)}"
@@ -270,10 +270,11 @@ def _lists(value: Any) -> Any:
     return [list(entry) if isinstance(entry, tuple) else entry for entry in value]
 
 
-def _number_text(name: str, high: float, may_be_missing: bool) -> str:
+def _number_text(name: str, high: float, column: Number) -> str:
     if high == MISSING:
         return f"{name} is missing"
-    return f"{name} ≤ {high:.6g}" + (" or missing" if may_be_missing else "")
+    shown = column.show(high) if isinstance(column, Date) else f"{high:.6g}"
+    return f"{name} ≤ {shown}" + (" or missing" if column.may_be_missing else "")
 
 
 def _finite(ends: FloatArray) -> tuple[float | None, ...]:

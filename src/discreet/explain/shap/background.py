@@ -33,7 +33,7 @@ from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.means import MeanStages, draw_mean_rows, half_width, mean_contribution
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows
 from discreet.randomness import public_generator
-from discreet.schema import MISSING, FloatArray, Number, Schema
+from discreet.schema import MISSING, Date, FloatArray, Number, Schema
 from discreet.schema.files import from_plain
 
 if TYPE_CHECKING:
@@ -93,7 +93,12 @@ class Background(Result):
         import pandas as pd
 
         by_column = zip(self.columns, zip(*self.values, strict=True), strict=True)
-        return pd.DataFrame({name: list(values) for name, values in by_column})
+        frame = pd.DataFrame({name: list(values) for name, values in by_column})
+        schema = from_plain(json.loads(self.facts))
+        for name in self.columns:
+            if isinstance(schema[name], Date):
+                frame[name] = pd.to_datetime(frame[name], format="ISO8601")
+        return frame
 
     def to_frame(self) -> pd.DataFrame:
         """Return ``rows``."""
@@ -104,7 +109,7 @@ class Background(Result):
         parts = []
         for name, values in zip(self.columns, zip(*self.values, strict=True), strict=True):
             column = schema[name]
-            numbers = isinstance(column, Number)
+            numbers = isinstance(column, Number) and not isinstance(column, Date)
             parts.append(_codes(values) if numbers else column.encode(np.array(values, dtype=object)))
         return np.column_stack(parts).astype(np.float64)
 

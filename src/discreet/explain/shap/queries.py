@@ -30,7 +30,7 @@ from discreet.plans.held import Rows
 from discreet.plans.kinds import Objects, PerColumn
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import ADD_REMOVE
-from discreet.schema import Category, Column, FloatArray, Number, Schema
+from discreet.schema import Category, Column, Date, FloatArray, Number, Schema
 
 MOST_QUERIES = 1_000
 Named = dict[str, Any]
@@ -205,6 +205,8 @@ def _plain_row(row: Mapping[Any, Any]) -> Named:
 
 def _plain_value(value: Any) -> Any:
     """Return a value JSON can hold; what is missing, of any kind, is None."""
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else str(value)
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool | int | str) or plain is None:
         return plain
@@ -220,7 +222,13 @@ def _check_values(name: str, column: Number | Category, given: Any) -> None:
     for value in given:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             continue  # missing, as in a record
-        if isinstance(column, Number):
+        if isinstance(column, Date):
+            if not column.low <= column.read(value) <= column.high:
+                raise ArgumentError(
+                    f"x must have {name} between {column.show(column.low)} and "
+                    f"{column.show(column.high)}, got {value!r}. Change the query, or widen the schema."
+                )
+        elif isinstance(column, Number):
             number = isinstance(value, int | float) and not isinstance(value, str)
             if not number or not column.low <= value <= column.high:
                 raise ArgumentError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.plans import Result
+from discreet.plans.results.axes import Axis, axis_of
+from discreet.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +78,7 @@ class Quantiles(Result):
       worst_error: the same in the worst case, whatever the table; None in releases of old.
       percent_error: ``expected_error`` in percent of the records; None where it is private how
         many have a value.
+      axis: how the column is shown, if it is a date or has a unit or a label; else None.
     """
 
     column: str
@@ -87,6 +90,11 @@ class Quantiles(Result):
     unit: str
     worst_error: float | None = None
     percent_error: float | None = None
+    axis: Axis | None = field(default=None, kw_only=True)
+
+    def dressed(self, schema: Schema) -> Quantiles:
+        """Return the quantiles with a title of their axis, and dates on it."""
+        return replace(self, axis=axis_of(schema, self.column))
 
     @property
     def extent(self) -> str:
@@ -111,7 +119,8 @@ class Quantiles(Result):
         """Return one row per quantile: its name, level and value."""
         import pandas as pd
 
-        return pd.DataFrame({"quantile": self.names, "level": self.levels, self.column: self.values})
+        values = self.values if self.axis is None else self.axis.values(self.values)
+        return pd.DataFrame({"quantile": self.names, "level": self.levels, self.column: values})
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the share of records at or below every value, as far as it is known."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import ReleaseError
 from discreet.plain import read_fields
+from discreet.plans.results.axes import Axis, axis_of
 from discreet.plans.results.bands import BandName, chosen_band
-from discreet.schema import FloatArray
+from discreet.schema import FloatArray, Schema
 from discreet.schema.columns import MISSING_LABEL
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ class Result(ABC):
         """Return whether parts that belong to each other have the same length; asked after reading."""
         return True
 
+    def dressed(self, schema: Schema) -> Result:
+        """Return the result with what a schema says for people: dates, units and labels."""
+        return self
+
     @property
     def extent(self) -> str:
         """How much was released, in words ("20 points"); empty for one value."""
@@ -85,6 +90,7 @@ class Histogram(Result):
       half_width: a count is within this of the true one with probability ``level``, each by itself.
       level: see ``half_width``.
       half_width_all: the same for all counts at once.
+      axes: how every column is shown: of dates, and of what has a unit or a label; else None.
     """
 
     columns: tuple[str, ...]
@@ -95,6 +101,15 @@ class Histogram(Result):
     half_width: float
     level: float
     half_width_all: float | None = field(default=None, kw_only=True)
+    axes: tuple[Axis | None, ...] = field(default=(), kw_only=True)
+
+    def dressed(self, schema: Schema) -> Histogram:
+        """Return the histogram with titles of its axes, and dates on them."""
+        return replace(self, axes=tuple(axis_of(schema, name) for name in self.columns))
+
+    def axis(self, place: int) -> Axis | None:
+        """Return how a column is shown."""
+        return self.axes[place] if place < len(self.axes) else None
 
     def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
         """Return the ends of the noise band, of each count by itself or of all of them at once."""
@@ -178,6 +193,7 @@ class Curve(Result):
       ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
       missing: the value if a number is missing, with its bands; None if it cannot be, and for
         categories, of which *missing* is one of the grid points.
+      axis: how the feature is shown, if it is a date or has a unit or a label; else None.
     """
 
     feature: str
@@ -192,6 +208,12 @@ class Curve(Result):
     rug: Histogram | None
     ends_all: tuple[tuple[float, ...], tuple[float, ...]] | None = field(default=None, kw_only=True)
     missing: MissingPoint | None = field(default=None, kw_only=True)
+    axis: Axis | None = field(default=None, kw_only=True)
+
+    def dressed(self, schema: Schema) -> Curve:
+        """Return the curve with a title of its axis, and dates on it."""
+        rug = None if self.rug is None else self.rug.dressed(schema)
+        return replace(self, axis=axis_of(schema, self.feature), rug=rug)
 
     def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
         """Return the ends of the noise band, of each value by itself or of all of them at once."""
@@ -205,11 +227,14 @@ class Curve(Result):
         """
         import pandas as pd
 
-        points: tuple[Any, ...] = self.x if self.labels is None else self.labels
+        points: Sequence[Any] = self.x if self.labels is None else self.labels
         rows = [*zip(points, self.y, self.low, self.high, strict=True)]
         if self.missing is not None:
             rows.append((math.nan, self.missing.y, self.missing.low, self.missing.high))
-        return pd.DataFrame(rows, columns=[self.feature, "value", "low", "high"])
+        frame = pd.DataFrame(rows, columns=[self.feature, "value", "low", "high"])
+        if self.axis is not None and self.axis.step is not None:
+            frame[self.feature] = self.axis.values(frame[self.feature].tolist())
+        return frame
 
     def plot(self, ax: Any = None, *, title: str | None = None, band: BandName = "each") -> Any:
         """Draw the curve with a noise band, of each value or of all, the private histogram below it."""
@@ -263,6 +288,7 @@ class Surface(Result):
       noise_std: standard deviation of the noise on a value.
       quantity: what ``values`` measure.
       ends_all: lower and upper ends of bands that hold all at once with probability ``level``.
+      axes: how either feature is shown: of dates, and of what has a unit or a label; else None.
     """
 
     features: tuple[str, str]
@@ -278,6 +304,12 @@ class Surface(Result):
     ends_all: tuple[tuple[tuple[float, ...], ...], tuple[tuple[float, ...], ...]] | None = field(
         default=None, kw_only=True
     )
+    axes: tuple[Axis | None, Axis | None] = field(default=(None, None), kw_only=True)
+
+    def dressed(self, schema: Schema) -> Surface:
+        """Return the surface with titles of its axes, and dates on them."""
+        first, second = self.features
+        return replace(self, axes=(axis_of(schema, first), axis_of(schema, second)))
 
     def band(self, of: BandName = "each") -> tuple[FloatArray, FloatArray]:
         """Return the ends of the noise band, of each value by itself or of all of them at once."""
@@ -304,9 +336,10 @@ class Surface(Result):
         """Return one row per cell: its point on both axes, the noisy value and the band."""
         import pandas as pd
 
+        parts = zip((self.x, self.y), self.labels, self.axes, strict=True)
         points = [
-            own if names is None else names
-            for own, names in zip((self.x, self.y), self.labels, strict=True)
+            names if names is not None else own if axis is None else axis.values(own)
+            for own, names, axis in parts
         ]
         frame = pd.MultiIndex.from_product(points, names=self.features).to_frame(index=False)
         for name, matrix in (("value", self.values), ("low", self.low), ("high", self.high)):

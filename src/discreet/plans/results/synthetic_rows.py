@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.plans.results.result import Result, is_table
+from discreet.schema import Date, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ class SyntheticRows(Result):
       tree: the pairs of columns whose tables the rows were drawn from.
       noise_std: standard deviation of the noise on the share of a cell of one column.
       pair_noise_std: the same for a cell of a pair; zero if there is no pair.
+      dates: the columns whose values are texts of dates.
     """
 
     columns: tuple[str, ...]
@@ -28,6 +30,11 @@ class SyntheticRows(Result):
     tree: tuple[tuple[str, str], ...]
     noise_std: float
     pair_noise_std: float
+    dates: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def dressed(self, schema: Schema) -> SyntheticRows:
+        """Return the rows with the names of columns that hold dates."""
+        return replace(self, dates=tuple(n for n in self.columns if isinstance(schema[n], Date)))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -45,7 +52,10 @@ class SyntheticRows(Result):
         """Return the rows as a frame."""
         import pandas as pd
 
-        return pd.DataFrame(list(self.values), columns=list(self.columns))
+        frame = pd.DataFrame(list(self.values), columns=list(self.columns))
+        for name in self.dates:
+            frame[name] = pd.to_datetime(frame[name], format="ISO8601")
+        return frame
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw how the rows are spread in every column."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.plans.stages.marginals import NoisyTree, project
 from discreet.randomness import IntArray
-from discreet.schema import MISSING, Bins, Column, FloatArray, Number, Schema
+from discreet.schema import MISSING, Bins, Column, Date, FloatArray, Number, Schema
 
 _RAKING_ROUNDS = 30
 
@@ -62,9 +62,14 @@ def decode_rows(
     schema: Schema, names: Sequence[str], encoded: FloatArray
 ) -> tuple[tuple[Any, ...], ...]:
     """Return encoded rows in the original values of their columns; None where a value is missing."""
-    columns = [schema[name].decode(encoded[:, place]).tolist() for place, name in enumerate(names)]
-    plain = [[None if value != value else value for value in column] for column in columns]
-    return tuple(zip(*plain, strict=True))
+    columns = [_original(schema[name], encoded[:, place]) for place, name in enumerate(names)]
+    return tuple(zip(*columns, strict=True))
+
+
+def _original(column: Column, encoded: FloatArray) -> list[Any]:
+    if isinstance(column, Date):
+        return [None if code == MISSING else column.show(code) for code in encoded.tolist()]
+    return [None if value != value else value for value in column.decode(encoded).tolist()]
 
 
 def fit_margins(tree: NoisyTree) -> list[FloatArray]:

@@ -24,7 +24,7 @@ from discreet.plans.results.choice import Choice
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource
-from discreet.schema import FloatArray, Number
+from discreet.schema import Date, FloatArray, Number
 from discreet.schema.fine_grid import FineGrid, fine_grid
 from discreet.select.choose.chooser import (
     CHOICES,
@@ -210,7 +210,10 @@ class percentile(DeclaredPlan):
 
         def finish(releaser: Releaser) -> Choice:
             (drawn,) = releaser.answer(stage)
-            return build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
+            choice = build_choice(grid.tolist(), drawn, errors, self.mechanism, noise.name, _UNIT)
+            column = setting.schema[self.column]
+            shown = column.show(choice.winner) if isinstance(column, Date) else choice.winner
+            return replace(choice, winner=shown)
 
         error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
         return Program((stage,), finish, {_UNIT: error})

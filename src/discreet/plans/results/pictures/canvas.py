@@ -5,9 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.schema.columns import MISSING_LABEL, OTHER_LABEL
+
+if TYPE_CHECKING:
+    from discreet.plans.results.axes import Axis
 
 INK = "#1f2a44"
 LIGHT_INK = "#e8ebf1"
@@ -123,6 +126,38 @@ def number_axis(ax: Any, *, axis: str = "x") -> None:
         MaxNLocator(nbins=max(3, min(8, int(room / 44))), steps=[1, 2, 2.5, 5, 10])
     )
     chosen.set_major_formatter(FuncFormatter(lambda value, _: say_number(value)))
+
+
+_SPANS = {
+    "minute": (1, 5, 10, 30, 60, 180, 360, 720, 1440),
+    "hour": (1, 3, 6, 12, 24, 48, 168),
+    "week": (7, 14, 28),
+    "day": (1, 2, 7, 14, 28),
+    "month": (1, 2, 3, 6, 12, 24, 60, 120),
+}
+"""How far ticks of dates may be apart, in their steps; beyond, as far as there is room for."""
+
+
+def value_axis(ax: Any, shown: Axis | None, *, axis: str = "x") -> None:
+    """Let an axis show dates if it has them, else numbers."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+
+    if shown is None or shown.step is None:
+        return number_axis(ax, axis=axis)
+    chosen = ax.xaxis if axis == "x" else ax.yaxis
+    wide = _WIDE * _TICK * (len(shown.show(0.0)) + 2)
+    room = max(2, min(8, int(_width_in_points(ax) / wide))) if axis == "x" else 8
+    low, high = sorted(chosen.get_view_interval())
+    spans = [span for span in _SPANS.get(shown.step, ()) if (high - low) / span < room]
+    chosen.set_major_locator(
+        MultipleLocator(spans[0]) if spans else MaxNLocator(nbins=room, integer=True)
+    )
+    chosen.set_major_formatter(FuncFormatter(lambda value, _: shown.show(value)))
+
+
+def title_of(shown: Axis | None, name: str) -> str:
+    """Return what is written along an axis."""
+    return name if shown is None else shown.title
 
 
 def tidy(ax: Any) -> None:

@@ -21,9 +21,10 @@ from discreet.plans.results.pictures.canvas import (
     ink,
     name_band,
     name_ticks,
-    number_axis,
     reserved_count,
     tidy,
+    title_of,
+    value_axis,
     write_title,
 )
 from discreet.plans.results.pictures.histogram import cell_places, name_apart
@@ -56,7 +57,7 @@ class CurveDisplay:
             self._draw_line()
         else:
             self._draw_points()
-        self.ax_.set_xlabel(self.curve.feature)
+        self.ax_.set_xlabel(title_of(self.curve.axis, self.curve.feature))
         self.ax_.set_ylabel(self.curve.quantity)
         tidy(self.ax_)
         add_legend(self.ax_)
@@ -75,7 +76,7 @@ class CurveDisplay:
             curve.x, self._low, self._high, color=LINE, alpha=BAND_ALPHA, lw=0, label=self._band
         )
         ax.plot(curve.x, curve.y, color=LINE, lw=1.8, marker="o", ms=3, label="released")
-        number_axis(ax)
+        value_axis(ax, curve.axis)
         if curve.missing is not None:
             self._draw_missing(curve.missing)
 
@@ -152,13 +153,13 @@ class SurfaceDisplay:
         self.figure_ = self.ax_.figure
         edges = [_edges(points) for points in (surface.x, surface.y)]
         mesh = self.ax_.pcolormesh(*edges, surface.to_array().T, cmap="viridis")
-        for axis, labels in zip(("x", "y"), surface.labels, strict=True):
+        for axis, labels, shown in zip(("x", "y"), surface.labels, surface.axes, strict=True):
             if labels is not None:
                 name_ticks(self.ax_, list(range(len(labels))), labels, axis=axis)
             else:
-                number_axis(self.ax_, axis=axis)
-        self.ax_.set_xlabel(surface.features[0])
-        self.ax_.set_ylabel(surface.features[1])
+                value_axis(self.ax_, shown, axis=axis)
+        self.ax_.set_xlabel(title_of(surface.axes[0], surface.features[0]))
+        self.ax_.set_ylabel(title_of(surface.axes[1], surface.features[1]))
         self.ax_.tick_params(labelsize=8)
         self.colorbar_ = self.figure_.colorbar(mesh, ax=self.ax_)
         self.colorbar_.set_label(self._scale, fontsize=8)

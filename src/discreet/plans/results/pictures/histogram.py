@@ -21,6 +21,8 @@ from discreet.plans.results.pictures.canvas import (
     number_axis,
     reserved_count,
     tidy,
+    title_of,
+    value_axis,
     write_title,
 )
 
@@ -79,7 +81,7 @@ class HistogramDisplay:
         else:
             self._draw_band(places[:inside])
             self._draw_whiskers(places[inside:], inside)
-        ax.set_xlabel(histogram.columns[0])
+        ax.set_xlabel(title_of(histogram.axis(0), histogram.columns[0]))
         ax.set_ylabel("records")
         number_axis(ax, axis="y")
         add_legend(ax)
@@ -90,7 +92,7 @@ class HistogramDisplay:
         if edges is None or inside <= _NAMED:
             name_ticks(self.ax_, places, labels)
         else:
-            number_axis(self.ax_)
+            value_axis(self.ax_, self.histogram.axis(0))
             name_apart(self.ax_, places[inside:], labels[inside:], (edges[0], edges[-1]))
 
     def _draw_whiskers(self, places: list[float], start: int = 0) -> None:
@@ -130,8 +132,8 @@ class HistogramDisplay:
         image = ax.imshow(histogram.to_array().T, origin="lower", aspect="auto", cmap="Blues")
         for axis, labels in (("x", histogram.labels[0]), ("y", histogram.labels[1])):
             name_ticks(ax, list(range(len(labels))), labels, axis=axis)
-        ax.set_xlabel(histogram.columns[0])
-        ax.set_ylabel(histogram.columns[1])
+        ax.set_xlabel(title_of(histogram.axis(0), histogram.columns[0]))
+        ax.set_ylabel(title_of(histogram.axis(1), histogram.columns[1]))
         ax.tick_params(labelsize=8)
         for place, draw in ((0, ax.axvline), (1, ax.axhline)):
             apart = reserved_count(histogram.labels[place])

@@ -16,6 +16,8 @@ from discreet.plans.results.pictures.canvas import (
     say_number,
     shortened,
     tidy,
+    title_of,
+    value_axis,
     wrapped,
     write_title,
 )
@@ -119,9 +121,9 @@ class QuantilesDisplay:
             self._name(value, percent)
         self.ax_.set_ylim(0, 100)
         self.ax_.margins(x=0.12)
-        self.ax_.set_xlabel(found.column)
+        self.ax_.set_xlabel(title_of(found.axis, found.column))
         self.ax_.set_ylabel("percent of the records at or below")
-        number_axis(self.ax_)
+        value_axis(self.ax_, found.axis)
         tidy(self.ax_)
         add_legend(self.ax_)
         write_title(self.ax_, title)
@@ -143,9 +145,9 @@ class QuantilesDisplay:
         self.ax_.fill_between(found.values, low, high, color=LINE, alpha=BAND_ALPHA, lw=0)
 
     def _name(self, value: float, percent: float) -> None:
-        low = percent < 80
+        low, axis = percent < 80, self.quantiles.axis
         self.ax_.annotate(
-            say_number(value),
+            axis.show(value) if axis is not None and axis.step else say_number(value),
             (value, percent),
             xytext=(7, -3 if low else -9),
             textcoords="offset points",
