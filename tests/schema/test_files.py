@@ -57,7 +57,8 @@ def test_marks_survive_with_their_warning(tmp_path: Path) -> None:
         ("[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1\n[other]", "got 'other' besides"),
         ("columns.a = 3", "Column 'a' must have kind = 'number' or 'category'"),
         ("[columns.a]\nlow = 0\nhigh = 1", "Column 'a' must have kind"),
-        ("[columns.a]\nkind = 'date'", "Column 'a' must have kind"),
+        ("[columns.a]\nkind = 'text'", "Column 'a' must have kind"),
+        ("[columns.a]\nkind = 'date'", "a date takes low, high, step, zone, format, missing"),
         ("[columns.a]\nkind = ['number']", "Column 'a' must have kind"),
         ("[columns.a]\nkind = 'number'\nlow = 0", "Column 'a' has a missing or unknown entry"),
         ("[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1\nmean = 2", "missing or unknown entry"),
@@ -71,7 +72,10 @@ def test_marks_survive_with_their_warning(tmp_path: Path) -> None:
         ),
         ("[columns.a]\nkind = 'category'\nvalues = ['a']\nlow = 3", "missing or unknown entry"),
         ("target = ['a']\n[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1", "target must be one of"),
-        ("id = 7\n[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1", "id must be the name of a column"),
+        (
+            "id = 7.5\n[columns.a]\nkind = 'number'\nlow = 0\nhigh = 1",
+            "id must be the name of a column",
+        ),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, text: str | bytes, message: str) -> None:

@@ -61,9 +61,9 @@ def test_draws_are_the_same_for_the_same_schema(tiny_schema: Schema) -> None:
     ("columns", "options", "message"),
     [
         ({}, {}, "at least one column, got none"),
-        ({"": Number(0, 1, missing=False)}, {}, "non-empty text, got ''"),
-        ({3: Number(0, 1, missing=False)}, {}, "non-empty text, got 3"),
-        ({"a": (0, 1)}, {}, "Column 'a' must be a Number or a Category, got tuple"),
+        ({"": Number(0, 1, missing=False)}, {}, "non-empty text or a whole number, got ''"),
+        ({3.5: Number(0, 1, missing=False)}, {}, "non-empty text or a whole number, got 3.5"),
+        ({"a": (0, 1)}, {}, "Column 'a' must be a Number, Category, Date or Boolean, got tuple"),
         (
             {"a": Number(0, 1, missing=False)},
             {"target": "b"},
@@ -75,7 +75,7 @@ def test_draws_are_the_same_for_the_same_schema(tiny_schema: Schema) -> None:
             "target must be one of the columns, got \\['a'\\]",
         ),
         ({"a": Number(0, 1, missing=False)}, {"id": "a"}, "id must not be one of the columns, got 'a'"),
-        ({"a": Number(0, 1, missing=False)}, {"id": 5}, "id must be the name of a column, got 5"),
+        ({"a": Number(0, 1, missing=False)}, {"id": 5.5}, "id must be the name of a column, got 5.5"),
         ({"a": Number(0, 1, missing=False)}, {"id": ["a"]}, "id must be the name of a column"),
         ({"a": Number(0, 1, missing=False)}, {"id": ""}, "id must be the name of a column, got ''"),
     ],

@@ -15,13 +15,8 @@ import numpy as np
 
 from discreet.errors import ModelError
 from discreet.models.readers.boosters import booster_margin
-<<<<<<< HEAD
 from discreet.models.sight import Sight, sights
-from discreet.schema import Category, FloatArray, Number, Schema
-=======
-from discreet.models.sight import Sight
 from discreet.schema import Category, Date, FloatArray, Number, Schema
->>>>>>> ea5e1e9 (Let columns be dates, truth values, ordered, and have units, as people's tables do)
 
 MakeInput = Callable[[FloatArray], Any]
 Kind = str | list[Any]
@@ -75,33 +70,27 @@ def _makers(
     if not named:
         return [_seen(sight, make) for make in (_read_only, _copied)]
     if sees_encoding(schema, columns, named):
-<<<<<<< HEAD
         makers = [_number_frame(labels, make) for make in (_read_only, _copied)]
-        return [_seen(sight, make) for make in makers]
-    everywhere: list[list[Kind]] = [[kind] * len(columns) for kind in ("plain", "object", "category")]
-    if categories:
-        own: list[Kind] = ["plain"] * len(columns)
-        for place, known in categories.items():
-            own[place] = "category" if known is None else list(known)
-        everywhere = [own, *everywhere]
-    return [_mixed_frame(schema, columns, sight, labels, kinds) for kinds in everywhere]
-=======
-        makers = [_number_frame(columns, make) for make in (_read_only, _copied)]
         numbers = [_seen(sight, make) for make in makers]
         dates = [isinstance(schema[name], Date) for name in columns]
         if not any(dates):
             return numbers
         # Models that compute with numbers refuse dates among them, and those that want dates numbers;
         # with dates alone some would take those for numbers of nanoseconds.
-        with_dates = [_mixed_frame(schema, columns, sight, "plain", True)]
+        with_dates = [_mixed_frame(schema, columns, sight, labels, ["plain"] * len(columns), True)]
         return numbers + with_dates if all(dates) else with_dates + numbers
+    everywhere: list[list[Kind]] = [[kind] * len(columns) for kind in ("plain", "object", "category")]
+    if categories:
+        own: list[Kind] = ["plain"] * len(columns)
+        for place, known in categories.items():
+            own[place] = "category" if known is None else list(known)
+        everywhere = [own, *everywhere]
     dated = any(isinstance(schema[name], Date) for name in columns)
     return [
-        _mixed_frame(schema, columns, sight, kind, as_dates)
+        _mixed_frame(schema, columns, sight, labels, kinds, as_dates)
         for as_dates in ((True, False) if dated else (False,))
-        for kind in ("plain", "object", "category")
+        for kinds in everywhere
     ]
->>>>>>> ea5e1e9 (Let columns be dates, truth values, ordered, and have units, as people's tables do)
 
 
 def _seen(sight: Sight, make: MakeInput) -> MakeInput:
@@ -130,19 +119,14 @@ def _number_frame(labels: tuple[Any, ...], make_matrix: MakeInput) -> MakeInput:
 
 
 def _mixed_frame(
-<<<<<<< HEAD
     schema: Schema,
     columns: tuple[str, ...],
     sight: Sight,
     labels: tuple[Any, ...],
     kinds: Sequence[Kind],
+    as_dates: bool,
 ) -> MakeInput:
     """Return a maker of frames whose category columns have kinds of their own."""
-=======
-    schema: Schema, columns: tuple[str, ...], sight: Sight, kind: str, as_dates: bool
-) -> MakeInput:
-    """Return a maker of frames with category columns of one kind: plain, object or category."""
->>>>>>> ea5e1e9 (Let columns be dates, truth values, ordered, and have units, as people's tables do)
 
     def make(rows: FloatArray) -> Any:
         import pandas as pd
@@ -152,13 +136,9 @@ def _mixed_frame(
             column = schema[name]
             seen = sight.column(place, rows[:, place].copy())
             if isinstance(column, Category):
-<<<<<<< HEAD
                 frame[label] = _category_values(column, seen, kind, sight.shows_nan(place))
-=======
-                frame[name] = _category_values(column, seen, kind, sight.takes_missing)
             elif as_dates and isinstance(column, Date):
-                frame[name] = column.decode(seen)
->>>>>>> ea5e1e9 (Let columns be dates, truth values, ordered, and have units, as people's tables do)
+                frame[label] = column.decode(seen)
             else:
                 frame[label] = seen
         return pd.DataFrame(frame, copy=False)

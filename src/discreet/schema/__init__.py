@@ -1,7 +1,8 @@
 """Public facts about a table: columns with bounds and values, and their encoding."""
 
+from discreet.schema.bins import MISSING, Bins, FloatArray
 from discreet.schema.booleans import Boolean
-from discreet.schema.columns import MISSING, Bins, Category, Column, FloatArray, Number
+from discreet.schema.columns import Category, Column, Number
 from discreet.schema.dates import Date
 from discreet.schema.schema import Schema
 

@@ -17,7 +17,6 @@ record is counted as something it is not. A column that says it has none reserve
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -26,44 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SchemaError
+from discreet.schema.bins import MISSING, MISSING_LABEL, OTHER_LABEL, Bins, FloatArray
 from discreet.schema.raw import Codes, RawColumn, as_codes, as_floats, category_text, plain_text
 
-FloatArray = NDArray[np.float64]
 Scalar = str | int | float | bool
-
-MISSING = -sys.float_info.max
-"""The code of a missing number: below every range, finite, and the same in all columns."""
-
-MISSING_LABEL, OTHER_LABEL = "(missing)", "(other)"
-"""The names of cells that hold missing and unlisted values."""
 
 _DRAWN_MISSING = 1 / 16
 """The share of public test values that are missing, in columns where values may be."""
 
 _LEAST_ULPS = 16
 """A step spans at least so many floats, so that every point finds back to itself."""
-
-
-@dataclass(frozen=True)
-class Bins:
-    """A public partition of a column: ``labels`` name the cells, ``edges`` divide a number's range.
-
-    The last ``reserved`` cells are those of missing and unlisted values.
-    """
-
-    labels: tuple[str, ...]
-    edges: tuple[float, ...] | None = None
-    reserved: int = 0
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def index(self, encoded: FloatArray) -> NDArray[np.int64]:
-        """Return the cell of each encoded value."""
-        if self.edges is None:
-            return encoded.astype(np.int64)
-        cells = np.searchsorted(np.asarray(self.edges[1:-1]), encoded, side="right")
-        return np.where(encoded == MISSING, len(self) - 1, cells) if self.reserved else cells
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SchemaError
-from discreet.schema.columns import MISSING, FloatArray, Number
+from discreet.schema.bins import MISSING, FloatArray
+from discreet.schema.columns import Number
 from discreet.schema.instants import DateArray, Instants, in_zone, inside_calendar, read_clock
 from discreet.schema.raw import RawColumn, as_codes, category_text
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.schema.columns import FloatArray, Number
+from discreet.schema.bins import FloatArray
+from discreet.schema.columns import Number
 
 IntArray = NDArray[np.int64]
 

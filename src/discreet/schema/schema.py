@@ -13,7 +13,8 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import SchemaError
 from discreet.randomness import public_generator
-from discreet.schema.columns import Category, Column, FloatArray, Number
+from discreet.schema.bins import FloatArray
+from discreet.schema.columns import Category, Column, Number
 
 _PROBE_SEED = 20_260_415
 

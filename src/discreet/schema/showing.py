@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.markup import Html, card, soft, table
 from discreet.schema.columns import Category, Column
+from discreet.schema.dates import Date
 
 if TYPE_CHECKING:
     from discreet.schema.schema import Schema
@@ -28,13 +29,19 @@ def schema_html(schema: Schema) -> Html:
 
 def tell_column(column: Column) -> tuple[str, str]:
     """Return the kind of a column and what is publicly known of it, in words."""
-    if isinstance(column, Category):
+    if isinstance(column, Date):
+        facts = f"{column.show(column.low)} to {column.show(column.high)} by {column.every}"
+        facts += f", clocks of {column.zone}" if column.zone else ""
+    elif isinstance(column, Category):
         shown = [str(value) for value in column.values[:_VALUES]]
         more = len(column.values) - _VALUES
         facts = ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
+        facts += " (in this order)" if column.ordered else ""
     else:
         step = f" in steps of {column.step:g}" if column.step is not None else ""
-        facts = f"{column.low:,.12g} to {column.high:,.12g}{step}"
+        unit = f" {column.unit}" if column.unit else ""
+        facts = f"{column.low:,.12g} to {column.high:,.12g}{unit}{step}"
+    facts = f"{column.label}: {facts}" if column.label else facts
     return type(column).__name__.lower(), facts + ("; may be missing" if column.may_be_missing else "")
 
 

@@ -19,7 +19,7 @@ from discreet.plain import read_fields
 from discreet.plans.results.axes import Axis, axis_of
 from discreet.plans.results.bands import BandName, chosen_band
 from discreet.schema import FloatArray, Schema
-from discreet.schema.columns import MISSING_LABEL
+from discreet.schema.bins import MISSING_LABEL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.schema.columns import MISSING_LABEL, OTHER_LABEL
+from discreet.schema.bins import MISSING_LABEL, OTHER_LABEL
 
 if TYPE_CHECKING:
     from discreet.plans.results.axes import Axis
