@@ -24,6 +24,7 @@ from discreet.models.libraries import (
     own_categories,
 )
 from discreet.models.sight import Sight
+from discreet.privacy.guarantee import CODED
 from discreet.schema import Category, Schema
 
 _SHOWN = 12
@@ -104,11 +105,15 @@ class Handover:
         """Return what the model gets, a line per column."""
         return [f"{name}: {self._tell(place, name)}" for place, name in enumerate(self.columns)]
 
-    @property
-    def coded(self) -> list[str]:
-        """The lines of columns that the model treats as categories and knows by codes alone."""
-        lines = self.lines()
-        return [lines[p] for p, known in self.categories.items() if known is None and not self.named]
+    def told(self) -> tuple[str, ...]:
+        """Return what a reader of an answer should know of codes that nobody can check, in words."""
+        unchecked = [
+            f"{self.columns[place]} ({_map(column.values)})"
+            for place, known in self.categories.items()
+            if known is None and (self.by_place or not self.named)
+            if isinstance(column := self.schema[self.columns[place]], Category)
+        ]
+        return (f"{CODED} {', '.join(unchecked)}",) if unchecked else ()
 
     def _tell(self, place: int, name: str) -> str:
         column = self.schema[name]

@@ -60,7 +60,8 @@ class Model:
     """A scikit-learn estimator, a pipeline or a function, and what of it is explained.
 
     Args:
-      model: a fitted estimator, or a function of a float64 matrix with one row per record.
+      model: a fitted estimator, a function of a float64 matrix with one row per record, a native
+        booster, or the path of a model file (skops, XGBoost, LightGBM, CatBoost, ONNX).
       output: ``probability`` (default for classifiers), ``margin`` or ``value`` (regressors,
         functions).
       class_: the class whose probability or margin is meant; the second of two by default.
@@ -132,7 +133,7 @@ class Model:
         return (self._kept,)
 
     def fills(self) -> tuple[str, ...]:
-        """Return what it was last shown for values it does not take, in words."""
+        """Return what it was last shown for values it does not take, and as codes, in words."""
         return self._fills
 
     def describe(self) -> dict[str, Any]:
@@ -173,7 +174,7 @@ class Model:
         rows = public_rows(schema, handover.columns)
         with quietly():
             bound, answers, single = self._first_that_works(handover, rows)
-            self._fills = bound.sight.told(handover.columns)
+            self._fills = (*bound.sight.told(handover.columns), *handover.told())
             return replace(bound, form=self._form(handover, bound.sight, rows, answers)), single
 
     def inputs(self, schema: Schema) -> str:

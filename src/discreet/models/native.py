@@ -7,6 +7,7 @@ back, so its booster is wrapped. What a booster predicts follows from its object
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,11 @@ _CATBOOST_CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOne
 
 
 def as_estimator(model: Any) -> Any:
-    """Return a model with methods like scikit-learn's; most are as they are."""
+    """Return a model with methods like scikit-learn's; most are as they are, a path is read."""
+    if isinstance(model, str | Path):
+        from discreet.models.files import read_model
+
+        return read_model(Path(model))
     kind = f"{type(model).__module__.split('.')[0]}.{type(model).__name__}"
     match kind:
         case "xgboost.Booster":
@@ -27,6 +32,11 @@ def as_estimator(model: Any) -> Any:
             return of_lightgbm(model)
         case "catboost.CatBoost":
             return _of_catboost(model)
+        case "onnxruntime.InferenceSession":
+            raise ModelError(
+                "model must be the path of an ONNX file, got an open session, which does not say what "
+                "it is made of. Use dc.Model('model.onnx')."
+            )
         case _ if any(f"{t.__module__}.{t.__name__}" == _TORCH for t in type(model).__mro__):
             raise ModelError(
                 "model must take a matrix of floats, got a PyTorch module. Wrap it in a function: "

@@ -20,6 +20,9 @@ _GRADES_TOLD: Mapping[Grade, str] = {
 FILLED = "the model is shown missing and unlisted values of"
 """How a text begins that names what a model without NaN is shown instead."""
 
+CODED = "the model is shown codes of"
+"""How a text begins that tells the codes of categories, of which a model knows no more."""
+
 MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 
 
@@ -55,7 +58,8 @@ class Guarantee:
         if self.certified and self.grade != "proven":
             told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
             proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
-        named = [text for text in self.assumptions if text == MODEL_DEAD or text.startswith(FILLED)]
+        shown = (MODEL_DEAD, FILLED, CODED)
+        named = [text for text in self.assumptions if text.startswith(shown)]
         beside = "".join(f"; {text}" for text in named)
         return f"{kind} for {self.protects}, {self.relation}, {proof}{beside}"
 
