@@ -155,9 +155,8 @@ def test_codes_that_nobody_can_check_are_told() -> None:
     taken = Model(model)
     told = "home type: codes rent=0, own=1, mortgage=2, parents=3"
     assert told in taken.inputs(SCHEMA).splitlines()
-    session = dc.protect(
-        training("plain")[0].assign(paid=training("plain")[1]), SCHEMA, dataset="d", epsilon=1, ledger=":memory:"
-    )
+    table = training("plain")[0].assign(paid=training("plain")[1])
+    session = dc.protect(table, SCHEMA, dataset="d", epsilon=1, ledger=":memory:")
     release = session.release(dc.partial_dependence(taken, "age", epsilon=0.5))
     shown = "the model is shown codes of home type (rent=0, own=1, mortgage=2, parents=3)"
     assert shown in release.guarantee.assumptions and shown in str(release.guarantee)

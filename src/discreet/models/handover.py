@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import ModelError
-from discreet.models.forms.category_splits import Values, value_key
+from discreet.models.forms.category_splits import HandedValues, value_key
 from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.models.libraries import (
     Categories,
@@ -80,26 +80,26 @@ class Handover:
 
     @property
     def makers(self) -> list[tuple[Sight, MakeInput]]:
-        """The ways to hand rows over, the likeliest first."""
+        """How rows may be handed over, the likeliest first."""
         return input_makers(
             self.schema, self.columns, self.named, labels=self.labels, categories=self.categories
         )
 
-    def values(self, sight: Sight) -> list[Values | None]:
+    def values(self, sight: Sight) -> list[HandedValues | None]:
         """Return what is handed over for the codes of every column; None where it is the number."""
         return [self._values(place, name, sight) for place, name in enumerate(self.columns)]
 
-    def _values(self, place: int, name: str, sight: Sight) -> Values | None:
+    def _values(self, place: int, name: str, sight: Sight) -> HandedValues | None:
         column = self.schema[name]
         if not isinstance(column, Category) or not (self.named or place in self.categories):
             return None
         missing = bool(column.reserved) and sight.shows_nan(place)
         if not self.named or (self.by_place and self.categories.get(place, ()) is None):
-            return Values(tuple(range(len(column.values))), missing)
+            return HandedValues(tuple(range(len(column.values))), missing)
         known = self.categories.get(place)
         strange = set() if known is None else set(map(value_key, _besides(column.values, known)))
         values = [None if value_key(value) in strange else value for value in column.values]
-        return Values(tuple(values), missing)
+        return HandedValues(tuple(values), missing)
 
     def lines(self) -> list[str]:
         """Return what the model gets, a line per column."""

@@ -75,7 +75,7 @@ class Sight:
 
 
 def sights(columns: tuple[Column, ...]) -> list[Sight]:
-    """Return the ways to see some columns, the one that hides least first."""
+    """Return how some columns may be seen, what hides least first."""
     filled = Sight(columns, takes_missing=False)
     kinds = {isinstance(columns[place], Category) for place in filled.changes}
     both = [Sight(columns, True, numbers_alone=True)] if len(kinds) == 2 else []

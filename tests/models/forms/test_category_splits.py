@@ -12,10 +12,10 @@ import pytest
 from discreet.models.forms import category_splits
 from discreet.models.forms.category_splits import (
     CategorySet,
+    HandedValues,
     ListedCategories,
     RawEnsemble,
     SetTree,
-    Values,
     between_codes,
 )
 from discreet.models.forms.trees import RawTree, TreeEnsemble
@@ -25,7 +25,7 @@ from discreet.schema import FloatArray
 SIZES = (5, 7)
 """Columns 0 and 1 are categories of so many values, column 2 is a number."""
 
-HANDED = [Values(tuple("abcde"), True), Values((4, 8, 15, 16, 23, 42, 108), True), None]
+HANDED = [HandedValues(tuple("abcde"), True), HandedValues((4, 8, 15, 16, 23, 42, 108), True), None]
 KNOWN = {0: list("edcbz")}
 """The model knows the letters in another order, one of them not at all."""
 
@@ -140,7 +140,7 @@ def test_what_is_decided_by_the_codes_above_is_not_asked_again() -> None:
         right=np.array([2, 4, -1, -1, -1]),
         value=np.arange(5.0),
     )
-    found = RawEnsemble([twice], base=0.0, link="identity", width=1).on([Values((0, 1, 2))])
+    found = RawEnsemble([twice], base=0.0, link="identity", width=1).on([HandedValues((0, 1, 2))])
     assert found is not None and len(found.feature) == 3
     assert found.predict(np.array([[0.0], [1.0], [2.0]])).tolist() == [3.0, 3.0, 2.0]
 

@@ -34,7 +34,7 @@ Code = Callable[[int, Sequence[object]], FloatArray]
 
 
 @dataclass(frozen=True)
-class Values:
+class HandedValues:
     """What a model is handed for the codes 0, 1, ... of a column; None for a value it does not know.
 
     ``missing`` says whether rows may hold NaN instead of a code.
@@ -44,7 +44,7 @@ class Values:
     missing: bool = False
 
 
-Handed = Sequence[Values | None]
+Handed = Sequence[HandedValues | None]
 """For every column of a model what it is handed for codes; None for a column of numbers."""
 
 Seen = Sequence[FloatArray | None]
