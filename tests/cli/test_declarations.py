@@ -273,11 +273,9 @@ def test_help_names_files_choices_and_defaults() -> None:
     command = make_command("survey", question(survey, lambda plan: None))
     told = {parameter.name: parameter for parameter in command.params}
     assert command.help == "An answer of everything."
-    assert told[
-        "model"
-    ].help == "Saved with skops, or a saved release of a tree or forest: fitted." and told[
-        "x"
-    ].opts == ["--query", "--x"]
+    assert told["model"].help.startswith("A file of skops, XGBoost (.json, .ubj)")
+    assert told["model"].help.endswith("or CARD#NAME of a card: fitted.")
+    assert told["x"].opts == ["--query", "--x"]
     assert told["clip"].help == "How far, or auto. Or none."
     assert told["mechanism"].help == "Of noise. One of auto, laplace."
     assert told["levels"].opts == ["--level"] and told["bins"].default == ["20"]

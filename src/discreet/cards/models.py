@@ -105,6 +105,10 @@ class CardModel:
         return model
 
 
+class OwnerPrices(ModelError):
+    """A plan is of a model that only the owner has."""
+
+
 class AbsentModel(Model):
     """A model that a card names without holding its file: plans can be made of it, not priced."""
 
@@ -134,7 +138,7 @@ class AbsentModel(Model):
 
     def bind(self, schema: Schema) -> NoReturn:
         """Refuse: whoever has the model has to answer."""
-        raise ModelError(
+        raise OwnerPrices(
             f"The owner prices it: the card of {self._dataset!r} names the model {self._known.name!r} "
             "and does not hold its file. Write the plan to a file and send it to the owner."
         )

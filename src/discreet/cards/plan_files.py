@@ -135,12 +135,17 @@ def read_plans(
     objects: Mapping[str, Any] | None = None,
 ) -> list[Plan]:
     """Return the plans of a file, made for a session's data set or for a card's; see ``answer``."""
-    # An estimator as it is serves every output and class of it that plans name.
-    known = {as_model(model).fingerprint: model for model in models}
-    cards = [one for one in (card, of if isinstance(of, Card) else None) if one is not None]
-    named = [one.model(name) for one in cards for name in one.models]
-    found = {**{model.fingerprint: model for model in named}, **known, **(objects or {})}
+    cards = [one for one in (card, of) if isinstance(one, Card)]
+    found = {**models_by_fingerprint(models, cards), **(objects or {})}
     return PlanFile.load(plans).read(of.dataset, of.schema, found)
+
+
+def models_by_fingerprint(models: Iterable[Any], cards: Iterable[Card]) -> dict[str, Any]:
+    """Return models, and those of cards, as plans name them."""
+    named = [card.model(name) for card in cards for name in card.models]
+    # An estimator as it is serves every output and class of it that plans name.
+    given = {as_model(model).fingerprint: model for model in models}
+    return {model.fingerprint: model for model in named} | given
 
 
 def _listed(plans: Any) -> list[Any]:

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cards import Card
+from discreet.cards.models import OwnerPrices
+from discreet.cards.plan_files import PlanFile
 from discreet.cli.commands import as_typed
 from discreet.cli.output import JsonOption, print_json, say
 from discreet.cli.project import (
@@ -32,7 +35,8 @@ from discreet.cli.writing import (
 from discreet.errors import ReleaseError, SettlementFailed
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import total
-from discreet.session import Remaining, Session
+from discreet.schema import Schema
+from discreet.session import Price, Remaining, Session
 
 _LONGEST, _MOST_ROWS = 60, 60
 
@@ -48,12 +52,30 @@ def price_plan(
     queries: Annotated[
         int | None, typer.Option(help="Compare strategies to answer so many questions like this one.")
     ] = None,
+    card: Annotated[
+        Path | None, typer.Option(help="Price it by this card of a data set, without rows and ledger.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write a plan file here, for 'discreet card answer'.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Say what a plan would cost and how noisy it would be. Spends nothing."""
-    session = open_session(project, dataset, analyst=analyst)
-    plans = _by_name(asked, session)
-    price = session.price(list(plans.values()), queries=queries)
+    check_file("--save", save)
+    source = open_session(project, dataset, analyst=analyst) if card is None else Card.load(card)
+    plans = _by_name(asked, source.schema)
+    if save is not None:
+        PlanFile.of(source.dataset, source.schema, list(plans.values())).save(save)
+    try:
+        tell_price(plans, source.price(list(plans.values()), queries=queries), json)
+    except OwnerPrices as owner:  # with a plan file there is something to send to the owner
+        if save is None:
+            raise
+        say(str(owner))
+
+
+def tell_price(plans: Mapping[str, Plan], price: Price, json: bool) -> None:
+    """Print a price, with plans as they would be typed."""
     if json:
         print_json(price.to_json())
         return
@@ -68,7 +90,7 @@ def diagnose_plan(
 ) -> None:
     """Try a plan's answers on the table, for the curator alone. Exact, no release, spends nothing."""
     session = open_session(project, dataset)
-    for name, plan in _by_name(asked, session).items():
+    for name, plan in _by_name(asked, session.schema).items():
         typer.echo(f"{name}\n" * bool(name) + str(session.diagnose(plan)))
 
 
@@ -103,7 +125,7 @@ def release_plan(
     files = _Files(out, table, plot, many=not isinstance(asked, Plan))
     files.check()
     session = open_session(project, dataset, analyst=analyst, heuristics=heuristics, workers=workers)
-    plans = _by_name(asked, session)
+    plans = _by_name(asked, session.schema)
     try:
         releases = session.release(list(plans.values()), fresh=fresh)
     except SettlementFailed as failed:
@@ -120,11 +142,11 @@ def release_plan(
     files.write(answers)  # last: what cannot be written has been shown
 
 
-def _by_name(asked: Asked, session: Session) -> dict[str, Plan]:
+def _by_name(asked: Asked, schema: Schema) -> dict[str, Plan]:
     """Return plans by their names; one that asks for several answers becomes several, with numbers."""
     found = {}
     for name, plan in ({"": asked} if isinstance(asked, Plan) else asked).items():
-        parts = plan.parts(session.schema)
+        parts = plan.parts(schema)
         for number, part in enumerate(parts, start=1):
             found[name if len(parts) == 1 else f"{name}-{number}".removeprefix("-")] = part
     return found

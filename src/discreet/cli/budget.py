@@ -14,6 +14,7 @@ from discreet.cli.project import (
     DEFAULT_PROJECT,
     AnalystOption,
     DatasetOption,
+    LedgerOption,
     Project,
     ProjectOption,
     open_books,
@@ -37,10 +38,11 @@ def show(
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
+    ledger: LedgerOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the budget of a data set, and of analysts with a share: granted, spent, left."""
-    books = open_books(project, dataset)
+    books = open_books(project, dataset, ledger)
     name, terms = books.dataset, books.terms
     whole = books.ledger.balance(name, analyst)
     asked = {} if analyst is not None else _shares(books.ledger.history(name))
@@ -73,10 +75,13 @@ def _row(who: str, part: str, accountant: AccountantName, balance: Balance) -> l
 
 
 def history(
-    project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None, json: JsonOption = False
+    project: ProjectOption = DEFAULT_PROJECT,
+    dataset: DatasetOption = None,
+    ledger: LedgerOption = None,
+    json: JsonOption = False,
 ) -> None:
     """List every entry of a data set, oldest first."""
-    books = open_books(project, dataset)
+    books = open_books(project, dataset, ledger)
     unit = ACCOUNTANTS[books.terms.accountant].unit
     entries = books.ledger.history(books.dataset)
     if json:
@@ -174,7 +179,7 @@ def change(
     ledger.change_terms(name, reason=reason, epsilon=epsilon, delta=delta, schema=public)
     if schema is not None:
         known.with_entry(name, replace(entry, schema=known.relative(str(schema)))).save()
-    show(project, name, None, json)
+    show(project, name, json=json)
 
 
 def settle(

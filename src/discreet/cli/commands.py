@@ -33,6 +33,7 @@ COMMANDS: Homes = {
     "report": ("discreet.cli.saved", "report_command"),
     "verify": ("discreet.cli.budget", "verify"),
     "budget": ("discreet.cli.budget", "budget_command"),
+    "card": ("discreet.cli.cards", "card_command"),
     "dataflow": ("discreet.cli.about.dataflow", "dataflow_command"),
     "audit": ("discreet.cli.about.audit", "audit_command"),
     "claims": ("discreet.cli.about.claims", "claims_command"),
@@ -47,6 +48,12 @@ GROUPS: Mapping[str, Homes] = {
         "allot": ("discreet.cli.budget", "allot"),
         "change": ("discreet.cli.budget", "change"),
         "settle": ("discreet.cli.budget", "settle"),
+    },
+    "card": {
+        "write": ("discreet.cli.cards", "write"),
+        "show": ("discreet.cli.cards", "show"),
+        "price": ("discreet.cli.cards", "price"),
+        "answer": ("discreet.cli.cards", "answer"),
     },
 }
 """Commands that are several, and each of them."""

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+from discreet.cards import Card
 from discreet.errors import ArgumentError
 from discreet.models.files import read_model
 from discreet.session import Release
 
 
 def load_model(path: Path) -> Any:
-    """Read a model file without running code from it, or the tree or forest of a saved release."""
+    """Read a model without running code: a file, a saved release's tree or forest, ``CARD#NAME``."""
+    card, mark, name = str(path).rpartition("#")
+    if mark and not path.exists():
+        return Card.load(card).model(name)
     released = _released(path)
     return read_model(path) if released is None else released
 

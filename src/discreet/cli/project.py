@@ -61,6 +61,10 @@ DatasetOption = Annotated[
     ),
 ]
 ProjectOption = Annotated[Path, typer.Option("--project", help="The project file.")]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option("--ledger", help="Look into this ledger, without its key, not into the project's."),
+]
 AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Whose allotment pays.")]
 
 
@@ -183,6 +187,12 @@ class LedgerView:
         return pd.DataFrame([entry.to_json() for entry in self.ledger.history(self.dataset)])
 
 
-def open_books(project: Path, dataset: str | None) -> LedgerView:
-    """Return what the ledger says of a data set the project knows."""
-    return LedgerView(*open_ledger(project, dataset))
+def open_books(project: Path, dataset: str | None, ledger: str | None = None) -> LedgerView:
+    """Return what a ledger says of a data set: that of the project, or another, without its key."""
+    if ledger is None:
+        return LedgerView(*open_ledger(project, dataset))
+    books = Ledger.open(ledger, read_only=True)
+    names = books.datasets()
+    if dataset is None and len(names) != 1:
+        raise ArgumentError(f"--dataset must be one of the ledger's ({', '.join(names)}), got none.")
+    return LedgerView(dataset or names[0], books)

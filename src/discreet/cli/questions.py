@@ -26,8 +26,8 @@ from discreet.plans.kinds import Columns, Flag, Interval, Kind, OneOf, Text, Val
 
 _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
 _FILES = {
-    "model": "A file of skops, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm) or ONNX, or a "
-    "saved release of a tree or forest",
+    "model": "A file of skops, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm) or ONNX, a "
+    "saved release of a tree or forest, or CARD#NAME of a card",
     "rows": "A CSV or JSON file, or a saved release",
     "table": "A file with rows, as for protect",
 }
