@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import LedgerTampered, ReleaseError
+from discreet.privacy.accounting import Amount
 from tests.cli.shell import left, protect_loans, shell, told
 
 ASK = ["release", "histogram", "age", "--bins", "4", "--epsilon", "0.5", "--out", "age.json"]
@@ -90,9 +91,18 @@ def test_what_is_no_release_is_told(folder: Path) -> None:
             assert done.code == ReleaseError.exit_code and done.err.count("\n") == 1
 
 
+def test_a_charge_without_an_answer_is_seen(folder: Path) -> None:
+    assert "without an answer" not in shell("budget", "history").out
+    with dc.Ledger.open(folder / "loans.db", create=False) as ledger:  # and then the process dies
+        ledger.reserve("loans", Amount.charge(0.25), plan_key="k", note={"plan": {"kind": "entropy"}})
+    seen = shell("budget", "history").out
+    assert "1 without an answer" in seen and "NO" in seen and "entropy" in seen
+    assert left() == "4.25" and shell("verify").code == 0
+
+
 def test_shares(folder: Path) -> None:
     assert told("budget", "allot", "ann", "--epsilon", "0.75")["remaining"]["epsilon"] == "0.75"
-    assert "ann" in shell("budget", "show").out and left() == "4.5"
+    assert "ann" in shell("budget", "show").out and left() == "4.25"
     shares = told("budget", "show")["shares"]
     assert shares["ann"]["budget"] == {"epsilon": "0.75", "delta": "0"}
     assert told("budget", "show", "--analyst", "ann")["remaining"]["epsilon"] == "0.75"

@@ -21,6 +21,7 @@ _PHRASES = (
     (r"Use dc\.Schema\(columns, target=\.\.\.\)", 'Write target = "..." at the top of its file'),
     (r"protect\(\.\.\., (\w+=[^)]*)\)", r"\1"),
     (r"dc\.Model\((?:model|\.\.\.), ((?:[^()]|\([^()]*\))*)\)", r"\1"),
+    ("A mapping from columns gives each its own", "column=number gives each column its own"),
     (r"\bsession\.(\w+)\b(?!\()", r"discreet \1"),
     (r"=\(low, high\)|=\.\.\.", "='low,high'"),
 )
