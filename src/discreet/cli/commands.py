@@ -23,6 +23,7 @@ Homes = Mapping[str, tuple[str, str]]
 COMMANDS: Homes = {
     "demo": ("discreet.cli.about.demo", "demo_command"),
     "sketch": ("discreet.cli.curator", "sketch_command"),
+    "schema": ("discreet.cli.curator", "schema_command"),
     "protect": ("discreet.cli.curator", "protect_command"),
     "check": ("discreet.cli.curator", "check_command"),
     "price": ("discreet.cli.asking", "price_plan"),
@@ -41,6 +42,7 @@ COMMANDS: Homes = {
 }
 
 GROUPS: Mapping[str, Homes] = {
+    "schema": {"check": ("discreet.cli.curator", "check_schema")},
     "budget": {
         "show": ("discreet.cli.budget", "show"),
         "history": ("discreet.cli.budget", "history"),

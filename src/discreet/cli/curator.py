@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.output import JsonOption, print_json
+from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.cli.project import (
     DEFAULT_PROJECT,
     DatasetEntry,
@@ -17,20 +17,30 @@ from discreet.cli.project import (
     open_session,
 )
 from discreet.cli.writing import check_file
+from discreet.data import PrivateTable
+from discreet.data.quality import check_table
+from discreet.data.sources.opening import FILES
+from discreet.data.sources.package_files import READERS
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.privacy.accounting import ACCOUNTANTS
-from discreet.privacy.relation import RELATIONS
+from discreet.privacy.relation import ADD_REMOVE, RELATIONS
 from discreet.schema import Schema
+from discreet.schema.showing import tell_column
 from discreet.session import protect
 
 
 def sketch_command(
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    data: Annotated[
+        Path, typer.Argument(help="A file with rows: CSV, Parquet, Arrow, Stata, SAS or Excel.")
+    ],
     out: Annotated[Path, typer.Option(help="Where to write the draft.")] = Path("schema.toml"),
     target: Annotated[str | None, typer.Option(help="The column models predict.")] = None,
     id: Annotated[str | None, typer.Option(help="The column that names a record.")] = None,
     rows: Annotated[int, typer.Option(help="How many rows to look at.")] = 10_000,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Be asked about every column, instead of editing the file.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Draft a schema from rows for a person to fill in. The draft itself is private."""
@@ -38,18 +48,60 @@ def sketch_command(
         raise ArgumentError(f"--out must be a new file, got {out}. Move the old one away first.")
     check_file("--out", out)
     schema = Schema.sketch(_first_rows(data, rows), target=target, id=id)
+    if ask:
+        from discreet.cli.dialogue import ask_schema
+
+        schema = ask_schema(schema)
     schema.save(out)
     if json:
         print_json(schema.to_json())
-    else:
-        typer.echo(
-            f"{out}: {len(schema)} columns, {len(schema.unconfirmed)} facts read from data. Replace "
-            "them by public facts and delete the lines 'read_from_data' before you protect the table."
+        return
+    _tell(schema)
+    left = len(schema.unconfirmed)
+    typer.echo(
+        f"{out}: {len(schema)} columns, {left} facts read from data."
+        + (
+            " Replace them by public facts and delete the lines 'read_from_data' before you protect "
+            f"the table; 'discreet schema check {out}' tells what is open."
+            if left
+            else f" Protect the table with 'discreet protect {data} --schema {out} ...'."
         )
+    )
+
+
+def schema_command() -> None:
+    """Look at a schema's file."""
+
+
+def check_schema(
+    file: Annotated[Path, typer.Argument(help="The schema's TOML file.")],
+    data: Annotated[Path | None, typer.Argument(help="A table to compare it with.")] = None,
+) -> None:
+    """Tell what a schema says and what is open; with a table also how that fits, for its owner."""
+    schema = Schema.load(file)
+    rows = [[name, *tell_column(schema[name])] for name in schema]
+    print_table(f"{file}: {len(schema)} columns", ["column", "kind", "facts"], rows)
+    typer.echo(f"target: {schema.target or 'none'}, id: {schema.id or 'none'}")
+    schema.check_confirmed()
+    if data is None:
+        typer.echo("All facts are confirmed.")
+        return
+    typer.echo(str(check_table(PrivateTable(data, schema, ADD_REMOVE))))
+
+
+def _tell(schema: Schema) -> None:
+    """Tell what was seen of columns, and which ones are not in the draft."""
+    for name, notes in schema.notes.items():
+        if notes:
+            typer.echo(f"  {name}: {'; '.join(notes)}")
+    for name, reason in schema.left_out.items():
+        typer.echo(f"  {name}: left out, {reason}")
 
 
 def protect_command(
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    data: Annotated[
+        Path, typer.Argument(help="A file with rows: CSV, Parquet, Arrow, Stata, SAS or Excel.")
+    ],
     schema: Annotated[Path, typer.Option(help="The schema's TOML file.")],
     dataset: Annotated[str, typer.Option(help="Name of the data set in the ledger.")],
     ledger: Annotated[str, typer.Option(help="A SQLite file or a PostgreSQL URL.")],
@@ -90,13 +142,17 @@ def protect_command(
 def _first_rows(path: Path, rows: int) -> Any:
     import pandas as pd
 
+    name = path.name.lower()
     try:
-        if path.suffix.lower() == ".csv":
-            return pd.read_csv(path, nrows=rows)
-        return pd.read_parquet(path).head(rows)
-    except (OSError, ValueError) as error:
+        if name.endswith((".csv", ".csv.gz")):  # as texts: numbers would lose leading zeros
+            return pd.read_csv(path, nrows=rows, dtype=str, keep_default_na=False, na_values=[""])
+        if name.endswith((".feather", ".arrow")):
+            return pd.read_feather(path).head(rows)
+        return READERS.get(path.suffix.lower(), pd.read_parquet)(path).head(rows)
+    except (OSError, ValueError, UnicodeError) as error:
         raise ArgumentError(
-            f"data must be a readable CSV or Parquet file, got {path} ({type(error).__name__})."
+            f"data must be a readable file of one of {', '.join(FILES)}, got {path} "
+            f"({type(error).__name__})."
         ) from None
 
 

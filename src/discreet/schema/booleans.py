@@ -9,8 +9,8 @@ from typing import Any
 from discreet.errors import SchemaError
 from discreet.schema.columns import Category
 
-_TRUE_WORDS = ("true", "yes", "y", "t", "on")
-_FALSE_WORDS = ("false", "no", "n", "f", "off")
+TRUE_WORDS = ("true", "yes", "y", "t", "on")
+FALSE_WORDS = ("false", "no", "n", "f", "off")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -51,7 +51,7 @@ class Boolean(Category):
         )
         object.__setattr__(self, "true", _words("true", true))
         object.__setattr__(self, "false", _words("false", false))
-        both = {*_TRUE_WORDS, *self.true} & {*_FALSE_WORDS, *self.false}
+        both = {*TRUE_WORDS, *self.true} & {*FALSE_WORDS, *self.false}
         if both:
             raise SchemaError(f"true and false must not share a word, got {sorted(both)[0]!r} in both.")
 
@@ -63,9 +63,9 @@ class Boolean(Category):
 
     def _code(self, table: dict[str | None, int], text: str | None) -> int:
         word = None if text is None else text.strip().lower()
-        if word in _TRUE_WORDS or word in self.true:
+        if word in TRUE_WORDS or word in self.true:
             return 1
-        return 0 if word in _FALSE_WORDS or word in self.false else super()._code(table, text)
+        return 0 if word in FALSE_WORDS or word in self.false else super()._code(table, text)
 
 
 def _words(name: str, words: Any) -> tuple[str, ...]:

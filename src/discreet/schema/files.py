@@ -28,6 +28,7 @@ kind = "boolean"
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,12 +93,18 @@ def save_schema(schema: Schema, path: Path) -> Path:
     columns = tomlkit.table(is_super_table=True)
     for name in schema:
         table = tomlkit.table()
+        for note in schema.notes.get(name, ()):
+            table.add(tomlkit.comment(note))
         for key, value in _column_to_plain(schema[name]).items():
             table.add(key, value)
             if key == "read_from_data":
                 table[key].comment(_MARK)
         columns.add(name, table)
     document.add("columns", columns)
+    if schema.left_out:
+        document.add(tomlkit.nl())
+    for name, reason in schema.left_out.items():
+        document.add(tomlkit.comment(f"{json.dumps(name)} is left out: {reason}"))
     try:
         path.write_text(tomlkit.dumps(document), encoding="utf-8")
     except OSError as error:

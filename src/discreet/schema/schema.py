@@ -69,6 +69,8 @@ class Schema:
         if id in columns:
             raise SchemaError(f"id must not be one of the columns, got {id!r}. Leave it out of them.")
         self._columns = named
+        self.notes: dict[str, tuple[str, ...]] = {}
+        self.left_out: dict[str, str] = {}
         self.target: str | None = target
         self.id: str | None = id
 
@@ -188,11 +190,18 @@ class Schema:
         """Draft a schema from rows, for a person to fill in. The draft is private: do not share it.
 
         Every bound and value list in it is marked *read from data, not public*; ``protect``
-        refuses the schema until a person has replaced them and removed the marks.
+        refuses the schema until a person has replaced them and removed the marks. ``notes`` says what
+        was seen of columns (dates, missing values, lists that were cut), ``left_out`` which ones look
+        like names of records or free text and are not in it; the file has both as comments.
         """
         from discreet.schema.sketch import sketch_columns
 
-        return cls(sketch_columns(frame, leave_out=id), target=target, id=id)
+        draft = sketch_columns(frame, target=target, id=id)
+        if str(target) in draft.left_out:
+            raise SchemaError(f"target must be a column with few values, got {target!r}.")
+        schema = cls(draft.columns, target=target, id=id)
+        schema.notes, schema.left_out = draft.notes, draft.left_out
+        return schema
 
 
 def _is_whole(name: object) -> bool:
