@@ -16,7 +16,13 @@ SAID = {
         "together epsilon=0.75, delta=0; left epsilon=2, delta=0",  # the analyst's price, from the card
         "\nepsilon=0.75, delta=0\n",  # the owner's, of the plan file
         "epsilon=0.5 (pure) for one record of the table, replace-one, certified",
-    )
+    ),
+    "frame_with_everything.py": (
+        "visit: 4 % missing; dates from 2020-01-01 to 2024-02-08 (read from data)",
+        "left out: {'patient': 'looks like an id or free text (5,000 different values in 5,000 rows)'}",
+        "4  2024-01 to 2024-12",
+        "(other)",
+    ),
 }
 """What an example must have printed on its way."""
 

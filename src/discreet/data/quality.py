@@ -112,18 +112,19 @@ class _Tally:
         found = (np.isnan(numbers), np.zeros(1), numbers < low, numbers > high, moved)
         self.counts += [int(part.sum()) for part in found]
 
+    def told(self, name: str) -> ColumnCheck:
+        """Return what was counted."""
+        missing, unlisted, below, above, moved = map(int, self.counts)
+        constant = self.rows > 1 and self.low == self.high
+        return ColumnCheck(name, self.rows, missing, unlisted, below, above, moved, constant)
+
 
 def check_table(table: PrivateTable) -> TableCheck:
     """Return how a table fits its schema: one pass over the rows."""
     tallies = {name: _Tally(table.schema[name]) for name in table.schema}
     for name, values in _values(table):
         tallies[name].add(values)
-    return TableCheck(
-        tuple(
-            ColumnCheck(name, t.rows, *map(int, t.counts), constant=t.rows > 1 and t.low == t.high)
-            for name, t in tallies.items()
-        )
-    )
+    return TableCheck(tuple(tally.told(name) for name, tally in tallies.items()))
 
 
 def _values(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
