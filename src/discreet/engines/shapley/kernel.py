@@ -20,7 +20,8 @@ dropping of features that do not vary, identity link.
 Models whose first layer is a sum of columns are not called: for a coalition S the first layer of the
 masked row is (bias + sum over S of w_j x_j) + (sum over the rest of w_j z_j): the query's part is
 prepared once per query, the record's once per record, and only what follows the sum is computed per
-pair. Linear and logistic models are networks with a single unit.
+pair. Linear and logistic models are networks with a single unit. Small trees are not called either:
+``tree_games`` finds the leaves that mixed rows can reach.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.engines.shapley.coalitions import BoolArray, MaskSet
+from discreet.engines.shapley.tree_games import TreeGames, fits_games
 from discreet.errors import ArgumentError
-from discreet.models import BoundModel, LinearForm, NetworkForm
+from discreet.models import BoundModel, LinearForm, NetworkForm, TreeEnsemble
 from discreet.numerics import check_choice
 from discreet.privacy.certificate import Box
 from discreet.randomness import IntArray
@@ -293,8 +295,12 @@ class _OpaqueModel:
         return np.ascontiguousarray(answer).reshape(size, width)
 
 
-def _evaluator(predict: Predictor, masks: MaskSet, bounds: Box | None) -> _OpaqueModel | FusedModel:
+def _evaluator(
+    predict: Predictor, masks: MaskSet, bounds: Box | None
+) -> _OpaqueModel | FusedModel | TreeGames:
     if isinstance(predict, BoundModel):
+        if isinstance(predict.form, TreeEnsemble) and fits_games(predict.form):
+            return TreeGames(predict.form, masks, bounds or predict.bounds)
         if predict.weighted_sum is None:
             return _OpaqueModel(predict.predict, masks, bounds)
         return _evaluator(predict.weighted_sum, masks, bounds or predict.bounds)
