@@ -14,7 +14,7 @@ from discreet.engines.shapley.kernel import kernel_values, record_values
 from discreet.engines.shapley.tree_games import TreeGames, fits_games
 from discreet.models import BoundModel, Model, TreeEnsemble
 from discreet.privacy.certificate import Box
-from discreet.schema import FloatArray, Number, Schema
+from discreet.schema import MISSING, FloatArray, Number, Schema
 
 PROBABILITY = Box(0.0, 1.0)
 
@@ -89,6 +89,14 @@ def test_a_pair_is_answered_for_alone(features: int, masks: MaskSet) -> None:
         assert np.array_equal(kernel_values(model, queries[q : q + 1], background, masks)[0], pooled[q])
 
 
+def test_encoded_rows_are_shown_as_the_model_sees_them() -> None:
+    features, masks = MASKS["all of five"]
+    queries, background = rows(3, features, 2), rows(9, features, 3)
+    encoded = [np.where(np.isnan(part), MISSING, part) for part in (queries, background)]
+    seen = record_values(boosted(features), queries, background, masks)
+    assert np.array_equal(record_values(boosted(features), *encoded, masks), seen)
+
+
 @pytest.mark.parametrize("cells", [1, 500, 5_000])
 def test_tiles_of_any_size_give_the_same(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     features, masks = MASKS["all of five"]
@@ -107,9 +115,9 @@ def test_answers_are_clipped_to_the_bounds() -> None:
         rows(5, features, 8),
         rows(5, features, 9),
     )
-    means = TreeGames(trees, masks, Box(0.4, 0.6)).mean_values(queries, background)
+    means = TreeGames(trees, lambda rows: rows, masks, Box(0.4, 0.6)).mean_values(queries, background)
     assert means.min() >= 0.4 and means.max() <= 0.6
-    free = TreeGames(trees, masks, PROBABILITY).mean_values(queries, background)
+    free = TreeGames(trees, lambda rows: rows, masks, PROBABILITY).mean_values(queries, background)
     assert free.min() < 0.4 and free.max() > 0.6
 
 

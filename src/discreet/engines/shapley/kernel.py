@@ -300,7 +300,7 @@ def _evaluator(
 ) -> _OpaqueModel | FusedModel | TreeGames:
     if isinstance(predict, BoundModel):
         if isinstance(predict.form, TreeEnsemble) and fits_games(predict.form):
-            return TreeGames(predict.form, masks, bounds or predict.bounds)
+            return TreeGames(predict.form, predict.seen, masks, bounds or predict.bounds)
         if predict.weighted_sum is None:
             return _OpaqueModel(predict.predict, masks, bounds)
         return _evaluator(predict.weighted_sum, masks, bounds or predict.bounds)

@@ -7,7 +7,7 @@ linked and clipped as its answers are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -40,12 +40,19 @@ def fits_games(trees: TreeEnsemble) -> bool:
 class TreeGames:
     """An ensemble of trees of at most 64 leaves, ready for one set of masks.
 
+    Args:
+      trees: the ensemble.
+      see: shows it encoded rows.
+      masks: the public coalitions.
+      bounds: answers are clipped to them.
+
     Guarantees:
       - The answers of the ensemble to mixed rows, to rounding; those of a pair depend on its own query
         and record alone, bit for bit. [shap-rounding]
     """
 
     trees: TreeEnsemble
+    see: Callable[[FloatArray], FloatArray]
     masks: MaskSet
     bounds: Box
 
@@ -90,7 +97,7 @@ class TreeGames:
         from discreet.engines.shapley.game_kernels import fill_allowed
 
         out = np.empty((len(rows), len(self._leaves), self.trees.width), dtype=np.uint64)
-        fill_allowed(rows, self._splits, self._masks.first_split, out)
+        fill_allowed(self.see(rows), self._splits, self._masks.first_split, out)
         return out
 
     def _answers(self, asked: NDArray[np.uint64], given: NDArray[np.uint64]) -> FloatArray:
