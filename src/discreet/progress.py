@@ -1,13 +1,21 @@
-"""A progress bar for whatever takes longer than a second."""
+"""A progress bar for whatever takes longer than a second, and a line for a wait without one."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import TextIO
 
 _PATIENCE = 1.0
+
+COMPILING = "Compiling what this question needs; next time it is there at once."
+
+_told: ContextVar[Callable[[], None] | None] = ContextVar("told", default=None)
+"""Who wants to know that something is compiled."""
 
 
 @contextmanager
@@ -45,3 +53,42 @@ def progress_bar(title: str, total: int | None, show: bool | None) -> Iterator[C
         yield advance
     finally:
         bar.stop()
+
+
+@contextmanager
+def tell_of_compiling(show: bool | None) -> Iterator[None]:
+    """Say so if something is compiled in here and that takes longer than a second.
+
+    ``show`` None means: only on a terminal, or in a notebook, which shows a line of text.
+    """
+    if show is False or (show is None and not (sys.stderr.isatty() or "ipykernel" in sys.modules)):
+        yield
+        return
+    with ExitStack() as shown:
+        stream = sys.stderr  # taken now: while a model runs, sys.stderr leads nowhere
+        timer = threading.Timer(_PATIENCE, lambda: _show_line(stream, shown))
+        timer.daemon = True
+        before = _told.set(lambda: None if timer.ident else timer.start())
+        try:
+            yield
+        finally:
+            _told.reset(before)
+            timer.cancel()
+            if timer.ident:
+                timer.join()  # a line that is on its way is taken down again
+
+
+def note_compiling() -> None:
+    """Let whoever waits know that something is being compiled."""
+    if (told := _told.get()) is not None:
+        told()
+
+
+def _show_line(stream: TextIO, shown: ExitStack) -> None:
+    """Show a line with a moving sign on a terminal, which goes with the wait; else print it."""
+    if not stream.isatty():
+        print(COMPILING, file=stream, flush=True)
+        return
+    from rich.console import Console
+
+    shown.enter_context(Console(file=stream, force_terminal=True).status(COMPILING))

@@ -27,8 +27,8 @@ from discreet.data import (
     Summand,
     VectorContribution,
     add_up,
-    blocks,
     engine,
+    kernels,
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import ThirdParty, isolated, probed
@@ -128,7 +128,7 @@ def rounded_up(
     totals += np.ceil(clipped * per_step).astype(np.int64).sum(axis=0)
 
 
-kernels_add = blocks.round_and_add
+kernels_add = kernels.round_and_add
 
 
 @pytest.mark.refutes("lattice")
@@ -136,7 +136,7 @@ kernels_add = blocks.round_and_add
 def test_other_arithmetic_is_caught(
     fault: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "round_and_add", fault)
+    monkeypatch.setattr(kernels, "round_and_add", fault)
     assert wrong_totals("pyarrow", SHORT, 1, tmp_path) != []
 
 
@@ -415,8 +415,8 @@ def test_the_compiled_loop_is_the_one_that_is_read() -> None:
     values = np.array([*WILD, 0.5 * STEP, 1.5 * STEP, -2.5 * STEP]).reshape(-1, 1)
     for low, high in ((-1.0, 1.0), (0.1, 0.7)):
         compiled, read = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        blocks.round_and_add(values, low, high, 0.25, 1 / STEP, compiled)
-        blocks.round_and_add.py_func(values, low, high, 0.25, 1 / STEP, read)
+        kernels.round_and_add(values, low, high, 0.25, 1 / STEP, compiled)
+        kernels.round_and_add.py_func(values, low, high, 0.25, 1 / STEP, read)
         assert compiled.tolist() == read.tolist()
 
 

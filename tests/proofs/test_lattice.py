@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import z3
 
-from discreet.data.blocks import round_and_add
+from discreet.data.kernels import round_and_add
 from discreet.mechanisms.additive.laplace import LaplaceNoise
 from discreet.mechanisms.additive.linf import draw_half_width
 from discreet.mechanisms.additive.pure import PureNoise

@@ -1,7 +1,4 @@
-"""Canonical blocks of encoded rows: the unit in which rows are read, computed and shipped.
-
-The compiled loops that add them up are here too.
-"""
+"""Canonical blocks of encoded rows: the unit in which rows are read, computed and shipped."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.schema import FloatArray
@@ -62,25 +58,3 @@ class KeptRows:
 
     room: int = 2**24
     blocks: dict[tuple[tuple[str, ...], bool], list[Block]] = field(default_factory=dict)
-
-
-@njit(cache=True, nogil=True)
-def round_and_add(
-    values: NDArray[np.float64],
-    low: float,
-    high: float,
-    fill: float,
-    per_step: float,
-    totals: NDArray[np.int64],
-) -> None:
-    """Clip every value, round it to whole steps, add each column's steps to ``totals``."""
-    rows, size = values.shape
-    for j in range(size):
-        total = np.int64(0)
-        for i in range(rows):
-            value = values[i, j]
-            if value != value:
-                value = fill
-            value = min(max(value, low), high)
-            total += np.int64(np.rint(value * per_step))
-        totals[j] += total

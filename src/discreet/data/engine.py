@@ -295,7 +295,7 @@ def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:
 
 
 def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
-    from discreet.data.blocks import round_and_add
+    from discreet.data.kernels import round_and_add
 
     if isinstance(region, Ball):
         vectors = np.asfortranarray(_into_ball(vectors, region, fill))

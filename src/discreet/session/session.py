@@ -45,7 +45,7 @@ from discreet.plans import (
 )
 from discreet.privacy.accounting import Amount, Filter, budget_amount
 from discreet.privacy.relation import Relation
-from discreet.progress import progress_bar
+from discreet.progress import progress_bar, tell_of_compiling
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Schema
 from discreet.session.checking import (
@@ -60,6 +60,7 @@ from discreet.session.price import Price, Remaining, price_plans
 from discreet.session.releaser import PaidReleaser, promise_of
 from discreet.session.settling import failure, settle_later, settle_or_keep
 from discreet.session.showing import history_frame, session_html
+from discreet.session.warming import before_the_charge, compile_ahead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +83,7 @@ class PublicFacts:
 class Session:
     """Sealed rows, a budget, and the only call that spends it.
 
-    Made by ``protect``. Inside ``release`` the order is fixed: check, price, reserve, compute,
+    Made by ``protect``. Inside ``release`` the order is fixed: check, price, compile, reserve, compute,
     perturb, settle.
 
     Guarantees:
@@ -260,7 +261,7 @@ class Session:
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
         self._ledger.check_schema(self.dataset, self.schema)
-        with as_planned(asked):
+        with as_planned(asked), tell_of_compiling(self._progress):
             return price_plans(
                 asked,
                 self._setting,
@@ -319,14 +320,8 @@ class Session:
     def _answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release]:
         if not plans:
             return {}
-        programs = [plan.prepare(self._setting) for plan in plans]
-        check_programs(
-            plans,
-            programs,
-            rows=self._setting.rows,
-            heuristics=self._heuristics,
-            cluster=self._cluster,
-        )
+        with before_the_charge(self._progress):
+            programs = self._made_ready(plans)
         orders = [
             Order(self._cost(program), self._key(plan), {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
@@ -346,6 +341,20 @@ class Session:
             ]
             settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
         return {self._key(plan): release for plan, release in zip(plans, settled, strict=True)}
+
+    def _made_ready(self, plans: list[Plan]) -> list[Program]:
+        """Check the plans, and compile what they need; no row is read."""
+        programs = [plan.prepare(self._setting) for plan in plans]
+        check_programs(
+            plans,
+            programs,
+            rows=self._setting.rows,
+            heuristics=self._heuristics,
+            cluster=self._cluster,
+        )
+        if self._cluster is None:  # workers compile for themselves
+            compile_ahead(programs, self.schema)
+        return programs
 
     def settle(self, failed: SettlementFailed | str | Path) -> Release | list[Release]:
         """Store the answer of a ``SettlementFailed``, or of the file it was saved to; costs nothing.

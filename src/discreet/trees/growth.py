@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from discreet.compiling import njit
 
 _MAX, _GINI, _INFORMATION_GAIN, _NORM = 0, 1, 2, 3
 KINDS = {"max": _MAX, "gini": _GINI, "gain": _INFORMATION_GAIN, "norm": _NORM}
@@ -77,7 +78,10 @@ def utilities(
     found: NDArray[np.int64],
 ) -> None:
     """Write the utility of every split (by feature) in every node, in whole steps rounded down."""
-    upto = np.zeros((bins.max() + 1, classes), dtype=np.int64)
+    most = 0
+    for count in bins:
+        most = max(most, count)
+    upto = np.zeros((most + 1, classes), dtype=np.int64)
     goes_left = np.zeros(classes, dtype=np.int64)
     goes_right = np.zeros(classes, dtype=np.int64)
     for slot in range(len(found)):
@@ -98,7 +102,7 @@ def utilities(
             found[slot, j] = int(np.floor(steps * gained))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _purity(counts: NDArray[np.int64], kind: int, cap: float) -> float:
     """Return how pure one side is: see ``scores``."""
     total, most, squares, cubes, logs = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -118,7 +122,7 @@ def _purity(counts: NDArray[np.int64], kind: int, cap: float) -> float:
     return float(logs - _capped_log(total, cap))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _capped_log(count: float, cap: float) -> float:
     """Return x log2 x, continued beyond the cap in steps as large as the last one below it."""
     if count <= 1:

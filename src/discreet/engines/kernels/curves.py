@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.engines.kernels.interact import LOGISTIC, RELU, TANH, add_curved, add_plain, exponential
 from discreet.models.forms.tree_kernels import lowest_bit, open_leaves
 from discreet.schema import FloatArray
@@ -265,7 +265,8 @@ def _far_rows(
                 for cell in range(len(scores)):
                     scores[cell] = rest[u, i] + given[u, cell]
                 _add_unit(scores, outer[u], activation, own)
-            answers[:, i] = own
+            for cell in range(len(own)):  # to assign a whole array takes longest to compile
+                answers[cell, i] = own[cell]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

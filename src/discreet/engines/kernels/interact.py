@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.schema import FloatArray
 
 _LEAST, _MOST = -708.0, 709.0

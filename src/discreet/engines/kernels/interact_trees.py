@@ -18,9 +18,9 @@ computed for one of them sees another's.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.engines.kernels.interact import finish, in_units, mean
 from discreet.models.forms.tree_kernels import lowest_bit
 from discreet.schema import FloatArray

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.engines.kernels.interact import LOGISTIC, RELU, TANH
 from discreet.models.forms.tree_kernels import lowest_bit, open_leaves
 from discreet.schema import FloatArray
@@ -226,7 +226,7 @@ def move_by_masks(
             before[i] = full
         for group in range(groups - 1, -1, -1):
             ends = first_split[start + group], first_split[start + group + 1]
-            open_leaves(columns, 0, size, splits, ends[0], ends[1], own[group])
+            open_leaves(columns, np.int64(0), size, splits, ends[0], ends[1], own[group])
             for i in range(size):
                 after[group, i] = after[group + 1, i] & own[group, i]
         for i in range(size):
@@ -236,7 +236,7 @@ def move_by_masks(
             place = feature[start + group]
             if not shared:
                 ends = first_split[start + group], first_split[start + group + 1]
-                open_leaves(donors, 0, len(given), splits, ends[0], ends[1], given)
+                open_leaves(donors, np.int64(0), len(given), splits, ends[0], ends[1], given)
             theirs = own[group] if shared else given
             for repeat in range(repeats):
                 chosen, change = index[repeat], moved[place, repeat]

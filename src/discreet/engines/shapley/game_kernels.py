@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.engines.kernels.interact import finish
 from discreet.models.forms.tree_kernels import lowest_bit
 from discreet.randomness import IntArray

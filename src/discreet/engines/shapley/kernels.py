@@ -15,8 +15,8 @@ and a division by zero gives infinity, not an error (``error_model``).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from discreet.compiling import njit
 from discreet.engines.shapley.coalitions import BoolArray
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray

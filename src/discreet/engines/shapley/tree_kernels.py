@@ -22,10 +22,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.engines.shapley.tree_tables import Cells, Checks
 from discreet.models.forms.tree_kernels import lowest_bit
 from discreet.randomness import IntArray
@@ -116,7 +116,7 @@ def fill_tables(
     codes = np.empty(columns.shape[1], np.uint16)
     for c in range(len(tests.first) - 1):
         size = 1 << (tests.first[c + 1] - tests.first[c])
-        fill_codes(columns, 0, tests, c, codes)
+        fill_codes(columns, np.int64(0), tests, c, codes)
         counts, patterns = np.zeros(size), np.empty(size, np.int64)
         for i in range(len(codes)):
             counts[codes[i]] += 1.0
@@ -222,8 +222,8 @@ def add_pairs(
     codes, others = np.empty(rows, np.int64), np.empty(records.shape[1], np.int64)
     weights = np.ones(len(others))
     for c in range(len(cells.tests.first) - 1):
-        fill_codes(columns, 0, cells.tests, c, codes)
-        fill_codes(records, 0, cells.tests, c, others)
+        fill_codes(columns, np.int64(0), cells.tests, c, codes)
+        fill_codes(records, np.int64(0), cells.tests, c, others)
         apart = tables == len(others)
         count = 1 if apart else _count_equal(others, weights)
         player = cells.player[cells.first_player[c] : cells.first_player[c + 1]]

@@ -44,15 +44,18 @@ class LinearForm:
 
         if columns.shape[1] != len(self.weights):  # the kernel would read beyond the weights
             raise ModelError(f"columns must have {len(self.weights)} columns, got {columns.shape[1]}.")
-        return np.asarray(linear_scores(columns, self.weights, self.intercept))
+        # One kind of array, whoever owns it and however it lies: the kernel is compiled once.
+        by_feature = np.ascontiguousarray(columns.T).view()
+        by_feature.setflags(write=False)
+        return np.asarray(linear_scores(by_feature, self.weights, self.intercept))
 
     def shifted(self, scores: FloatArray, shifts: FloatArray) -> FloatArray:
         """Return link(score + shift) for every score (rows) and shift (columns)."""
         from discreet.models.forms.kernels import shifted_identity, shifted_logistic
 
-        out = np.empty((len(scores), len(shifts)), order="F")
+        out = np.empty((len(shifts), len(scores)))
         (shifted_logistic if self.logistic else shifted_identity)(scores, shifts, out)
-        return out
+        return out.T
 
     def predict(self, columns: FloatArray) -> FloatArray:
         """Return the predictions of encoded rows."""

@@ -17,9 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from discreet.compiling import njit
 
 _TILE = 2_048
 """Rows whose masks stay in the first cache."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from discreet.compiling import njit
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.numerics import up

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_whole
 from discreet.randomness import IntArray

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from discreet.compiling import njit
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
@@ -202,8 +202,10 @@ def _descend(
             length = math.sqrt(np.dot(after, after))
         elif length > enough:
             _learn(inverse, trial - w, after - slope)
-        w[:] = trial
-        shares[:] = tried
+        for j in range(len(w)):  # to assign a whole array takes longest to compile
+            w[j] = trial[j]
+        for j in range(len(shares)):
+            shares[j] = tried[j]
         slope, norm = after, length
     w[:] = np.nan
     return False

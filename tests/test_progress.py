@@ -1,0 +1,61 @@
+"""What is said while something is compiled, and to whom."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import pytest
+
+from discreet import progress
+from discreet.progress import COMPILING, note_compiling, tell_of_compiling
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+
+
+def said(
+    stream: io.StringIO, show: bool | None, monkeypatch: pytest.MonkeyPatch, *, compiles: bool = True
+) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    with tell_of_compiling(show):
+        if compiles:
+            note_compiling()
+            note_compiling()
+        time.sleep(0.3)
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_one_line_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = said(Terminal(), None, monkeypatch)
+    assert COMPILING in text and text.endswith("\x1b[2K")  # and takes it down again
+
+
+def test_elsewhere_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(io.StringIO(), None, monkeypatch) == ""
+
+
+def test_a_notebook_and_whoever_asks_get_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(io.StringIO(), True, monkeypatch) == COMPILING + "\n"
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert said(io.StringIO(), None, monkeypatch) == COMPILING + "\n"
+    assert said(io.StringIO(), False, monkeypatch) == ""
+
+
+def test_nothing_is_said_where_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(Terminal(), None, monkeypatch, compiles=False) == ""
+
+
+def test_nothing_is_said_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 60.0)
+    start = time.monotonic()
+    assert said(Terminal(), None, monkeypatch) == ""
+    assert time.monotonic() - start < 30.0
