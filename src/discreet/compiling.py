@@ -47,7 +47,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     def compiled(function: Any) -> Any:
         made = numba.njit(**options)(function)
         if keep and isinstance(made, Dispatcher):  # a plain function if numba is switched off
-            made._cache = _KeptCode(made)
+            vars(made)["_cache"] = _KeptCode(made)
         return made
 
     return compiled

@@ -28,7 +28,7 @@ def _place(found: IntArray, count: int, wanted: int) -> int:
 @njit(cache=True, nogil=True)
 def _features_above(node: int, nodes: Nodes, found: IntArray) -> int:
     """Write the different features of a node's path, the nearest first, and return their number."""
-    count = np.int64(0)  # a number like any other: a literal is compiled for itself
+    count: int = np.int64(0)  # type: ignore[assignment]  # a literal would be compiled for itself
     node = nodes.parent[node]
     while node != NONE:
         if _place(found, count, nodes.feature[node]) == count:
@@ -111,7 +111,7 @@ def find_tops(joined: BoolArray, left: IntArray) -> tuple[BoolArray, BoolArray]:
 @njit(cache=True, nogil=True)
 def _test_path(node: int, nodes: Nodes, tests: Checks, start: int) -> int:
     """Write one interval per feature of a node's path and return their number."""
-    count = np.int64(0)
+    count: int = np.int64(0)  # type: ignore[assignment]
     tested = tests.feature[start:]
     while nodes.parent[node] != NONE:
         split = nodes.parent[node]
