@@ -1,7 +1,8 @@
-"""A price says how long a model takes that is asked for one record at a time."""
+"""A price says how long a model takes that is asked for one record at a time, or is slow."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,21 @@ def test_a_price_says_how_long_it_takes(relation: str, records: str) -> None:
     other = session(relation).price(curve(isolated=False))
     assert "one record at a time" not in str(other)
     assert other.to_json()["plans"][0]["waiting"] is None
+
+
+def slow(rows: Any) -> Any:
+    time.sleep(0.02)
+    return answer(rows)
+
+
+def test_a_price_says_how_long_a_slow_model_takes() -> None:
+    model = dc.Model(slow, bounds=(0, 1), name="slow")
+    plan = dc.shap_importance(
+        model, background=np.full((600, 2), 0.5), clip=None, epsilon=1.0
+    )  # 2,400 mixed rows for every record: two calls
+    told = session("replace-one", 400).price(plan).plans[0].waiting
+    assert told is not None and told.seconds_per_record > 0.03 and not told.alone
+    assert str(told).startswith("the model is called: about ")
 
 
 def test_long_waits_are_told_in_minutes() -> None:

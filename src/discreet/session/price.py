@@ -1,6 +1,6 @@
 """What plans would cost and how good their answers would be, before anything is spent.
 
-How long isolated models take is tried on public rows.
+How long models take that are called is tried on public rows.
 """
 
 from __future__ import annotations
@@ -24,31 +24,49 @@ from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount, bat
 from discreet.schema import Schema
 
 _ROWS = 3
+_WORTH_TELLING = 5.0
+"""Seconds that a model which is not isolated takes before a price speaks of it."""
+
+_LONG_ENOUGH = 0.05
+_MOST_TRIED = 256
 
 
 def waiting(program: Program, setting: Setting) -> Waiting | None:
-    """Return how long the stages take that ask a model for one record at a time; None if none does."""
+    """Return how long the stages take that call a model; None if none does, or if it is quick.
+
+    That models which are asked for one record at a time take their time is always told.
+    """
     found = {id(stage.contribution): stage.contribution for stage in program.stages}
-    slow = [
+    calling = [
         contribution
         for contribution in found.values()
-        if isinstance(contribution, VectorContribution)
-        and contribution.evidence(setting.relation).grade == "isolated"
+        if isinstance(contribution, VectorContribution) and contribution.pulse is not None
     ]
-    if not slow:
-        return None
-    seconds = sum(_seconds_per_record(contribution, setting.schema) for contribution in slow)
-    return Waiting(seconds, setting.rows)
+    alone = any(one.evidence(setting.relation).grade == "isolated" for one in calling)
+    seconds = sum(_seconds_per_record(one, setting) for one in calling)
+    told = Waiting(seconds, setting.rows, alone)
+    return told if alone or (calling and told.seconds >= _WORTH_TELLING) else None
 
 
-def _seconds_per_record(contribution: VectorContribution, schema: Schema) -> float:
-    places = [schema.position(name) for name in contribution.columns]
-    block = Block(0, contribution.columns, np.asfortranarray(schema.draw(_ROWS)[:, places]))
+def _seconds_per_record(contribution: VectorContribution, setting: Setting) -> float:
+    """Return the time on so many public rows that it can be measured, but no longer."""
+    alone = contribution.evidence(setting.relation).grade == "isolated"
+    rows = _ROWS if alone else 1
     with quietly():
-        contribution.compute(block.rows(0, 1))  # what is made once is not counted
-        start = time.perf_counter()
-        contribution.compute(block)
-        return (time.perf_counter() - start) / _ROWS
+        contribution.compute(_public_block(contribution, setting.schema, 1))  # made once: not counted
+        while True:
+            block = _public_block(contribution, setting.schema, rows)
+            start = time.perf_counter()
+            contribution.compute(block)
+            taken = time.perf_counter() - start
+            if alone or taken >= _LONG_ENOUGH or rows >= _MOST_TRIED:
+                return taken / rows
+            rows *= 4
+
+
+def _public_block(contribution: VectorContribution, schema: Schema, rows: int) -> Block:
+    places = [schema.position(name) for name in contribution.columns]
+    return Block(0, contribution.columns, np.asfortranarray(schema.draw(rows)[:, places]))
 
 
 @dataclass(frozen=True)
@@ -95,16 +113,30 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Waiting:
-    """How long a model takes that is asked for one record at a time, as seen on public rows."""
+    """How long a model takes that is called, as seen on public rows, here and now.
+
+    ``alone`` says that it is asked for one record at a time.
+    """
 
     seconds_per_record: float
     records: int | None
+    alone: bool = True
+
+    @property
+    def count(self) -> int:
+        """The number of records; a thousand if it is private."""
+        return 1_000 if self.records is None else self.records
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for all of them."""
+        return self.seconds_per_record * self.count
 
     def __str__(self) -> str:
-        count = 1_000 if self.records is None else self.records
-        seconds = self.seconds_per_record * count
+        seconds = self.seconds
         shown = f"{seconds:.2g} s" if seconds < 120 else f"{seconds / 60:.3g} min"
-        return f"one record at a time: about {shown} for {count:,} records"
+        how = "one record at a time" if self.alone else "the model is called"
+        return f"{how}: about {shown} for {self.count:,} records"
 
 
 @dataclass(frozen=True)

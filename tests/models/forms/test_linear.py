@@ -179,8 +179,9 @@ def test_compiled_predictions_know_no_companions(name: str) -> None:
 @pytest.mark.parametrize("far", [1.0, 400.0])
 def test_the_compiled_loops_are_the_ones_that_are_read(far: float) -> None:
     weights = np.array([0.5, -3.0])
-    scores = kernels.linear_scores(ROWS, weights, 0.1)
-    assert kernels.linear_scores.py_func(ROWS, weights, 0.1).tobytes() == scores.tobytes()
+    columns = np.ascontiguousarray(ROWS.T)
+    scores = kernels.linear_scores(columns, weights, 0.1)
+    assert kernels.linear_scores.py_func(columns, weights, 0.1).tobytes() == scores.tobytes()
     scores, shifts = np.array([-far, -2.0, 0.0, far]), np.array([-far, -1.0, 0.0, far])
     for loop in (kernels.shifted_logistic, kernels.shifted_identity):
         compiled, read = np.empty((4, 4)), np.empty((4, 4))

@@ -11,7 +11,7 @@ by itself unless they are few:
 subsets T of B of (-1)^|T| times its value, added to those that hold N and T; such additions are noted
 for all trees under the set N + T, and one pass per feature at the end hands them to every coalition.
 
-*Some coalitions.* A leaf's value is added to every coalition that reaches it, tree by tree in their
+*Some coalitions.* A leaf's value is added to every such coalition, tree by tree in their
 order, as for whole rows.
 """
 

@@ -21,7 +21,7 @@ Models whose first layer is a sum of columns are not called: for a coalition S t
 masked row is (bias + sum over S of w_j x_j) + (sum over the rest of w_j z_j): the query's part is
 prepared once per query, the record's once per record, and only what follows the sum is computed per
 pair. Linear and logistic models are networks with a single unit. Small trees are not called either:
-``tree_games`` finds the leaves that mixed rows can reach.
+``tree_games`` finds the leaves that mixed rows can fall into.
 """
 
 from __future__ import annotations
