@@ -99,6 +99,8 @@ def test_a_function_without_a_name_is_not_written(session: dc.Session, tmp_path:
         (("plans",), ["histogram"], "field 'plans', which holds 'histogram'"),
         (("plans",), [{"kind": "histogram"}], "text must be a plan"),
         (("rows",), [], "field 'rows', which holds"),
+        (("rows",), {"hash:0": "/etc/passwd"}, "must hold lists of rows"),
+        (("rows",), {"hash:0": ["/etc/passwd"]}, "must hold lists of rows"),
         (("more",), 1, "got other fields"),
     ],
 )

@@ -77,7 +77,7 @@ class PlanFile:
             raise CardError(f"format must be {FORMAT}, got {shown(plain['format'])}. Update discreet.")
         try:
             texts = [conform(plain[name], str, name) for name in ("dataset", "schema_digest")]
-            rows = conform_mapping(plain["rows"], "rows")
+            rows = {key: _rows(entry) for key, entry in conform_mapping(plain["rows"], "rows").items()}
             plans = tuple(conform_mapping(plan, "plans") for plan in _listed(plain["plans"]))
         except ValueError as error:
             raise CardError(f"{path} cannot be used, got a fault at {error}.") from None
@@ -146,6 +146,13 @@ def models_by_fingerprint(models: Iterable[Any], cards: Iterable[Card]) -> dict[
     # An estimator as it is serves every output and class of it that plans name.
     given = {as_model(model).fingerprint: model for model in models}
     return {model.fingerprint: model for model in named} | given
+
+
+def _rows(entry: Any) -> list[Any]:
+    # Rows as they are, never a text: it could name a file of whoever answers.
+    if not isinstance(entry, list) or not all(isinstance(row, dict | list) for row in entry):
+        raise ValueError("field 'rows', which must hold lists of rows")
+    return entry
 
 
 def _listed(plans: Any) -> list[Any]:
