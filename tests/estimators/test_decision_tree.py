@@ -95,7 +95,7 @@ def test_bounds_from_data_find_categories_and_constants() -> None:
     model = PrivateDecisionTreeClassifier(20.0, bounds="data", random_state=1)
     assert model.fit(rows, data["class"]).score(rows, data["class"]) > 0.85
     assert model.released_.target == "target_"
-    assert model.released_.schema["home"].labels == ("none", "own", "rent")
+    assert model.released_.schema["home"].values == ("none", "own", "rent")
 
 
 def test_frames_need_rows_and_columns() -> None:
@@ -201,3 +201,23 @@ def test_no_row_is_kept_by_a_fitted_estimator() -> None:
     assert b"4321.98765" not in pickle.dumps(model)
     assert isinstance(pickle.loads(pickle.dumps(model)), PrivateDecisionTreeClassifier)
     assert isinstance(model.release_.value.to_frame(), pd.DataFrame)
+
+
+def test_nan_is_a_value_of_its_own_and_rows_without_a_class_are_not_counted() -> None:
+    draw = np.random.default_rng(0)
+    x = draw.uniform(0, 1, (2000, 2))
+    y = draw.integers(0, 2, 2000)
+    x[y == 1, 0] = np.nan
+    labels = y.astype(object)
+    labels[:500] = "neither"
+    model = PrivateDecisionTreeClassifier(
+        20.0, bounds=(0, 1), classes=[0, 1], max_depth=2, random_state=1
+    ).fit(x, labels)
+    assert model.released_.split_text(0) == "x0 is missing"
+    assert model.score(x, y) > 0.99
+    assert np.sum(model.released_.counts[0]) == pytest.approx(1500, abs=20)
+    text = pd.DataFrame({"a": ["f", "m", None, "d"] * 200})
+    typed = PrivateDecisionTreeClassifier(
+        20.0, bounds={}, categories={"a": ["f", "m"]}, classes=[0, 1], max_depth=3, random_state=1
+    ).fit(text, np.array([0, 0, 1, 0] * 200))
+    assert typed.predict(text[:4]).tolist() == [0, 0, 1, 0]

@@ -24,6 +24,7 @@ from discreet.value.plan import data_shapley
 from discreet.value.private_design import Pairs, Rotations
 from discreet.value.private_layered import Coreset, layer_limits, seeded
 from discreet.value.private_neighbours import NeighbourCounts
+from discreet.value.private_rows import read_test
 from tests.laws.examples import Example
 from tests.laws.world import labelled_rows
 
@@ -512,6 +513,26 @@ def valued(**options: Any) -> Any:
         epsilon=1.0,
         **options,
     )
+
+
+@pytest.mark.parametrize("options", [{"records": [0]}, {"method": "tknn", "model": None}])
+def test_a_target_that_may_be_missing_is_refused(options: Any) -> None:
+    columns = {"income": dc.Number(0, 100), "paid": dc.Category(0, 1)}
+    schema = dc.Schema(columns, target="paid")
+    test = pd.DataFrame({"income": [1.0], "paid": [1]})
+    plan = dc.data_shapley(**{"model": LogisticRegression(), "test": test, "epsilon": 1.0, **options})
+    with pytest.raises(ArgumentError, match="'paid', which may be missing or not listed"):
+        plan.prepare(Setting(schema, "replace-one", 5))
+
+
+def test_missing_features_are_shown_as_a_public_fill() -> None:
+    columns = {"income": dc.Number(0, 100), "home": dc.Category("rent", "own")}
+    schema = dc.Schema({**columns, "paid": dc.Category(0, 1, unknown=0)}, target="paid")
+    frame = pd.DataFrame({"income": [None, 100.0], "home": ["castle", None], "paid": [1, None]})
+    test = read_test(frame, schema)
+    assert test.x[:, 0].tolist() == [0.5, 1.0]
+    assert (test.x[:, 1:] > 0).tolist() == [[False, False, True, False], [False, False, False, True]]
+    assert test.y.tolist() == [1.0, 0.0] and test.classes == 2
 
 
 EXAMPLES = [

@@ -96,8 +96,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on rows and their classes; costs epsilon.
 
         Args:
-          X: the features. Bound to a session it may be left out: its own table is trained on.
-          y: the classes.
+          X: the features. Bound to a session it may be left out: its own table is trained on. NaN and
+            None are values of their own, which splits can tell from others.
+          y: the classes. Without a class of the schema a row is not counted.
           rows: for an estimator bound to a session, in place of X and y: train on the rows at these
             places of the session's table, counted from 0, none twice. They must be chosen without
             looking at values, as plain folds are.

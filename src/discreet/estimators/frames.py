@@ -96,6 +96,9 @@ def build_schema(
 ) -> Schema:
     """Return a schema of features and target from what a caller knows.
 
+    NaN, None and unlisted values of a feature are values of their own; a row whose class is not one of
+    ``classes`` is not counted.
+
     Args:
       names: the features.
       bounds: ``(low, high)`` for all numbers, with one number or one per feature, or a mapping from
@@ -112,10 +115,10 @@ def build_schema(
     columns: dict[str, Column] = {}
     for place, name in enumerate(names):
         if place in lists:
-            columns[name] = Category(*lists[place], missing=False, other=False)
+            columns[name] = Category(*lists[place])
         else:
-            columns[name] = Number(*_pair(bounds, names, place), missing=False)
-    return with_target(columns, Category(*classes, missing=False, other=False))
+            columns[name] = Number(*_pair(bounds, names, place))
+    return with_target(columns, Category(*classes))
 
 
 def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) -> Schema:
@@ -127,15 +130,13 @@ def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) 
             try:
                 column = column.astype(np.float64)
             except (TypeError, ValueError):
-                texts = dict.fromkeys(str(value) for value in column)
-                facts[name] = Category(*sorted(texts), missing=False, other=False)
+                texts = {str(value) for value in column if category_text(value) is not None}
+                facts[name] = Category(*sorted(texts or {""}))
                 continue
         finite = column[np.isfinite(column.astype(np.float64))].astype(np.float64)
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-        facts[name] = Number(float(low), float(high) if high > low else float(low) + 1.0, missing=False)
-    return with_target(
-        facts, Category(*np.unique(np.asarray(labels)).tolist(), missing=False, other=False)
-    )
+        facts[name] = Number(float(low), float(high) if high > low else float(low) + 1.0)
+    return with_target(facts, Category(*np.unique(np.asarray(labels)).tolist()))
 
 
 def with_target(columns: dict[str, Column], classes: Category) -> Schema:

@@ -17,7 +17,8 @@ import numpy as np
 from discreet.data.sources import open_source
 from discreet.errors import ArgumentError
 from discreet.models.fingerprint import Kept
-from discreet.schema import Category, FloatArray, Schema
+from discreet.plans.stages.parts import may_lack
+from discreet.schema import MISSING, Category, FloatArray, Schema
 
 _HEIGHT = math.sqrt(0.5)
 
@@ -64,6 +65,12 @@ def read_test(test: Any, schema: Schema) -> TestSet:
         raise ArgumentError("schema must have a target for data values, got none. Name it.")
     if not schema.features:
         raise ArgumentError("schema must have a column besides the target, got none.")
+    if may_lack(schema[schema.target]):
+        raise ArgumentError(
+            "schema must give every record a target for data values, got the column "
+            f"{schema.target!r}, which may be missing or not listed. Say what such values become: "
+            "missing=False, or for a category unknown=..."
+        )
     columns = (*schema.features, schema.target)
     return TestSet(schema, columns, encode_rows(test, schema, columns, "test"))
 
@@ -84,14 +91,18 @@ def encode_rows(rows: Any, schema: Schema, columns: tuple[str, ...], name: str) 
 
 
 def scaled(schema: Schema, columns: tuple[str, ...], encoded: FloatArray) -> FloatArray:
-    """Return encoded rows with every number in [0, 1] and a column for every value of a category."""
+    """Return encoded rows with every number in [0, 1] and a column for every value of a category.
+
+    A missing number is shown as its public fill, the middle; missing and unlisted are categories.
+    """
     parts: list[Any] = []
     for place, name in enumerate(columns):
         column, values = schema[name], encoded[:, place]
         if isinstance(column, Category):
             parts.append(_HEIGHT * (values[:, None] == np.arange(len(column))))
         else:
-            parts.append(((values - column.low) / (column.high - column.low))[:, None])
+            present = np.where(values == MISSING, column.fill, values)
+            parts.append(((present - column.low) / (column.high - column.low))[:, None])
     return np.ascontiguousarray(np.hstack(parts), dtype=np.float64)
 
 

@@ -233,6 +233,44 @@ def test_categories_are_refused() -> None:
         dc.functional_mean(["a", "b"], **TERMS).prepare(Setting(schema, "replace-one", 10))
 
 
+GAPS = dc.Schema({name: dc.Number(-1, 3) for name in NAMES})
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_records_with_a_missing_point_are_not_in_the_part(relation: str) -> None:
+    """Their number is private: it is counted, and the mean is that of the others."""
+    frame = curves(3000)
+    frame.iloc[:1000, 0] = 3.0
+    frame.iloc[:1000, 5] = np.nan
+    terms: Any = {"epsilon": 1000, "delta": 1e-3, "ledger": ":memory:", "seed": 1}
+    session = dc.protect(frame, GAPS, dataset="d", relation=relation, **terms)
+    plan = dc.functional_mean(NAMES, rho=1e-9, epsilon=20, delta=1e-4)
+    release = session.release(plan)
+    expected = frame.iloc[1000:].clip(-1, 3).mean().to_numpy()
+    assert np.array(release.value.y) == pytest.approx(expected, abs=0.02)
+    assert {"part", "rkhs-mean"} <= set(release.guarantee.statements)
+
+
+@pytest.mark.proves("part")
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_curves_that_come_into_the_part_move_the_sum_no_farther(relation: str) -> None:
+    setting = Setting(GAPS, relation, 3 if relation == "replace-one" else None)  # type: ignore[arg-type]
+    plan = dc.functional_mean(NAMES, clip=0.8, rho=0.01, **TERMS)
+    stage: Any = plan.prepare(setting).stages[0]
+    bound = stage.certificate.sensitivity("l2", relation)
+    gone = pd.DataFrame([[np.nan] * len(NAMES)], columns=list(NAMES))
+
+    def total(frame: pd.DataFrame) -> Any:
+        table = PrivateTable(frame, GAPS, relation)  # type: ignore[arg-type]
+        return add_up(table, [Summand(stage.contribution, stage.noise.step)])[0]
+
+    rest = curves(2)
+    for direction in worst_curves("white", "matern")[:4]:
+        one = pd.DataFrame([1 + 9 * direction], columns=list(NAMES))
+        moved = total(pd.concat([rest, one])) - total(pd.concat([rest, gone]))
+        assert 0 < np.linalg.norm(moved * stage.noise.step) <= bound
+
+
 EXAMPLES = [
     Example(
         "functional_mean",

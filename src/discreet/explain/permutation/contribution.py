@@ -89,6 +89,15 @@ class PermutedLosses:
             donors, index = self.draws.donors, self.draws.index(values, self.repeats)
         return mean_losses(self.engine, self.scorer, rows, truth, donors, index)
 
+    def in_part(self, block: Block, vectors: FloatArray) -> FloatArray:
+        """Return vectors that are zero for records without a target, which are not in the part.
+
+        Guarantees:
+          - Zero lies in every region that vectors are measured in the middle of. [pfi-part]
+        """
+        known = self.scorer.known(np.asarray(block.values)[:, -1])
+        return np.where(known[:, None], vectors, 0.0)
+
     def contribution(
         self, compute: Callable[[Block], FloatArray], proven: Certificate, bound: float, weight: float
     ) -> VectorContribution:
@@ -184,10 +193,10 @@ def value_contribution(permuted: PermutedLosses, weight: float | None) -> Vector
     def compute(block: Block) -> FloatArray:
         losses = permuted.losses(block)
         if weight is None:
-            return losses[:, used] - losses[:, -1:]
+            return permuted.in_part(block, losses[:, used] - losses[:, -1:])
         vectors = losses[:, [*used, -1]] - most / 2
         vectors[:, -1] *= weight
-        return vectors
+        return permuted.in_part(block, vectors)
 
     bound = most if weight is None else max(1.0, weight) * most / 2
     return permuted.contribution(compute, proven, bound, weight or _DIFFERENCE)
@@ -204,7 +213,7 @@ def ranking_contribution(permuted: PermutedLosses) -> VectorContribution:
     proven = certify(permuted.moved, features, most, None, repeats=permuted.repeats, own=False)
 
     def compute(block: Block) -> FloatArray:
-        return permuted.losses(block)[:, :-1] - most / 2
+        return permuted.in_part(block, permuted.losses(block)[:, :-1] - most / 2)
 
     return permuted.contribution(compute, proven, most / 2, 1.0)
 

@@ -35,7 +35,7 @@ from discreet.models import BoundModel
 from discreet.numerics import check_choice, check_positive, up
 from discreet.privacy.certificate import Box
 from discreet.randomness import public_generator
-from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.schema import MISSING, Category, FloatArray, Number, Schema
 from discreet.schema.raw import category_text, plain_text
 
 Scoring = Literal["auto", "squared_error", "absolute_error", "brier", "log_loss", "zero_one"]
@@ -78,10 +78,16 @@ class Scorer:
     values: tuple[float, ...] | None
     positive: float | None
 
+    def known(self, encoded: FloatArray) -> NDArray[np.bool_]:
+        """Return which records have a target; others are not in the part that is measured."""
+        if self.values is not None:
+            return np.asarray(encoded < len(self.values))
+        return np.asarray(encoded != MISSING)
+
     def truth(self, encoded: FloatArray) -> FloatArray:
         """Return what an answer is compared with: a number, or 1 for the class in question."""
         if self.values is not None:
-            return np.asarray(self.values)[encoded.astype(np.int64)]
+            return np.asarray(self.values)[np.where(self.known(encoded), encoded, 0).astype(np.int64)]
         return encoded if self.positive is None else (encoded == self.positive).astype(np.float64)
 
     def add(self, scores: FloatArray, truth: FloatArray, logistic: bool, totals: FloatArray) -> None:
@@ -163,7 +169,7 @@ def _label(model: BoundModel, column: Number | Category) -> Any:
     classes = getattr(model.call.model, "classes_", None)
     if classes is not None:
         return classes[model.call.class_index]
-    return column.values[1] if isinstance(column, Category) and len(column) == 2 else 1
+    return column.values[1] if isinstance(column, Category) and len(column.values) == 2 else 1
 
 
 def _classes(column: Number | Category, label: Any) -> tuple[tuple[float, ...], float | None]:
@@ -278,10 +284,10 @@ def permutation_losses(
     repeats: int = 5,
     seed: int = 0,
 ) -> FloatArray:
-    """Return the exact losses of rows, not private: one per feature, permuted, and the loss itself.
+    """Return exact losses of rows that have a target: one per feature, permuted, and the loss itself.
 
-    The importance of feature j is the mean of column j less the mean of the last. Rows are permuted
-    inside canonical blocks, as in a release.
+    Not private. The importance of feature j is the mean of column j less the mean of the last. Rows
+    are permuted inside canonical blocks, as in a release.
 
     Args:
       model: bound to the schema.
@@ -298,4 +304,4 @@ def permutation_losses(
         truth = scorer.truth(np.asarray(target[start : start + BLOCK_ROWS], dtype=np.float64))
         index = partners(seed, start, len(part), repeats)
         parts.append(mean_losses(engine, scorer, part, truth, part, index))
-    return np.concatenate(parts)
+    return np.concatenate(parts)[scorer.known(np.asarray(target, dtype=np.float64))]

@@ -42,6 +42,7 @@ from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Whole, checked_later
 from discreet.plans.stages import size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
+from discreet.plans.stages.parts import may_lack, part_stage
 
 Sampling = Literal["permutation", "marginal"]
 Wanted = Literal["values", "ranking"]
@@ -56,7 +57,8 @@ class permutation_importance(DeclaredPlan):
     """Plan how much a model's mean loss grows when the values of a feature are permuted.
 
     Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds. The schema names the target.
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds. The schema names the target;
+        losses are those of records that have one, values are permuted among all.
       scoring: ``squared_error`` or ``absolute_error`` of values, ``brier``, ``log_loss`` (at most
         log 100 for a record) or ``zero_one`` of probabilities; ``auto`` is ``squared_error`` or
         ``brier``.
@@ -71,7 +73,8 @@ class permutation_importance(DeclaredPlan):
         it. ``auto`` takes what ranks rows drawn from the schema best, for rankings of models whose
         output is a value (replace-one); None the greatest loss.
       seed: of the public order or the draws.
-      epsilon: the whole budget of the plan, the number of records under add-remove included.
+      epsilon: the whole budget of the plan; a tenth of it is for the number of records where that is
+        private: under add-remove, and where the target may be missing.
       delta: zero for a pure guarantee; with a delta Gaussian noise gains on many features.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise; for a ranking
         ``exponential``, ``permute-and-flip``, ``laplace`` (tells the gaps too), ``sorted`` (or
@@ -84,6 +87,7 @@ class permutation_importance(DeclaredPlan):
         L/n, L the greatest loss, however many repeats. [pfi] [pfi-loss-once]
       - Drawn from public or released values L/n each, and half of it under add-remove. [pfi-marginal]
       - A ranking needs the bound of one permuted loss. [pfi-ranking] [box]
+      - Records without a target change none of it; how many have one is private. [pfi-part] [part]
     """
 
     model: FittedModel
@@ -129,10 +133,11 @@ class permutation_importance(DeclaredPlan):
         law: NoiseName = self.mechanism  # type: ignore[assignment]  # checked for this release
         difference = value_noise(permuted, setting, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, permuted, shares)
-        release = ValueRelease(permuted, marginals, setting.rows, difference, size)
+        rows = _public_rows(setting)
+        release = ValueRelease(permuted, marginals, rows, difference, size)
         error = of_mean(
             difference.half_width,
-            setting.rows,
+            rows,
             self._greatest_loss(permuted, setting),
             _LOSS,
             bias=self._bias(permuted, setting),
@@ -162,10 +167,9 @@ class permutation_importance(DeclaredPlan):
             permuted = replace(permuted, scorer=scorer)
             stage = ranking_stage(permuted, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, permuted, shares)
-        release = RankingRelease(permuted, marginals, setting.rows, stage, size)
-        lost = of_mean_choice(
-            stage.noise.std, setting.rows, self._greatest_loss(permuted, setting), _LOSS
-        )
+        rows = _public_rows(setting)
+        release = RankingRelease(permuted, marginals, rows, stage, size)
+        lost = of_mean_choice(stage.noise.std, rows, self._greatest_loss(permuted, setting), _LOSS)
         errors = {"importance lost by a wrong choice": lost}
         stages = _stages(marginals, stage, size)
         return Program(stages, release.finish, errors, assumptions=self._assumed)
@@ -190,7 +194,7 @@ class permutation_importance(DeclaredPlan):
         # A ranking says nothing that has to be divided, unless it tells gaps.
         divided = self.release == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
-        weights |= {"size": SIZE_SHARE} if setting.rows is None and divided else {}
+        weights |= {"size": SIZE_SHARE} if _public_rows(setting) is None and divided else {}
         weights = {"answer": 1 - sum(weights.values())} | weights
         epsilons = share_out(self.epsilon, tuple(weights.values()))
         deltas = share_out(self.delta, tuple(w * (n != "size") for n, w in weights.items()))
@@ -220,7 +224,15 @@ def _size(
 ) -> Stage[Noise] | None:
     if "size" not in shares:
         return None
+    if may_lack(setting.schema[permuted.target]):
+        return part_stage((permuted.target,), setting, epsilon=shares["size"][0])
     return size_stage(permuted.model.columns[0], setting, epsilon=shares["size"][0])
+
+
+def _public_rows(setting: Setting) -> int | None:
+    """Return how many records have a target, if that is public."""
+    target = setting.schema.target
+    return None if target is not None and may_lack(setting.schema[target]) else setting.rows
 
 
 def _stages(

@@ -12,7 +12,7 @@ from discreet.data import VectorContribution
 from discreet.data.blocks import Block
 from discreet.numerics import up
 from discreet.privacy.certificate import Ball
-from discreet.schema import FloatArray, Schema
+from discreet.schema import MISSING, FloatArray, Schema
 from discreet.tables.functional.kernels import NoiseShape, Spectrum
 
 _PUBLIC_ROWS = 256
@@ -33,16 +33,19 @@ class MeanCurveForm:
 
     @cached_property
     def contribution(self) -> VectorContribution:
-        """Every record's coefficients, in units of the noise.
+        """Every record's coefficients, in units of the noise; zero if a point of it is missing.
 
         Guarantees:
           - Inside a ball of the longest curve times the greatest of ``gains``. [rkhs-mean]
+          - Zero is in the ball: a record outside the part moves the sum no farther. [part]
         """
         to_noise = np.ascontiguousarray(self.spectrum.to_noise(self.rho, self.noise))
         radius = up(self.longest * float(np.linalg.norm(to_noise, 2)) * _ROOM)
 
         def compute(block: Block) -> FloatArray:
             curves = block.narrow(self.columns).values
+            whole = np.all(curves != MISSING, axis=1)
+            curves = np.where(whole[:, None], curves, self.middle)
             found: FloatArray = curve_coefficients(
                 curves, self.middle, self.spectrum.roots, self.longest, to_noise
             )
@@ -60,7 +63,8 @@ class MeanCurveForm:
     def clip_bias(self, schema: Schema) -> float:
         """Return how far shortening moves a point of curves drawn from the schema, on average."""
         places = [schema.position(name) for name in self.columns]
-        curves = schema.draw(_PUBLIC_ROWS)[:, places] - self.middle
+        drawn = schema.draw(_PUBLIC_ROWS)[:, places]
+        curves = np.where(drawn == MISSING, self.middle, drawn) - self.middle
         lengths = np.linalg.norm(curves * self.spectrum.roots, axis=1, keepdims=True)
         kept = np.minimum(1.0, self.longest / np.maximum(lengths, 1e-300))
         return float(np.abs((1 - kept) * curves).mean(axis=0).max())

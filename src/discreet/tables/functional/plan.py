@@ -28,6 +28,7 @@ from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
 from discreet.plans.stages.counts import SIZE_SHARE
+from discreet.plans.stages.parts import may_lack, part_stage
 from discreet.privacy.accounting import gaussian_multiplier
 from discreet.schema import FloatArray, Number, Schema
 from discreet.tables.functional.contribution import MeanCurveForm
@@ -65,7 +66,8 @@ class functional_mean(DeclaredPlan):
     """Plan the mean of records that are curves, each observed at the same public points.
 
     Args:
-      columns: the numeric columns that hold a record's curve, in order.
+      columns: the numeric columns that hold a record's curve, in order. The mean is that of the records
+        in which none of them is missing; where one may be, a tenth of epsilon counts these records.
       points: where they were observed, ascending; 0, 1, 2 ... if left out.
       axis: what the points are called.
       kernel: what curves are like: ``wiener``, ``exponential``, ``matern`` or ``gaussian``, from rough
@@ -86,6 +88,7 @@ class functional_mean(DeclaredPlan):
       - With curves no longer than tau, one record moves the mean by at most 2 tau / n in the norm of
         white noise, times the greatest sqrt(lambda) / (lambda + rho) in that of a process; under
         add-remove the sum by tau, times the same. [rkhs-mean]
+      - Records with a missing point add nothing; how many have none is private. [part]
 
     >>> functional_mean(["jan", "feb", "mar"], epsilon=1, delta=1e-6)
     functional_mean(columns=['jan', 'feb', 'mar'], points=[0.0, 1.0, 2.0], axis='position', \
@@ -134,7 +137,9 @@ noise='white', epsilon=1, delta=1e-06)
     def prepare(self, setting: Setting) -> Program:
         """Choose the penalty from public facts and calibrate the noise."""
         form = self._form(setting)
-        share = 0.0 if setting.rows is not None else SIZE_SHARE
+        parted = any(may_lack(setting.schema[name]) for name in self.columns)
+        public_rows = None if parted else setting.rows
+        share = 0.0 if public_rows is not None else SIZE_SHARE
         epsilon, for_size = share_out(self.epsilon, (1 - share, share))
         stage = sum_stage(
             "curve",
@@ -145,12 +150,12 @@ noise='white', epsilon=1, delta=1e-06)
             delta=self.delta,
             mechanism="gaussian",
         )
-        size = size_stage(self.columns[0], setting, epsilon=for_size) if for_size else None
+        size = _size(self.columns, setting, parted, for_size) if for_size else None
         stages: tuple[Stage[Perturbation], ...] = (stage,) if size is None else (stage, size)
 
         def finish(releaser: Releaser) -> MeanCurve:
             answers = releaser.answer(*stages)
-            rows = float(setting.rows or answers[1][0])
+            rows = float(public_rows or answers[1][0])
             unsure = None if size is None else size.noise
             return self._curve(form, answers[0], stage.noise, rows, unsure)
 
@@ -161,7 +166,7 @@ noise='white', epsilon=1, delta=1e-06)
             return float(typical) * _quantile(level)
 
         bias = 0.0 if self.clip is None else form.clip_bias(setting.schema)
-        error = of_mean(band, setting.rows, widest, "the widest column's range", bias=bias)
+        error = of_mean(band, public_rows, widest, "the widest column's range", bias=bias)
         return Program(stages, finish, {"curve": error})
 
     def _form(self, setting: Setting) -> MeanCurveForm:
@@ -220,6 +225,13 @@ noise='white', epsilon=1, delta=1e-06)
             terms=len(form.spectrum.eigenvalues),
             truncation=form.truncation(self.spectrum),
         )
+
+
+def _size(columns: Sequence[str], setting: Setting, parted: bool, epsilon: float) -> Stage[Noise]:
+    """Return the stage that counts the records, or those with a value at every point."""
+    if parted:
+        return part_stage(columns, setting, epsilon=epsilon)
+    return size_stage(columns[0], setting, epsilon=epsilon)
 
 
 def _quantile(level: float) -> float:
