@@ -188,3 +188,15 @@ def test_vector_pictures_on_one_page_share_no_id() -> None:
         e.get("{http://www.w3.org/1999/xlink}href") for e in ElementTree.fromstring(pictures[0]).iter()
     ]
     assert {link[1:] for link in links if link} <= ids[0]
+
+
+def test_ticks_of_days_are_first_days_of_months_or_years() -> None:
+    from discreet.plans.results.pictures.canvas import _first_days
+
+    def dates(low: str, high: str, most: int) -> list[str]:
+        ends = [np.datetime64(day).astype(float) for day in (low, high)]
+        return [str(np.datetime64(int(day), "D")) for day in _first_days(*ends, most)]
+
+    assert dates("2019-01-01", "2023-12-31", 5) == [f"{year}-01-01" for year in range(2019, 2024)]
+    assert dates("2019-01-02", "2019-03-31", 5) == ["2019-02-01", "2019-03-01"]
+    assert len(dates("1900-01-01", "2100-01-01", 3)) <= 3

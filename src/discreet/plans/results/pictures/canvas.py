@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.schema.bins import MISSING_LABEL, OTHER_LABEL
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ _SPANS = {
 
 def value_axis(ax: Any, shown: Axis | None, *, axis: str = "x") -> None:
     """Let an axis show dates if it has them, else numbers."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator
 
     if shown is None or shown.step is None:
         return number_axis(ax, axis=axis)
@@ -149,10 +151,23 @@ def value_axis(ax: Any, shown: Axis | None, *, axis: str = "x") -> None:
     room = max(2, min(8, int(_width_in_points(ax) / wide))) if axis == "x" else 8
     low, high = sorted(chosen.get_view_interval())
     spans = [span for span in _SPANS.get(shown.step, ()) if (high - low) / span < room]
-    chosen.set_major_locator(
-        MultipleLocator(spans[0]) if spans else MaxNLocator(nbins=room, integer=True)
-    )
+    locator: Any = MultipleLocator(spans[0]) if spans else MaxNLocator(nbins=room, integer=True)
+    if not spans and shown.step in ("day", "week"):
+        locator = FixedLocator(_first_days(low, high, room))
+    chosen.set_major_locator(locator)
     chosen.set_major_formatter(FuncFormatter(lambda value, _: shown.show(value)))
+
+
+def _first_days(low: float, high: float, most: int) -> list[float]:
+    """Return the first days of months or years between two days, at most so many."""
+    ends = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]").astype(int).tolist()
+    for span in _SPANS["month"]:
+        months = np.arange(-(-ends[0] // span) * span, ends[1] + 1, span).astype("datetime64[M]")
+        days = months.astype("datetime64[D]").astype(float)
+        found: list[float] = days[(days >= low) & (days <= high)].tolist()
+        if len(found) <= most:
+            return found
+    return [low, high]
 
 
 def title_of(shown: Axis | None, name: str) -> str:
