@@ -49,7 +49,7 @@ _SAVE_TERMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class EntryDraft:
     """An entry before it has its place in the chain."""
 
     kind: str
@@ -82,7 +82,7 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
     }
     connection.execute(insert(datasets), {**account, "seal": ""})
     note = json.dumps({name: account[name] for name in TERMS_IN_NOTE}, sort_keys=True)
-    append(connection, chain, account, Draft("register", new_id(), amount=terms.budget, note=note))
+    append(connection, chain, account, EntryDraft("register", new_id(), amount=terms.budget, note=note))
     return account
 
 
@@ -121,7 +121,7 @@ def check_charge(account: Row, charge: Amount) -> None:
 
 
 def append(
-    connection: Connection, chain: Chain, account: Row, draft: Draft, charge: Amount = NO_AMOUNT
+    connection: Connection, chain: Chain, account: Row, draft: EntryDraft, charge: Amount = NO_AMOUNT
 ) -> Head:
     """Add an entry at the end of the chain and ``charge`` to what was spent."""
     entry = _entry_row(account, draft)
@@ -155,7 +155,7 @@ def _terms_row(terms: Terms) -> Row:
     }
 
 
-def _entry_row(account: Row, draft: Draft) -> Row:
+def _entry_row(account: Row, draft: EntryDraft) -> Row:
     return {
         "dataset": account["dataset"],
         "sequence": account["sequence"] + 1,

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.errors import ArgumentError
-from discreet.ledger.books import Draft, find_row, lock_account
+from discreet.ledger.books import EntryDraft, find_row, lock_account
 from discreet.ledger.checks import (
     check_amount,
     check_body,
@@ -453,11 +453,11 @@ def _unsettled(reservation: Reservation, version: str, body: str) -> Unsettled:
     return Unsettled(reservation.id, reservation.dataset, version, body)
 
 
-def _draft(order: Order, analyst: str | None) -> Draft:
+def _draft(order: Order, analyst: str | None) -> EntryDraft:
     check_amount("charge", order.charge)
     check_name("plan_key", order.plan_key)
     check_label("version", order.version)
     note = note_text(order.note)
-    return Draft(
+    return EntryDraft(
         "reserve", new_id(), analyst, order.charge, order.plan_key, version=order.version, note=note
     )

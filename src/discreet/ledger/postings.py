@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert
 
 from discreet.ledger.books import (
-    Draft,
+    EntryDraft,
     Row,
     append,
     check_charge,
@@ -49,11 +49,15 @@ def post_allotment(
     """Set an analyst's allotment."""
     account = lock_account(connection, chain, dataset)
     set_share(connection, chain, account, analyst, budget)
-    append(connection, chain, account, Draft("allot", new_id(), analyst, budget))
+    append(connection, chain, account, EntryDraft("allot", new_id(), analyst, budget))
 
 
 def post_reservations(
-    connection: Connection, chain: Chain, account: Row, drafts: Sequence[Draft], analyst: str | None
+    connection: Connection,
+    chain: Chain,
+    account: Row,
+    drafts: Sequence[EntryDraft],
+    analyst: str | None,
 ) -> list[Reservation]:
     """Spend all charges, or raise and spend none; the account is locked."""
     together = sum((draft.amount for draft in drafts), Amount())
@@ -63,7 +67,9 @@ def post_reservations(
     return [_post_reservation(connection, chain, account, draft) for draft in drafts]
 
 
-def _post_reservation(connection: Connection, chain: Chain, account: Row, draft: Draft) -> Reservation:
+def _post_reservation(
+    connection: Connection, chain: Chain, account: Row, draft: EntryDraft
+) -> Reservation:
     head = append(connection, chain, account, draft, charge=draft.amount)
     return Reservation(
         draft.reference, account["dataset"], draft.amount, draft.plan_key, draft.analyst, head
@@ -78,7 +84,7 @@ def post_settlement(connection: Connection, chain: Chain, given: Unsettled) -> H
     """
     account = lock_account(connection, chain, given.dataset)
     reserved = _find_reserved(connection, chain, given.reservation, given.dataset)
-    draft = Draft(
+    draft = EntryDraft(
         "settle",
         given.reservation,
         reserved["analyst"],
@@ -102,7 +108,7 @@ def check_may_store(connection: Connection, dataset: str) -> None:
     if connection.dialect.name == "postgresql":
         with connection.begin_nested() as trial:
             find_entry(connection, "settle", "")
-            _store_release(connection, Draft("settle", new_id()), Head(dataset, 0, ""), "")
+            _store_release(connection, EntryDraft("settle", new_id()), Head(dataset, 0, ""), "")
             trial.rollback()
 
 
@@ -115,7 +121,7 @@ def _find_reserved(connection: Connection, chain: Chain, reservation: str, datas
     return entry
 
 
-def _find_settled(connection: Connection, chain: Chain, draft: Draft) -> Row | None:
+def _find_settled(connection: Connection, chain: Chain, draft: EntryDraft) -> Row | None:
     entry = find_entry(connection, "settle", draft.reference)
     if entry is None:
         return None
@@ -126,7 +132,7 @@ def _find_settled(connection: Connection, chain: Chain, draft: Draft) -> Row | N
     return entry
 
 
-def _store_release(connection: Connection, draft: Draft, head: Head, body: str) -> None:
+def _store_release(connection: Connection, draft: EntryDraft, head: Head, body: str) -> None:
     row = {
         "reservation": draft.reference,
         "dataset": head.dataset,

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, text
 
-from discreet.ledger.books import Draft, Row, append, lock_account, save_terms, spent_of
+from discreet.ledger.books import EntryDraft, Row, append, lock_account, save_terms, spent_of
 from discreet.ledger.chain import Chain
 from discreet.ledger.checks import budget_too_small, differing_term, other_schema, spell
 from discreet.ledger.queries import account_from
@@ -67,7 +67,7 @@ def post_change(connection: Connection, chain: Chain, dataset: str, change: Chan
         keep_schema(connection, change.schema)
         save_terms(connection, row, changed)
         note = json.dumps({"reason": change.reason, **_noted(row)}, sort_keys=True)
-        append(connection, chain, row, Draft("change", new_id(), amount=changed.budget, note=note))
+        append(connection, chain, row, EntryDraft("change", new_id(), amount=changed.budget, note=note))
     return account_from(row)
 
 

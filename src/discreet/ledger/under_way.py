@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, select
 
 from discreet.errors import UnderWay
-from discreet.ledger.books import Draft
+from discreet.ledger.books import EntryDraft
 from discreet.ledger.store.locks import Locks
 from discreet.ledger.store.tables import entries, releases
 
@@ -19,13 +19,13 @@ class Answered(UnderWay):
     """The question was answered between looking for its answer and charging for it: look again."""
 
 
-def question(dataset: str, draft: Draft) -> str:
+def question(dataset: str, draft: EntryDraft) -> str:
     """Return the name under which others see that a question is under way."""
     return "\0".join((dataset, draft.version, draft.plan_key))
 
 
 def check_not_asked(
-    connection: Connection, locks: Locks, dataset: str, drafts: Sequence[Draft]
+    connection: Connection, locks: Locks, dataset: str, drafts: Sequence[EntryDraft]
 ) -> None:
     """Raise if one of these questions was answered or is under way; the data set's row is locked.
 
@@ -53,13 +53,13 @@ def _under_way(reservation: str, time: str) -> UnderWay:
     )
 
 
-def _is_answered(connection: Connection, dataset: str, draft: Draft) -> bool:
+def _is_answered(connection: Connection, dataset: str, draft: EntryDraft) -> bool:
     wanted = {"dataset": dataset, "version": draft.version, "plan_key": draft.plan_key}
     query = select(releases.c.reservation).filter_by(**wanted).limit(1)
     return connection.execute(query).first() is not None
 
 
-def _find_open(connection: Connection, dataset: str, draft: Draft) -> Any:
+def _find_open(connection: Connection, dataset: str, draft: EntryDraft) -> Any:
     """Return the newest reservation for this question that has no settlement."""
     same = {
         "dataset": dataset,
