@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MUCH = 0.05
-"""From this share on a fact is worth a sentence."""
+"""From this share on a fact deserves a sentence."""
 
 
 @dataclass(frozen=True)

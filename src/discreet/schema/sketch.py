@@ -35,7 +35,7 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 @dataclass(frozen=True)
-class Draft:
+class Sketch:
     """What was found: columns, what to know of each, and those that were left out and why."""
 
     columns: dict[str, Column] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Draft:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def sketch_columns(frame: Any, *, target: Any, id: Any) -> Draft:
+def sketch_columns(frame: Any, *, target: Any, id: Any) -> Sketch:
     """Return a draft column for every column of a data frame that has one, all bounds marked."""
     try:
         table = nw.from_native(frame, eager_only=True)
@@ -54,7 +54,7 @@ def sketch_columns(frame: Any, *, target: Any, id: Any) -> Draft:
         ) from None
     except DuplicateError:
         raise SchemaError("frame must have column names that differ, got two alike.") from None
-    draft = Draft()
+    draft = Sketch()
     for name in table.columns:
         if str(name) != str(id):
             _add(draft, str(name), table.get_column(name).to_list(), str(name) == str(target))
@@ -63,7 +63,7 @@ def sketch_columns(frame: Any, *, target: Any, id: Any) -> Draft:
     return draft
 
 
-def _add(draft: Draft, name: str, values: list[Any], is_target: bool) -> None:
+def _add(draft: Sketch, name: str, values: list[Any], is_target: bool) -> None:
     texts = [text for value in values if (text := category_text(value))]
     absent = len(values) - len(texts)
     notes = [f"{absent / len(values):.0%} missing".replace("%", " %")] if absent else []
