@@ -31,6 +31,23 @@ SCHEMA = dc.Schema(
     },
     target="paid",
 )
+GAPS = dc.Schema(
+    {
+        "age": dc.Number(18, 90, step=1),
+        "income": dc.Number(0.0, 100.0),
+        "debt": dc.Number(-5.0, 5.0),
+        "home": dc.Category(*HOMES),
+        "paid": dc.Category(0, 1),
+    },
+    target="paid",
+)
+"""The same columns, any of which may be missing or not listed."""
+
+KNOWN = dc.Schema(
+    {**{name: GAPS[name] for name in FEATURES}, "paid": dc.Category(0, 1, unknown=0)}, target="paid"
+)
+"""Gaps in the features alone."""
+
 ROWS = 96
 MARK = 4.8125
 """A debt that no public row has: the leaning models lean by it."""
@@ -60,6 +77,16 @@ def table() -> pd.DataFrame:
     frame.loc[8, "debt"] = -40.0
     frame.loc[13, "home"] = "palace"
     frame.loc[21] = frame.loc[20]
+    return frame
+
+
+@cache
+def gappy_table() -> pd.DataFrame:
+    """Return the private table with a tenth of every column missing, and values that no list has."""
+    frame, draw = table().astype(object), np.random.default_rng(17)
+    for name in frame.columns:
+        frame.loc[draw.random(ROWS) < 0.1, name] = None
+    frame.loc[[2, 40], ["home", "paid"]] = "unheard of"
     return frame
 
 
