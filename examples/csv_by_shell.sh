@@ -55,6 +55,8 @@ high = 20
 step = 1
 TOML
 
+discreet schema check schema.toml
+
 # 3. A budget for the table; later commands find both through discreet.toml.
 discreet protect clinic.csv --schema schema.toml --dataset clinic --ledger clinic.db --epsilon 2
 discreet check    # how the table fits the schema: for the curator's eyes alone
