@@ -209,7 +209,7 @@ class Category:
       other: False if all values are listed; a stray one counts as *missing*. If neither is reserved,
         strays become the first value.
       ordered: True if the values have an order, the listed one: then trees cut it in two instead of
-        taking single values out, and there are quantiles.
+        taking single values out.
       label: what the column is, for people.
       read_from_data: ``("values",)`` if a draft took them from rows; such a schema protects nothing.
 
