@@ -17,9 +17,10 @@ from discreet.schema.dates import STEPS
 from discreet.schema.showing import tell_column
 
 _KINDS = {"n": "number", "d": "date", "c": "category", "b": "yes or no", "x": "leave it out"}
-_START = """For every column: what is publicly known of it? Say what a person could know who has not
-seen these rows: the range a device can measure, the years of a study, the codes of a questionnaire.
-What is shown as 'seen' was read from your rows. Press Enter to leave something open for later."""
+_START = """For every column: what is publicly known of it? Say what a person could
+know who has not seen these rows: the range a device can measure, the years
+of a study, the codes of a questionnaire. What is shown as 'seen' was read
+from your rows. Press Enter to leave something open for later."""
 
 
 def ask_schema(draft: Schema) -> Schema:
