@@ -109,7 +109,9 @@ def mean_row(paths: Any, rho: Any, times: int) -> dict[str, Any]:
     schema = dc.Schema({name: dc.Number(0, 4, missing=False) for name in names})
     row: dict[str, Any] = {"records": len(paths), "rho": rho}
     for noise in ("white", "process"):
-        plan = dc.functional_mean(names, kernel="wiener", rho=rho, noise=noise, epsilon=1.0, delta=1e-5)
+        plan = dc.functional_mean(
+            names, kernel="wiener", penalty=rho, noise=noise, epsilon=1.0, delta=1e-5
+        )
         exact = np.clip(paths, 0, 4).mean(axis=0)
         errors = []
         for seed in range(times):

@@ -232,7 +232,7 @@ def _functional() -> list[Case]:
         *_variants("functional_mean", base, None, {}, *kernels, {"noise": "process"}),
         *_variants("functional_mean", base, None, {"points": [0.0, 1.0, 3.0], "axis": "days"}),
         *_variants("functional_mean", base, None, {"lengthscale": 0.6, "smoothness": 2.5}),
-        *_variants("functional_mean", base, None, {"rho": 0.1}, {"clip": 0.5}, {"terms": 2}),
+        *_variants("functional_mean", base, None, {"penalty": 0.1}, {"clip": 0.5}, {"terms": 2}),
         *_variants("functional_mean", base, None, {"delta": 0.0}, {"columns": ["home"]}),
     ]
 

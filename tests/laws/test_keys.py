@@ -158,7 +158,7 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         "functional_mean",
         lambda: {"columns": ["a", "b"], "delta": 1e-3},
         budget(columns=["b", "a"], points=[0.0, 3.0], axis="t", lengthscale=0.5, kernel="gaussian")
-        | {"smoothness": 2.5, "rho": 0.1, "clip": 0.5, "terms": 2, "noise": "process"},
+        | {"smoothness": 2.5, "penalty": 0.1, "clip": 0.5, "terms": 2, "noise": "process"},
     ),
     (
         "histogram",

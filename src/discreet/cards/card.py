@@ -239,7 +239,7 @@ class Card:
             accountant=accountant,
             epsilon=float(plain["epsilon"]),
             delta=float(plain["delta"]),
-            remaining=Remaining(amount, accountant),
+            remaining=Remaining(amount, accountant, float(plain["delta"])),
             models={name: CardModel.from_json(name, entry) for name, entry in models.items()},
             head=Head.from_json(plain["head"]),
             signature=signature,

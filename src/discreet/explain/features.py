@@ -30,12 +30,12 @@ class Each:
 
     entries: tuple[Varied, ...] | None
 
-    def shares(self, columns: Iterable[str], epsilon: float, delta: float) -> list[dict[str, Any]]:
+    def shares(self, columns: Iterable[str], budget: Mapping[str, float]) -> list[dict[str, Any]]:
         """Return what the arguments of every question are, budgets in equal whole units."""
         names = tuple(columns) if self.entries is None else self.entries
         budgets = {
             name: float_of_units(to_budget_units(amount) // len(names))
-            for name, amount in (("epsilon", epsilon), ("delta", delta))
+            for name, amount in budget.items()
         }
         return [{"features": name, **budgets} for name in names]
 

@@ -117,7 +117,13 @@ def check_charge(account: Row, charge: Amount) -> None:
     """Raise unless a charge fits what the data set has left."""
     left = budget_of(account) - spent_of(account)
     if not charge.fits(left):
-        raise budget_exhausted(account["accountant"], charge, left, dataset=account["dataset"])
+        raise budget_exhausted(
+            account["accountant"],
+            charge,
+            left,
+            dataset=account["dataset"],
+            delta=account["delta"],
+        )
 
 
 def append(

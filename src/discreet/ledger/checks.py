@@ -17,6 +17,7 @@ from discreet.numerics import (
     format_units,
 )
 from discreet.privacy.accounting import ACCOUNTANTS, Amount
+from discreet.privacy.accounting.conversion import rho_worth
 from discreet.privacy.relation import RELATIONS
 from discreet.schema import Schema
 
@@ -145,16 +146,28 @@ def budget_too_small(accountant: str, dataset: str, budget: Amount, spent: Amoun
 
 
 def budget_exhausted(
-    accountant: str, charge: Amount, left: Amount, *, dataset: str, analyst: str | None = None
+    accountant: str,
+    charge: Amount,
+    left: Amount,
+    *,
+    dataset: str,
+    delta: float = 0.0,
+    analyst: str | None = None,
 ) -> BudgetExhausted:
-    """Return the error for a charge that does not fit what the data set or analyst has left."""
-    lever = "epsilon" if charge.loss > left.loss else "delta"
+    """Return the error for a charge that does not fit what the data set or analyst has left.
+
+    ``delta`` is the data set's, at which a rho is worth an epsilon.
+    """
+    lever = "delta" if charge.loss <= left.loss else "epsilon"
+    if lever == "epsilon" and _counts_rho(accountant):
+        lever = "rho (or epsilon)"
     owner, advice = f"dataset {dataset!r}", f"Lower {lever} or ask for fewer answers."
     if analyst is not None:
         owner = f"analyst {analyst!r} of dataset {dataset!r}"
         advice = f"Lower {lever}, or ask the owner for a larger allotment."
     return BudgetExhausted(
-        f"This plan costs {spell(accountant, charge)}; {owner} has {spell(accountant, left)} left."
+        f"This plan costs {_spell_worth(accountant, charge, delta)}; {owner} has"
+        f" {_spell_worth(accountant, left, delta)} left."
         f" {advice}",
         requested=parts(accountant, charge),
         remaining=parts(accountant, left),
@@ -208,6 +221,18 @@ def tampered(what: str) -> LedgerTampered:
     return LedgerTampered(
         f"{what} was changed by something other than the ledger. Run verify, then restore a backup."
     )
+
+
+def _counts_rho(accountant: str) -> bool:
+    return accountant in _UNITS and parts(accountant, Amount()).keys() >= {"rho"}
+
+
+def _spell_worth(accountant: str, amount: Amount, delta: float) -> str:
+    """Return an amount as words, a rho with the epsilon that it is worth by itself."""
+    if not _counts_rho(accountant) or delta <= 0:
+        return spell(accountant, amount)
+    rho = format_units(amount.loss)
+    return f"rho={rho} (worth epsilon={rho_worth(float(rho), delta):.3g} at delta={delta:g})"
 
 
 def spell(accountant: str, amount: Amount) -> str:

@@ -102,6 +102,7 @@ def _check_share(account: Row, share: Row, charge: Amount) -> None:
             charge,
             left,
             dataset=account["dataset"],
+            delta=account["delta"],
             analyst=share["analyst"],
         )
 

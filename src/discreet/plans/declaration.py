@@ -6,7 +6,7 @@ class most_frequent(DeclaredPlan):
 
     column: Annotated[str, Column()]
     _: KW_ONLY
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[ChoiceName, Choice(CHOICES)] = "auto"
 
@@ -21,16 +21,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
 from functools import cache
 from typing import Any, Self, dataclass_transform, get_type_hints
 
+from discreet.arguments import shown
 from discreet.docstrings import entries, headline
-from discreet.plans.kinds import Kind
+from discreet.errors import ArgumentError
+from discreet.plans.kinds import UNSAID, Kind, OneOf, Rho
 from discreet.plans.plan import Plan
 
-PROMISE = ("epsilon", "delta")
+PROMISE = ("epsilon", "delta", "rho")
 """What a plan may cost: arguments that are no part of the question."""
+
+_TRIED_DELTA = 1e-6
+_BY_RHO = ("gaussian", "exponential")
 
 
 @dataclass(frozen=True)
@@ -52,19 +57,73 @@ class Argument:
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-class DeclaredPlan(Plan):
-    """A question whose arguments are the fields of its class."""
+class Declared(Plan):
+    """A plan whose subclasses become frozen dataclasses."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         dataclass(frozen=True, repr=False, eq=False)(cls)
 
+
+class DeclaredPlan(Declared):
+    """A question whose arguments are the fields of its class.
+
+    Args:
+      rho: the whole budget of the plan in zero-concentrated differential privacy, instead of epsilon
+        and delta, for data sets that count it (``accountant="zcdp"``). ``mechanism="auto"`` takes what
+        errs least at this rho.
+    """
+
+    _: KW_ONLY
+    rho: Rho = None
+
     def __post_init__(self) -> None:
+        if self.rho is not None:
+            self._settle_by_rho()
+            return
+        if self.epsilon is UNSAID:
+            raise ArgumentError(
+                "epsilon must be given, got none. It is the whole budget of this plan; for a data set "
+                "that counts rho, give rho instead."
+            )
         given = {name: getattr(self, name) for name in kinds_of(type(self))}
         for name, kind in kinds_of(type(self)).items():
             self._set(name, kind.settle(name, given[name], given))
         for name, value in self.settle().items():
             self._set(name, value)
+
+    def _settle_by_rho(self) -> None:
+        """Settle arguments as those of a plan with an epsilon and a delta: rho takes their place."""
+        for name, unsaid in (("epsilon", UNSAID), ("delta", 0.0)):
+            if getattr(self, name, unsaid) != unsaid:
+                raise ArgumentError(
+                    f"{name} must be left out of a plan with a rho, got "
+                    f"{shown(getattr(self, name))}. Rho is its whole budget."
+                )
+        rho = kinds_of(type(self))["rho"].settle("rho", self.rho, {})
+        settled = self.paid(1.0, _TRIED_DELTA)
+        for name in kinds_of(type(self)):
+            if name not in PROMISE:
+                self._set(name, getattr(settled, name))
+        self._set("rho", rho)
+
+    def paid(self, epsilon: float, delta: float, mechanism: str | None = None) -> Self:
+        """Return the same question for an epsilon and a delta, by another mechanism if one is given."""
+        known = kinds_of(type(self))
+        changes: dict[str, Any] = {"rho": None, "epsilon": epsilon}
+        changes |= {"delta": delta} if "delta" in known else {}
+        return self._with(changes | ({} if mechanism is None else {"mechanism": mechanism}))
+
+    def laws(self) -> tuple[str, ...]:
+        """Return what ``mechanism="auto"`` is compared with where rho is counted; empty if not asked.
+
+        At equal rho the exponential mechanism has twice the epsilon of other pure choices, and Gaussian
+        noise gains on sums of many numbers; ``auto`` itself is the best of the pure ones.
+        """
+        kind = kinds_of(type(self)).get("mechanism")
+        if not isinstance(kind, OneOf) or getattr(self, "mechanism", None) != "auto":
+            return ()
+        return tuple(law for law in _BY_RHO if law in kind.allowed)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)  # the way of dataclasses, while a frozen one is made
@@ -118,7 +177,7 @@ class DeclaredPlan(Plan):
 def kinds_of(plan: type[DeclaredPlan]) -> dict[str, Kind]:
     """Return the kind of every argument, in the order of the declaration."""
     hints = get_type_hints(plan, include_extras=True)
-    return {field.name: _kind(plan, field, hints[field.name]) for field in fields(plan)}  # type: ignore[arg-type]
+    return {field.name: _kind(plan, field, hints[field.name]) for field in fields(plan)}
 
 
 def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
@@ -131,7 +190,7 @@ def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
 @cache
 def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
     """Return the arguments of a plan with their kinds, defaults and help."""
-    told, kinds = entries(plan.__doc__ or ""), kinds_of(plan)
+    told, kinds = entries(DeclaredPlan.__doc__ or "") | entries(plan.__doc__ or ""), kinds_of(plan)
     missing = [name for name in kinds if name not in told]
     if missing:
         raise TypeError(f"{plan.__name__} must say what {missing[0]} is under Args:.")
@@ -142,9 +201,9 @@ def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
             told[field.name],
             not field.kw_only,
             field.default is MISSING,
-            None if field.default is MISSING else field.default,
+            None if field.default in (MISSING, UNSAID) else field.default,
         )
-        for field in fields(plan)  # type: ignore[arg-type]
+        for field in sorted(fields(plan), key=lambda field: field.name == "rho")
     )
 
 

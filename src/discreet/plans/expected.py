@@ -168,16 +168,18 @@ class Usable:
     """From where on every error of a plan is a twentieth of its size; None where it never is.
 
     ``epsilon`` is what it takes for the records there are, or, if their number is private, what it
-    takes times that number; ``rows`` is how many records it takes at the plan's own epsilon.
+    takes times that number (in ``unit``, if a rho was asked); ``rows`` is how many records it takes at
+    the plan's own epsilon.
     """
 
     epsilon: float | None
     rows: float | None
     over_rows: bool = False
+    unit: str = "epsilon"
 
     def __str__(self) -> str:
         over = " / n" if self.over_rows else ""
-        starts = [] if self.epsilon is None else [f"epsilon = {_said(self.epsilon)}{over}"]
+        starts = [] if self.epsilon is None else [f"{self.unit} = {_said(self.epsilon)}{over}"]
         starts += [] if self.rows is None else [f"n = {self.rows:,.0f}"]
         return f"{USABLE:.0%} from {' or '.join(starts)} on" if starts else f"{USABLE:.0%} out of reach"
 
@@ -185,7 +187,7 @@ class Usable:
         """Return the facts as plain data."""
         return {
             "share": USABLE,
-            "epsilon": self.epsilon,
+            self.unit: self.epsilon,
             "epsilon_over_private_rows": self.over_rows,
             "rows": self.rows,
         }

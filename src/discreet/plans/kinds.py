@@ -353,7 +353,11 @@ class Interval(Kind):
         return tuple(map(as_number, text.split(",")))
 
 
+UNSAID = math.inf
+"""The epsilon of a plan that has a rho instead."""
+
 Epsilon = Annotated[float, Positive(hint="It is the whole budget of this plan.")]
+Rho = Annotated[float | None, Positive(optional=True, hint="It is the whole budget of this plan.")]
 Delta = Annotated[float, Probability()]
 Switch = Annotated[bool, Flag()]
 NoiseChoice = Annotated[NoiseName, OneOf(noise_names)]

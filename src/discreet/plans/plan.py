@@ -190,7 +190,13 @@ class Holding(Protocol):
 
 
 class Plan(ABC):
-    """A question with a price. ``epsilon`` and ``delta`` are totals over everything it does."""
+    """A question with a price. ``epsilon`` and ``delta`` are totals over everything it does.
+
+    A plan with a ``rho`` has no epsilon of its own: where a data set counts rho it is answered by the
+    same question at an epsilon that costs no more. See ``discreet.session.currency``.
+    """
+
+    rho: float | None = None
 
     clips: ClassVar[tuple[tuple[str, Any], ...]] = ()
     """Arguments that trade a bias for less noise, and the values with which they do not."""
@@ -277,10 +283,14 @@ class Plan(ABC):
         return {
             "kind": self.plan_name,
             "meaning": self.meaning,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
+            **self.promise(),
             "arguments": _plain_data(self.plan_name, self.arguments()),
         }
+
+    def promise(self) -> dict[str, float]:
+        """Return the whole budget by its names: epsilon and delta, or rho."""
+        promised = {"epsilon": self.epsilon, "delta": self.delta}
+        return promised if self.rho is None else {"rho": self.rho}
 
     @property
     def key(self) -> str:
@@ -297,8 +307,8 @@ class Plan(ABC):
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
-        promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
-        return f"{self.plan_name}({asked}, {promise})"
+        told = [f"{name}={amount:g}" for name, amount in self.promise().items() if amount]
+        return f"{self.plan_name}({asked}, {', '.join(told)})"
 
 
 def _fingerprint(plain: Mapping[str, Any]) -> str:

@@ -49,6 +49,7 @@ def describe_declaration(plan: type[DeclaredPlan]) -> dict[str, Any]:
 
 
 _FIELDS = {"kind", "meaning", "epsilon", "delta", "arguments"}
+_WITH_RHO = _FIELDS - {"epsilon", "delta"} | {"rho"}
 
 
 def plan_from_json(
@@ -75,7 +76,7 @@ def plan_from_json(
     _check_names(declared, written)
     kinds, known = kinds_of(declared), objects or {}
     given = {name: kinds[name].read(name, value, known) for name, value in written.items()}
-    plan = declared(**given, epsilon=plain["epsilon"], delta=plain["delta"])
+    plan = declared(**given, **{name: plain[name] for name in PROMISE if name in plain})
     read = plan.describe()["arguments"]
     other = [name for name in read if name not in written or read[name] != written[name]]
     if other:
@@ -91,9 +92,10 @@ def _parsed(text: str | Mapping[str, Any]) -> Mapping[str, Any]:
         plain = json.loads(text) if isinstance(text, str | bytes) else text
     except (ValueError, RecursionError):
         plain = None
-    if not isinstance(plain, Mapping) or set(plain) != _FIELDS:
+    if not isinstance(plain, Mapping) or set(plain) not in (_FIELDS, _WITH_RHO):
         raise ArgumentError(
-            f"text must be a plan as plan.to_json() writes it, with {', '.join(sorted(_FIELDS))}, "
+            f"text must be a plan as plan.to_json() writes it, with {', '.join(sorted(_FIELDS))} "
+            "(or rho in place of epsilon and delta), "
             f"got {shown(text)}."
         )
     if not isinstance(plain["arguments"], Mapping):

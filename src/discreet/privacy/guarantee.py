@@ -33,6 +33,8 @@ class Guarantee:
     ``grade`` says how much is known of a model or a function that was asked: ``proven`` (our own code,
     or parts of scikit-learn that are known to answer every row by itself), ``isolated`` (asked for one
     record at a time; it must keep nothing between calls), ``probed`` (tried on public rows). [grades]
+    ``rho`` is stated where the data set counts it: the release is rho-zero-concentrated private as
+    well. It speaks of this release; what all releases keep together is the registered budget.
     """
 
     epsilon: float
@@ -44,6 +46,7 @@ class Guarantee:
     simulation: bool = False
     protects: str = "one record of the table"
     grade: Grade = "proven"
+    rho: float | None = None
 
     def __post_init__(self) -> None:
         if self.grade not in GRADES:
@@ -54,6 +57,8 @@ class Guarantee:
             return "simulation with seeded noise: no privacy"
         kind = f"epsilon={self.epsilon:.12g}"
         kind += f", delta={self.delta:.12g}" if self.delta else " (pure)"
+        if self.rho is not None:
+            kind = f"rho={self.rho:.6g} and {kind}"
         proof = "certified" if self.certified else "NOT certified"
         if self.certified and self.grade != "proven":
             told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
@@ -73,7 +78,9 @@ class Guarantee:
 
     def to_json(self) -> dict[str, Any]:
         """Return the promise as plain data."""
+        told = {} if self.rho is None else {"rho": self.rho}
         return {
+            **told,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "relation": self.relation,

@@ -109,6 +109,14 @@ def check_programs(
 
 def _check_promise(plan: Plan, program: Program) -> None:
     """Raise if the stages of a plan promise less than the plan does, before anything is spent."""
+    if plan.rho is not None:
+        spent = program.cost("zcdp").loss
+        if spent > to_units(plan.rho):
+            raise CertificateError(
+                f"The stages of {plan.plan_name} need rho {from_units(spent)} together, more than the "
+                f"{plan.rho!r} the plan promises. This is a fault of the plan; report it."
+            )
+        return
     for name in ("epsilon", "delta"):
         asked = to_units(getattr(plan, name))
         shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)

@@ -21,7 +21,9 @@ from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Strategy
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount, batch_epsilon, total
+from discreet.privacy.accounting.conversion import rho_worth
 from discreet.schema import Schema
+from discreet.session.currency import Currency
 
 _ROWS = 3
 _WORTH_TELLING = 5.0
@@ -71,10 +73,15 @@ def _public_block(contribution: VectorContribution, schema: Schema, rows: int) -
 
 @dataclass(frozen=True)
 class Remaining:
-    """What a data set has left: epsilon (or rho, for the accountant zcdp) and delta."""
+    """What a data set has left, or a plan costs: epsilon (or rho, for the accountant zcdp) and delta.
+
+    A rho is also told as the epsilon that it is worth by itself at ``worth_delta``, the delta of the
+    data set. What the data set keeps in all is its registered budget, not a sum of such epsilons.
+    """
 
     amount: Amount
     accountant: AccountantName
+    worth_delta: float = 0.0
 
     @property
     def unit(self) -> str:
@@ -91,8 +98,16 @@ class Remaining:
         """The delta that is left, as a float."""
         return float(format_units(self.amount.delta))
 
+    @property
+    def worth(self) -> float | None:
+        """The epsilon that the rho is worth by itself; None where epsilon is what is counted."""
+        counts_rho = self.unit == "rho" and self.worth_delta > 0
+        return rho_worth(self.loss, self.worth_delta) if counts_rho else None
+
     def __str__(self) -> str:
         text = f"{self.unit}={format_units(self.amount.loss)}"
+        if self.worth is not None:
+            return f"{text} (worth epsilon={self.worth:.3g} at delta={self.worth_delta:g})"
         return f"{text}, delta={self.delta:g}" if ACCOUNTANTS[self.accountant].spends_delta else text
 
     def __repr__(self) -> str:
@@ -103,9 +118,11 @@ class Remaining:
 
         return remaining_html(self)
 
-    def to_json(self) -> dict[str, str]:
-        """Return both parts as exact decimal texts."""
-        plain = {self.unit: format_units(self.amount.loss)}
+    def to_json(self) -> dict[str, Any]:
+        """Return both parts as exact decimal texts, and what a rho is worth as numbers."""
+        plain: dict[str, Any] = {self.unit: format_units(self.amount.loss)}
+        if self.worth is not None:
+            plain["worth"] = {"epsilon": self.worth, "delta": self.worth_delta}
         if ACCOUNTANTS[self.accountant].spends_delta:
             plain["delta"] = format_units(self.amount.delta)
         return plain
@@ -183,7 +200,7 @@ class Price:
         if self.composed_epsilon is not None:
             lines.append(f"as one fixed batch: epsilon={self.composed_epsilon:.4g}")
         if not self.affordable:
-            lines.append("NOT affordable: lower epsilon or ask for fewer answers")
+            lines.append(f"NOT affordable: lower {self.cost.unit} or ask for fewer answers")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -229,22 +246,23 @@ def price_plans(
     Guarantees:
       - Follows from the plans, the public setting and what is left. [price-free]
     """
-    programs = [plan.prepare(setting) for plan in plans]
+    currency = Currency(accountant, delta)
+    answering, programs = zip(*(currency.ready(plan, setting) for plan in plans), strict=True)
     costs = [program.cost(accountant) for program in programs]
     return Price(
         plans=tuple(
             PlanPrice(
                 repr(plan),
-                Remaining(cost, accountant),
+                Remaining(cost, accountant, delta),
                 program.expected_error,
-                find_usable(plan, program, setting),
+                _find_usable(plan, by, program, setting),
                 tuple(stage.describe() for stage in program.stages),
-                () if queries is None else plan.strategies(setting, queries),
+                () if queries is None else by.strategies(setting, queries),
                 waiting(program, setting),
             )
-            for plan, program, cost in zip(plans, programs, costs, strict=True)
+            for plan, by, program, cost in zip(plans, answering, programs, costs, strict=True)
         ),
-        cost=Remaining(total(costs), accountant),
+        cost=Remaining(total(costs), accountant, delta),
         remaining=remaining,
         affordable=total(costs).fits(remaining.amount),
         composed_epsilon=_composed(programs, delta),
@@ -254,6 +272,15 @@ def price_plans(
 def _composed(programs: Sequence[Program], delta: float) -> float | None:
     events = [event for program in programs for stage in program.stages for event in stage.events]
     return batch_epsilon(events, delta) if len(programs) > 1 and delta > 0 else None
+
+
+def _find_usable(plan: Plan, by: Plan, program: Program, setting: Setting) -> Usable:
+    """Return from where on a plan is usable that another answers, in rho if that was asked."""
+    found = find_usable(by, program, setting)
+    if plan.rho is None or found.epsilon is None or found.over_rows:
+        return found
+    rho = by.at(found.epsilon).prepare(setting).cost("zcdp").loss
+    return replace(found, epsilon=float(format_units(rho)), unit="rho")
 
 
 def find_usable(plan: Plan, program: Program, setting: Setting) -> Usable:

@@ -12,42 +12,67 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, check_summand, is_dead
+from discreet.numerics import from_units, up
 from discreet.plans import Perturbation, Plan, Program, Stage
 from discreet.privacy.accounting import AccountantName, Filter, total
+from discreet.privacy.accounting.conversion import rho_worth
 from discreet.privacy.certificate import worst_grade
 from discreet.privacy.guarantee import MODEL_DEAD, Guarantee
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
+from discreet.session.currency import Currency
 
 
 def promise_of(
     plan: Plan,
+    by: Plan,
     program: Program,
     asked: Sequence[Stage[Perturbation]],
+    currency: Currency,
     *,
     relation: Relation,
     simulation: bool,
 ) -> Guarantee:
-    """Return the promise: of the stages that were asked, which may differ from those priced."""
+    """Return the promise: of the stages that were asked, which may differ from those priced.
+
+    A plan with a rho promises that, and the epsilon that it is worth at the data set's delta.
+
+    Args:
+      plan: what was asked.
+      by: the plan that answered it.
+      program: it made ready.
+      asked: its stages so far.
+      currency: how the data set counts.
+      relation: of the data set.
+      simulation: whether noise came from a seed.
+    """
     certificates = [stage.certificate for stage in asked]
     simulated = simulation or plan.simulated
     told = [
         *program.assumptions,
-        *plan.fills(),
+        *by.fills(),
         *(text for c in certificates for text in c.assumptions),
     ]
     told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
+    epsilon, delta, rho = by.epsilon, sum(stage.noise.delta for stage in asked), plan.rho
+    proven = [s for c in certificates for s in c.statements]
+    if rho is not None:
+        epsilon, delta = rho_worth(rho, currency.delta), currency.delta
+        proven += ["filter-zcdp", "zcdp-conversion"]
+    elif currency.counts_rho:
+        rho = up(float(from_units(total([stage.cost("zcdp") for stage in asked]).loss)))
     return Guarantee(
-        epsilon=plan.epsilon,
-        delta=sum(stage.noise.delta for stage in asked),
+        epsilon=epsilon,
+        delta=delta,
         relation=program.relation or relation,
-        statements=tuple(dict.fromkeys(s for c in certificates for s in c.statements)),
+        statements=tuple(dict.fromkeys(proven)),
         assumptions=tuple(dict.fromkeys(told)),
         certified=all(c.certified for c in certificates) and not simulated,
         simulation=simulated,
         protects=program.protects,
         grade=worst_grade(c.grade for c in certificates),
+        rho=rho,
     )
 
 

@@ -56,6 +56,7 @@ from discreet.session.checking import (
     owners_call,
     parts_of,
 )
+from discreet.session.currency import Currency
 from discreet.session.price import Price, Remaining, price_plans
 from discreet.session.releaser import PaidReleaser, promise_of
 from discreet.session.settling import failure, settle_later, settle_or_keep
@@ -228,7 +229,8 @@ class Session:
         if not isinstance(plan, Plan):
             raise ArgumentError(f"plan must be one plan to be diagnosed, got {type(plan).__name__}.")
         with as_planned([plan]):
-            return plan.diagnose(self._setting, self._exact_sums)
+            answering, _ = self._ready(plan)
+            return answering.diagnose(self._setting, self._exact_sums)
 
     @owners_call("Its facts are exact.")
     @own_state()
@@ -321,7 +323,7 @@ class Session:
         if not plans:
             return {}
         with before_the_charge(self._progress):
-            programs = self._made_ready(plans)
+            answering, programs = self._made_ready(plans)
         orders = [
             Order(self._cost(program), self._key(plan), {"plan": plan.describe()}, self.version)
             for plan, program in zip(plans, programs, strict=True)
@@ -336,15 +338,17 @@ class Session:
                 schema=self.schema,
             )
             releases = [
-                self._run(plan, program, reservation)
-                for plan, program, reservation in zip(plans, programs, reservations, strict=True)
+                self._run(plan, by, program, reservation)
+                for plan, by, program, reservation in zip(
+                    plans, answering, programs, reservations, strict=True
+                )
             ]
             settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
         return {self._key(plan): release for plan, release in zip(plans, settled, strict=True)}
 
-    def _made_ready(self, plans: list[Plan]) -> list[Program]:
-        """Check the plans, and compile what they need; no row is read."""
-        programs = [plan.prepare(self._setting) for plan in plans]
+    def _made_ready(self, plans: list[Plan]) -> tuple[Sequence[Plan], Sequence[Program]]:
+        """Return what answers the plans, checked and with what it needs compiled; no row is read."""
+        answering, programs = zip(*map(self._ready, plans), strict=True)
         check_programs(
             plans,
             programs,
@@ -354,7 +358,7 @@ class Session:
         )
         if self._cluster is None:  # workers compile for themselves
             compile_ahead(programs, self.schema)
-        return programs
+        return answering, programs
 
     def settle(self, failed: SettlementFailed | str | Path) -> Release | list[Release]:
         """Store the answer of a ``SettlementFailed``, or of the file it was saved to; costs nothing.
@@ -372,7 +376,7 @@ class Session:
             if plan.curator_only:
                 check_owner(self.analyst, plan.plan_name, _FOR_OWNERS)
 
-    def _run(self, plan: Plan, program: Program, reservation: Reservation) -> Release:
+    def _run(self, plan: Plan, by: Plan, program: Program, reservation: Reservation) -> Release:
         asked: list[Stage[Perturbation]] = []
         value = self._finish(plan, program, reservation, asked)
         if isinstance(value, type):  # raised here, where no frame holds a row
@@ -380,7 +384,13 @@ class Session:
         return Release(
             value=value.dressed(self.schema),
             guarantee=promise_of(
-                plan, program, asked, relation=self._setting.relation, simulation=self.simulation
+                plan,
+                by,
+                program,
+                asked,
+                self._currency,
+                relation=self._setting.relation,
+                simulation=self.simulation,
             ),
             plan=plan.describe(),
             stages=tuple(stage.describe() for stage in asked),
@@ -430,11 +440,21 @@ class Session:
             return None
         return replace(Release.loads(stored.body), head=stored.head, charged=Amount())
 
+    def _ready(self, plan: Plan) -> tuple[Plan, Program]:
+        """Return what answers a plan here, and it made ready."""
+        return self._currency.ready(plan, self._setting)
+
+    @property
+    def _currency(self) -> Currency:
+        terms = self._ledger.account(self.dataset).terms
+        return Currency(terms.accountant, terms.delta)
+
     def _cost(self, program: Program) -> Amount:
         return program.cost(self._account.terms.accountant)
 
     def _as_remaining(self, amount: Amount) -> Remaining:
-        return Remaining(amount, self._account.terms.accountant)
+        currency = self._currency
+        return Remaining(amount, currency.accountant, currency.delta)
 
     @property
     def _setting(self) -> Setting:

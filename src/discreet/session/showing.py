@@ -26,12 +26,12 @@ def remaining_html(remaining: Remaining) -> Html:
 def price_html(price: Price) -> Html:
     """Return a price for a notebook: each plan with its cost and its error, then whether it fits."""
     together = f"together {price.cost}; left {price.remaining}"
-    batch = price.composed_epsilon
+    batch, unit = price.composed_epsilon, price.cost.unit
     return card(
         *(_plan_html(line) for line in price.plans),
         together if len(price.plans) > 1 else soft(f"left {price.remaining}"),
         None if batch is None else soft(f"as one fixed batch: epsilon={batch:.4g}"),
-        None if price.affordable else "NOT affordable: lower epsilon or ask for fewer answers",
+        None if price.affordable else f"NOT affordable: lower {unit} or ask for fewer answers",
         title="Price" if price.affordable else "Price, above what is left",
     )
 

@@ -12,7 +12,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.expected import Expected, of_summed_choice
-from discreet.plans.kinds import Delta, Epsilon, OneOf, Whole
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.sums import TableNoise
 from discreet.randomness import public_generator
 from discreet.trees.columns import Splits, candidate_splits
@@ -96,7 +96,7 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
     mechanism: SplitChoice = "auto"
     candidate_splits: Annotated[int, Whole(2, _MOST_CANDIDATE_SPLITS)] = _CANDIDATE_SPLITS
     seed: Annotated[int, Whole(0)] = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
     def prepare(self, setting: Setting) -> Program:

@@ -15,7 +15,7 @@ from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, Expected, of_summed_choice
-from discreet.plans.kinds import Column, Columns, Delta, Epsilon, OneOf, Whole
+from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.trees.classifier import model_facts
@@ -157,7 +157,7 @@ class decision_tree(TreePlan):
     criterion: CriterionChoice = "norm"
     cuts: Annotated[Literal["schema", "private"], OneOf(("schema", "private"))] = "schema"
     mechanism: SplitChoice = "auto"
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
     def prepare(self, setting: Setting) -> Program:

@@ -28,6 +28,7 @@ from discreet.plans.diagnosis import spread_and_noise
 from discreet.plans.expected import GREATEST, Expected, of_choice
 from discreet.plans.held import Estimator, Table, find_object
 from discreet.plans.kinds import (
+    UNSAID,
     Delta,
     Epsilon,
     Objects,
@@ -173,7 +174,7 @@ class data_shapley(DeclaredPlan):
     coreset: Annotated[Coreset | None, CoresetKind(optional=True)] = None
     seed: Annotated[int, Whole(0)] = 0
     n_jobs: Jobs = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[str, OneOf(_MECHANISMS, by=checked_later)] = "auto"
 

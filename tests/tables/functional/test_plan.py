@@ -67,7 +67,7 @@ def worst_curves(noise: str, kernel: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("noise", SHAPES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_no_pair_of_curves_moves_the_sum_further(kernel: str, noise: str, relation: str) -> None:
-    stage = prepared(relation, kernel=kernel, noise=noise, clip=0.8, rho=0.01).stages[0]
+    stage = prepared(relation, kernel=kernel, noise=noise, clip=0.8, penalty=0.01).stages[0]
     bound = stage.certificate.sensitivity("l2", relation)
     rest = curves(2)
     worst = 0.0
@@ -85,9 +85,9 @@ def test_no_pair_of_curves_moves_the_sum_further(kernel: str, noise: str, relati
 @pytest.mark.refutes("rkhs-mean")
 @pytest.mark.parametrize("fault", ["not shortened", "another penalty"])
 def test_a_wrong_length_or_gain_is_caught(fault: str) -> None:
-    stage = prepared(noise="process", clip=0.8, rho=0.01).stages[0]
-    wrong = {"clip": None} if fault == "not shortened" else {"rho": 0.0001, "clip": 0.8}
-    planted = prepared(noise="process", **{"rho": 0.01, **wrong}).stages[0].contribution
+    stage = prepared(noise="process", clip=0.8, penalty=0.01).stages[0]
+    wrong = {"clip": None} if fault == "not shortened" else {"penalty": 0.0001, "clip": 0.8}
+    planted = prepared(noise="process", **{"penalty": 0.01, **wrong}).stages[0].contribution
     moved = 0.0
     for direction in worst_curves("process", "matern"):
         ends = []
@@ -100,7 +100,7 @@ def test_a_wrong_length_or_gain_is_caught(fault: str) -> None:
 
 @pytest.mark.refutes("rkhs-mean")
 def test_replacing_at_the_price_of_coming_or_going_is_caught() -> None:
-    stage = prepared(clip=0.8, rho=0.01).stages[0]
+    stage = prepared(clip=0.8, penalty=0.01).stages[0]
     moved = 0.0
     for direction in worst_curves("white", "matern"):
         ends = [
@@ -133,7 +133,7 @@ def shrunk(frame: pd.DataFrame, rho: float) -> np.ndarray:
 
 @pytest.mark.parametrize("noise", SHAPES)
 def test_both_ways_shrink_to_the_same_curve(noise: str) -> None:
-    frame, stage = curves(), prepared(rows=400, noise=noise, rho=0.02).stages[0]
+    frame, stage = curves(), prepared(rows=400, noise=noise, penalty=0.02).stages[0]
     back = spectrum(range(len(NAMES)), "matern", 0.3, 1.5).from_noise(0.02, noise)
     exact = 1 + back @ (sums(frame, stage) * stage.noise.step) / len(frame)
     assert np.allclose(exact, shrunk(frame, 0.02), atol=1e-3)
@@ -142,7 +142,7 @@ def test_both_ways_shrink_to_the_same_curve(noise: str) -> None:
 @pytest.mark.parametrize("noise", SHAPES)
 def test_noise_has_the_covariance_it_should(noise: str) -> None:
     """A wrong covariance (the other shape's) is 2 to 10 times off somewhere on the diagonal."""
-    program = prepared(rows=50, noise=noise, rho=0.05)
+    program = prepared(rows=50, noise=noise, penalty=0.05)
     stage, found = program.stages[0], spectrum(range(len(NAMES)), "matern", 0.3, 1.5)
     releaser = SimulatedReleaser(PrivateTable(curves(50), SCHEMA), seed=0)
     draws = np.array([program.finish(releaser).y for _ in range(600)])
@@ -156,7 +156,7 @@ def test_noise_has_the_covariance_it_should(noise: str) -> None:
 
 def test_bands_hold_the_shrunk_curve() -> None:
     frame = curves(300)
-    plan = dc.functional_mean(NAMES, rho=0.02, **TERMS)
+    plan = dc.functional_mean(NAMES, penalty=0.02, **TERMS)
     exact = shrunk(frame, 0.02)
     for relation in ("replace-one", "add-remove"):
         inside = []
@@ -167,7 +167,7 @@ def test_bands_hold_the_shrunk_curve() -> None:
 
 
 def test_terms_that_are_left_out_are_stated() -> None:
-    value = released(dc.functional_mean(NAMES, terms=3, rho=0.01, **TERMS), curves())
+    value = released(dc.functional_mean(NAMES, terms=3, penalty=0.01, **TERMS), curves())
     found = spectrum(range(len(NAMES)), "matern", 0.3, 1.5)
     # A curve may be as long as 2 at every point: the root of its mean square is 2.
     longest = 2 * np.linalg.norm(found.roots)
@@ -209,7 +209,7 @@ def test_saved_and_drawn(tmp_path: Any) -> None:
         ({"points": [3, 2, 1]}, "points must be 12 ascending"),
         ({"kernel": "cosine"}, "kernel must be one of"),
         ({"delta": 0}, "delta must be above zero"),
-        ({"rho": -1}, "rho must be"),
+        ({"penalty": -1}, "penalty must be"),
         ({"kernel": "matern", "smoothness": 3}, "smoothness must be"),
         ({"noise": "pink"}, "noise must be one of"),
     ],

@@ -36,6 +36,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
 from discreet.plans.held import Function, function_name, named_by_name
 from discreet.plans.kinds import (
+    UNSAID,
     Column,
     Delta,
     Epsilon,
@@ -108,7 +109,7 @@ class any_curve(DeclaredPlan):
     smooth: Switch = False
     name: Name = None
     repeatable: Switch = True
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
@@ -200,7 +201,7 @@ class any_ranking(DeclaredPlan):
     subsets: Subsets = 200
     name: Name = None
     repeatable: Switch = True
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
 

@@ -29,7 +29,17 @@ from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Plan, Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Switch, TextList, Whole
+from discreet.plans.kinds import (
+    UNSAID,
+    Delta,
+    Epsilon,
+    NoiseChoice,
+    OneOf,
+    Positive,
+    Switch,
+    TextList,
+    Whole,
+)
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
@@ -95,7 +105,7 @@ class accumulated_effects(DeclaredPlan):
     smooth: Switch = False
     clip: Switch = True
     limit: Annotated[Clip, Positive(auto=True, optional=True, hint=_LIMITS)] = "auto"
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
@@ -111,7 +121,7 @@ class accumulated_effects(DeclaredPlan):
         if not isinstance(self.features, Each):
             return (self,)
         columns = self.model.bind(schema).columns
-        return [self._with(own) for own in self.features.shares(columns, self.epsilon, self.delta)]
+        return [self._with(own) for own in self.features.shares(columns, self.promise())]
 
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows, see whether edges must be private, calibrate every stage."""

@@ -22,7 +22,7 @@ from discreet.mechanisms.selection.borda import BORDA_MECHANISMS, BordaMechanism
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Column, Delta, Epsilon, OneOf, Whole
+from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.aggregate import MOST_SUBSETS
 from discreet.schema import FloatArray
 
@@ -71,7 +71,7 @@ class feature_interaction(DeclaredPlan):
     k: Annotated[int | None, Whole(1, optional=True)] = None
     subsets: Annotated[int, Whole(1, MOST_SUBSETS)] = 200
     points: Annotated[int, Whole(2, 1_000)] = 50
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
 

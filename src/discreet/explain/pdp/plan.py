@@ -32,6 +32,7 @@ from discreet.plans import Plan, Program, Setting, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import (
+    UNSAID,
     Delta,
     Epsilon,
     Flag,
@@ -111,7 +112,7 @@ class partial_dependence(DeclaredPlan):
     rug: Annotated[bool | None, Flag(optional=True)] = None
     clip: Switch = True
     smooth: Switch = False
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
@@ -163,7 +164,7 @@ class partial_dependence(DeclaredPlan):
         if not isinstance(self.features, Each):
             return (self,)
         columns = self.model.bind(schema).columns
-        return [self._with(own) for own in self.features.shares(columns, self.epsilon, self.delta)]
+        return [self._with(own) for own in self.features.shares(columns, self.promise())]
 
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows, lay out the grid and calibrate every stage."""

@@ -39,7 +39,7 @@ from discreet.plans import Perturbation, Program, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean, of_mean_choice
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Whole, checked_later
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Positive, Whole, checked_later
 from discreet.plans.stages import size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.plans.stages.parts import may_lack, part_stage
@@ -100,7 +100,7 @@ class permutation_importance(DeclaredPlan):
     background: Annotated[Any, Rows(read_background, optional=True)] = None
     clip: Annotated[Clip, Positive(auto=True, optional=True, hint=_CLIPS)] = "auto"
     seed: Annotated[int, Whole(0, 2**64 - 1)] = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[NoiseName | OrderName, OneOf(_MECHANISMS, by=checked_later)] = "auto"
 

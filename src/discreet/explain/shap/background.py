@@ -27,7 +27,7 @@ from discreet.models import as_model
 from discreet.plans import Attribution, Program, Releaser, Result, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
-from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, Positive, Whole
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice, OneOf, Positive, Whole
 from discreet.plans.results.result import is_table
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.means import MeanStages, draw_mean_rows, half_width, mean_contribution
@@ -204,7 +204,7 @@ class background(DeclaredPlan):
     bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None
     clip: Annotated[float | None, Positive(optional=True, hint=_CLIPPED)] = None
     seed: Seed = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

@@ -35,7 +35,7 @@ from discreet.plans import Attribution, Perturbation, Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Epsilon, OneOf, Positive, Probability, Whole
+from discreet.plans.kinds import UNSAID, Epsilon, OneOf, Positive, Probability, Whole
 from discreet.plans.results.bands import LEVEL
 from discreet.privacy.accounting import ApproximateEvent
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
@@ -91,8 +91,8 @@ class shap_baseline(DeclaredPlan):
     coalitions: Annotated[int, Whole(1, 2**20)] = 400
     resamples: Annotated[int, Whole(2)] = 400
     seed: Seed = 0
-    epsilon: Epsilon
-    delta: Annotated[float, Probability(by=_positive_delta)]
+    epsilon: Epsilon = UNSAID
+    delta: Annotated[float, Probability(by=_positive_delta)] = 0.0
 
     def prepare(self, setting: Setting) -> Program:
         """Certify the attributions at the mean, or refrain from it, and calibrate."""

@@ -30,7 +30,7 @@ from discreet.plans import Curve, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Column, Delta, Epsilon, NoiseChoice, Positive, Whole
+from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice, Positive, Whole
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MissingPoint
 from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
@@ -75,7 +75,7 @@ class shap_dependence(DeclaredPlan):
     clip: Annotated[float | None, Positive(optional=True, hint=_CLIPPED)] = None
     coalitions: Coalitions = None
     seed: Seed = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

@@ -34,7 +34,7 @@ from discreet.plans import Attribution, Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_mean
 from discreet.plans.held import FittedModel, Rows
-from discreet.plans.kinds import Delta, Epsilon, NoiseChoice
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import MeanStages
 from discreet.privacy.certificate import Box, Certificate
@@ -67,7 +67,7 @@ class shap_importance(DeclaredPlan):
     clip: VectorClip = "auto"
     coalitions: Coalitions = None
     seed: Seed = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

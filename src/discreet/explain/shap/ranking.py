@@ -48,7 +48,7 @@ from discreet.plans import Diagnosis, ExactSums, Program, Result, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Delta, Epsilon, OneOf, Positive, Switch, Whole
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Positive, Switch, Whole
 from discreet.plans.results.attribution import OfQueries
 from discreet.plans.stages import MeanStages, size_stage, sum_terms
 from discreet.plans.stages.counts import SIZE_SHARE
@@ -105,7 +105,7 @@ class shap_ranking(DeclaredPlan):
     protects: Side = "background"
     background: PublicRows = None
     radius: Radius = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[OrderName, OneOf(ORDERS)] = "auto"
 

@@ -36,7 +36,7 @@ from discreet.mechanisms import NoiseName, sum_noise
 from discreet.plans import Attribution, Program, Releaser, Result, Setting, Strategy
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import Delta, Epsilon, NoiseChoice, OneOf, RealNumber
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice, OneOf, RealNumber
 from discreet.plans.results.attribution import OfQueries
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import MeanStages, NoisyMean
@@ -144,7 +144,7 @@ class shap_values(DeclaredPlan):
     protects: Side = "background"
     background: PublicRows = None
     radius: Radius = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

@@ -63,6 +63,16 @@ def zcdp_epsilon(delta: float, rho: float) -> float:
 
 
 @lru_cache(maxsize=1024)
+def rho_worth(rho: float, delta: float) -> float:
+    """Return the epsilon that a rho is worth at ``delta``, taken by itself; rounded up.
+
+    Guarantees:
+      - Whatever is rho-zCDP is (epsilon, delta)-differentially private. [zcdp-conversion]
+    """
+    return 0.0 if rho == 0 else zcdp_epsilon(delta, rho)
+
+
+@lru_cache(maxsize=1024)
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """Return a rho (rounded down) whose composition keeps (epsilon, delta)."""
     low, high = 0.0, epsilon

@@ -14,7 +14,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Column, Delta, Epsilon
+from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon
 from discreet.plans.results.choice import Choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
@@ -60,7 +60,7 @@ class most_frequent(DeclaredPlan):
 
     column: Annotated[str, Column()]
     _: KW_ONLY
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[ChoiceName, kinds.OneOf(CHOICES)] = "auto"
 

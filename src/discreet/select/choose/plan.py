@@ -24,7 +24,7 @@ from discreet.plans import Program, Releaser, Setting, Stage, kinds
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_summed_choice
 from discreet.plans.held import Function
-from discreet.plans.kinds import Columns, Delta, Epsilon, Interval, Positive, Text, Values
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Interval, Positive, Text, Values
 from discreet.plans.results.choice import Choice
 from discreet.plans.stages import sum_terms
 from discreet.privacy.certificate import Box
@@ -126,7 +126,7 @@ class choose(DeclaredPlan):
     local: Annotated[TableFunction | None, _function(optional=True)] = None
     columns: Annotated[Sequence[str] | None, Columns(optional=True)] = None
     name: Annotated[Names, Text(by=_names, optional=True)] = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[TableChoiceName, kinds.OneOf(TABLE_CHOICES, by=kinds.checked_later)] = "auto"
 

@@ -19,7 +19,7 @@ from discreet.numerics import check_finite, up
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Column, Delta, Epsilon, Values
+from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, Values
 from discreet.plans.results.choice import Choice
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -176,7 +176,7 @@ class percentile(DeclaredPlan):
     p: Annotated[float, kinds.RealNumber(by=_percent)]
     _: KW_ONLY
     candidates: Candidates = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[PercentileName, kinds.OneOf(PERCENTILE_CHOICES)] = "auto"
 

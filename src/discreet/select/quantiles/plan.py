@@ -18,7 +18,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Delta, Epsilon, OneOf, Values
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Values
 from discreet.plans.results.choice import Quantiles
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
@@ -89,7 +89,7 @@ class quantiles(DeclaredPlan):
     levels: Annotated[Sequence[float], Values(by=_levels)]
     _: KW_ONLY
     candidates: Candidates = None
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[CutName, OneOf(CUT_CHOICES)] = "auto"
 

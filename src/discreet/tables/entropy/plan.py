@@ -12,7 +12,7 @@ from discreet.numerics import check_choice
 from discreet.plans import Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Expected
-from discreet.plans.kinds import Columns, Delta, Epsilon, NoiseChoice, OneOf, RealNumber
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice, OneOf, RealNumber
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.stages import partition
@@ -98,7 +98,7 @@ class entropy(DeclaredPlan):
     bins: BinCounts = 20
     base: Unit = "bits"
     method: Annotated[Method, OneOf(get_args(Method))] = "auto"
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
@@ -159,7 +159,7 @@ class mutual_information(DeclaredPlan):
     bins: BinCounts = 20
     base: Unit = "bits"
     method: Annotated[JointMethod, OneOf(get_args(JointMethod), by=_method)] = "auto"
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

@@ -23,7 +23,7 @@ from discreet.numerics import check_finite
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
-from discreet.plans.kinds import Columns, Delta, Epsilon, OneOf, Positive, Text, Values, Whole
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Text, Values, Whole
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
@@ -74,7 +74,7 @@ class functional_mean(DeclaredPlan):
         to smooth. The smoother, the less noise, and the more of a rough curve is lost.
       lengthscale: over which share of the span a curve stays alike (not for ``wiener``).
       smoothness: of the Matern kernel, 1.5 or 2.5.
-      rho: the penalty. A greater one means less noise and more shrinking towards the middle of the
+      penalty: on roughness. More means less noise and more shrinking towards the middle of the
         bounds; ``auto`` weighs the two for a curve that is as smooth as the kernel, from public facts.
       clip: shorten curves to this length, measured from the middle of the bounds as a root mean square
         over the points; by default as long as the schema allows.
@@ -92,7 +92,7 @@ class functional_mean(DeclaredPlan):
 
     >>> functional_mean(["jan", "feb", "mar"], epsilon=1, delta=1e-6)
     functional_mean(columns=['jan', 'feb', 'mar'], points=[0.0, 1.0, 2.0], axis='position', \
-kernel='matern', lengthscale=0.3, smoothness=1.5, rho='auto', clip=None, terms=None, \
+kernel='matern', lengthscale=0.3, smoothness=1.5, penalty='auto', clip=None, terms=None, \
 noise='white', epsilon=1, delta=1e-06)
     """
 
@@ -103,11 +103,11 @@ noise='white', epsilon=1, delta=1e-06)
     kernel: Annotated[KernelName, OneOf(KERNELS)] = "matern"
     lengthscale: Annotated[float, Positive(hint=_SPAN)] = 0.3
     smoothness: Annotated[float, Positive()] = 1.5
-    rho: Annotated[float | Literal["auto"], Positive(auto=True)] = "auto"
+    penalty: Annotated[float | Literal["auto"], Positive(auto=True)] = "auto"
     clip: Annotated[float | None, Positive(optional=True)] = None
     terms: Annotated[int | None, Whole(1, optional=True)] = None
     noise: Annotated[NoiseShape, OneOf(get_args(NoiseShape))] = "white"
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta
 
     clips: ClassVar = (("clip", None),)
@@ -176,7 +176,7 @@ noise='white', epsilon=1, delta=1e-06)
         longest = float(np.linalg.norm(half_widths * self.spectrum.roots))
         longest = longest if self.clip is None else min(self.clip, longest)
         terms = min(self.terms or len(self.places), len(self.spectrum.eigenvalues))
-        kept, rho = self.spectrum.keep(terms), self.rho
+        kept, rho = self.spectrum.keep(terms), self.penalty
         if rho == "auto":
             noise = setting.relation.edits * longest * gaussian_multiplier(self.epsilon, self.delta)
             size = _TYPICAL * longest

@@ -15,7 +15,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Histogram, Program, Releaser, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import EVEN, of_count
-from discreet.plans.kinds import Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import build_histogram, count_stage, partition
 from discreet.plans.stages.counts import BinCounts
@@ -90,7 +90,7 @@ class histogram(DeclaredPlan):
     clip: Switch = True
     consistent: Annotated[bool | None, Flag(optional=True)] = None
     ranges: Switch = False
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 

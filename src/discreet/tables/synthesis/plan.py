@@ -20,7 +20,7 @@ from discreet.numerics import check_finite, check_whole, up
 from discreet.plans import Program, Releaser, Setting, Stage, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
-from discreet.plans.kinds import Columns, Delta, Epsilon, NoiseChoice, OneOf, Whole
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice, OneOf, Whole
 from discreet.plans.results.synthetic_rows import DeniableRows, SyntheticRows
 from discreet.plans.stages.marginals import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows, spread_cells
@@ -71,7 +71,7 @@ class synthesize(DeclaredPlan):
     columns: SomeColumns = None
     bins: Cells = 16
     seed: Seed = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
@@ -157,7 +157,7 @@ epsilon=5, delta=1e-06)
     gamma: Annotated[float, kinds.RealNumber(by=_gamma)] = 2.0
     bins: Cells = 16
     seed: Seed = 0
-    epsilon: Epsilon
+    epsilon: Epsilon = UNSAID
     delta: Delta
 
     def settle(self) -> dict[str, Any]:

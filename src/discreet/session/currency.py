@@ -1,0 +1,158 @@
+"""What a plan is answered by where a data set counts rho: the same question, at equal rho.
+
+A plan with a rho has no epsilon. It is answered at an epsilon whose stages cost no more, found by
+trying; which mechanism it is answered by, if that is left to ``auto``, is what errs least at this rho.
+A plan with epsilon and delta is worth the least rho at which one of its mechanisms keeps them, and the
+others are compared at that. A plan with delta 0 keeps its pure promise and is left as it is.
+
+Everything follows from the plan and the public setting, so nothing here costs anything; what is charged
+are the events of the stages. [price-free] [filter-zcdp]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+from discreet.errors import ArgumentError, DiscreetError, UnsupportedEvent
+from discreet.numerics import float_of_units, to_budget_units
+from discreet.plans import Plan, Program, Setting
+from discreet.plans.declaration import DeclaredPlan
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName
+from discreet.privacy.accounting.conversion import rho_worth
+
+_NEAR = 0.998
+"""Of a rho: what is close enough to it."""
+
+_TRIES = 16
+_FIRST = 1.0
+
+Answered = tuple[Plan, Program]
+"""The plan that answers a question, and it made ready."""
+
+Way = Callable[[float], DeclaredPlan]
+"""A way to answer a question for an epsilon."""
+
+
+@dataclass(frozen=True)
+class Currency:
+    """How a data set counts: its accountant, and the delta at which rho is worth an epsilon."""
+
+    accountant: AccountantName
+    delta: float
+
+    @property
+    def counts_rho(self) -> bool:
+        """Whether losses are rhos."""
+        return ACCOUNTANTS[self.accountant].unit == "rho"
+
+    def ready(self, plan: Plan, setting: Setting) -> Answered:
+        """Return what answers a plan, made ready for a setting."""
+        if plan.rho is None and (plan.delta == 0 or not self.counts_rho):
+            return plan, plan.prepare(setting)
+        if not self.counts_rho:
+            raise ArgumentError(self._refusal(plan))
+        if not isinstance(plan, DeclaredPlan):
+            return plan, plan.prepare(setting)
+        return self._at_equal_rho(plan, setting)
+
+    def _refusal(self, plan: Plan) -> str:
+        assert plan.rho is not None
+        told = (
+            f"rho must be asked of a data set that counts rho, got {plan.rho!r} for one with the "
+            f"accountant {self.accountant!r}. Give epsilon and delta"
+        )
+        if self.delta > 0:
+            epsilon = rho_worth(plan.rho, self.delta)
+            told += f" (this rho is worth epsilon={epsilon:.3g} at delta={self.delta:g})"
+        return told + ", or register data with accountant='zcdp'."
+
+    def _at_equal_rho(self, plan: DeclaredPlan, setting: Setting) -> Answered:
+        if plan.rho is None and not plan.laws():
+            return plan, plan.prepare(setting)
+        ways = self._ways(plan)
+        if plan.rho is not None:
+            most: float = to_budget_units(plan.rho)
+            start = rho_worth(plan.rho, self.delta)
+        else:
+            own = [_cost(_tried(make, plan.epsilon, setting)) for make in ways]
+            most, start = min(own), plan.epsilon
+            if most == math.inf:  # no mechanism of it has a rho: the accountant says so
+                return plan, plan.prepare(setting)
+        found = [_at(make, setting, most, start) for make in ways]
+        usable = [answer for answer in found if answer is not None]
+        if not usable:
+            self._refuse(plan, ways[0], setting)
+        return min(usable, key=lambda answer: _error(answer[1]))
+
+    def _ways(self, plan: DeclaredPlan) -> list[Way]:
+        """Return the ways to answer a plan for an epsilon; of pure ones the best is ``auto``'s."""
+        delta = self.delta if plan.rho is not None else plan.delta
+        laws = plan.laws()
+        if not laws:
+            return [partial(plan.paid, delta=delta)]
+        pure = partial(plan.paid, delta=0.0)
+        return [pure, *(partial(plan.paid, delta=delta, mechanism=law) for law in laws)]
+
+    def _refuse(self, plan: DeclaredPlan, make: Way, setting: Setting) -> NoReturn:
+        """Raise what keeps a plan from being answered: its own error, or that it has no rho."""
+        make(_FIRST).prepare(setting).cost(self.accountant)
+        raise ArgumentError(
+            f"rho must be one at which {plan.plan_name} can be answered, got {plan.rho!r}. "
+            "Give a larger one."
+        )
+
+
+def _tried(make: Way, epsilon: float, setting: Setting) -> Answered | None:
+    """Return a plan made ready, or None if it is refused so."""
+    try:
+        plan = make(epsilon)
+        return plan, plan.prepare(setting)
+    except (UnsupportedEvent, ArgumentError):
+        return None
+
+
+def _cost(answer: Answered | None) -> float:
+    """Return the rho of an answer, in whole units; infinite if it has none."""
+    try:
+        return math.inf if answer is None else answer[1].cost("zcdp").loss
+    except DiscreetError:
+        return math.inf
+
+
+def _at(make: Way, setting: Setting, most: float, start: float) -> Answered | None:
+    """Return the answer that costs nearly ``most`` units and never more; None if there is none.
+
+    Rho grows about as the square of epsilon, so a step by the root of what is missing is close.
+    """
+    epsilon, low, high = start, 0.0, math.inf
+    best: Answered | None = None
+    for _ in range(_TRIES):
+        answer = _tried(make, epsilon, setting)
+        cost = _cost(answer)
+        if cost <= most:
+            best, low = answer, epsilon
+            if cost >= _NEAR * most:
+                break
+        else:
+            high = epsilon
+        aim = epsilon / 2 if math.isinf(cost) else epsilon * math.sqrt((1 + _NEAR) / 2 * most / cost)
+        inside = low < aim < high
+        middle = math.sqrt(low * high) if low and high < math.inf else aim
+        epsilon = _rounded(aim if inside else middle)
+        if epsilon in (low, high, 0.0):
+            break
+    return best
+
+
+def _rounded(epsilon: float) -> float:
+    """Return an epsilon in whole units of a budget."""
+    return float_of_units(to_budget_units(epsilon))
+
+
+def _error(program: Program) -> float:
+    """Return how far off the number is that matters most, beside its size."""
+    return next((error.relative() for error in program.expected_error.values()), 0.0)
