@@ -10,11 +10,14 @@ import pytest
 
 import discreet as dc
 from discreet.data import PrivateTable
-from discreet.errors import UnsupportedEvent
-from discreet.numerics import to_units
+from discreet.errors import ArgumentError, UnsupportedEvent
+from discreet.numerics import from_units, to_units
 from discreet.plans import Program, Result, Setting
+from discreet.plans.kinds import UNSAID
 from discreet.plans.results.result import Histogram
 from discreet.privacy.accounting import ACCOUNTANTS
+from discreet.privacy.accounting.conversion import zcdp_delta
+from discreet.privacy.accounting.events import event_from_json
 from discreet.privacy.relation import RELATIONS, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases
@@ -62,14 +65,43 @@ def check_bill(session: dc.Session, plan: dc.Plan, monkeypatch: pytest.MonkeyPat
     with sealed(monkeypatch, relation):
         price = session.price(plan)
     release = session.release(plan)
+    assert session.balance.spent == price.cost.amount, "the charge is another than the price"
+    if plan.rho is None:
+        check_epsilon(session, plan, release)
+    else:
+        check_rho(session, plan, release)
+    return release
+
+
+def check_epsilon(session: dc.Session, plan: dc.Plan, release: dc.Release) -> None:
+    """A plan with an epsilon keeps it; where rho is counted and it has a delta, maybe with less."""
     spent, promised = session.balance.spent, release.guarantee
-    assert spent == price.cost.amount, "the charge is another than the price"
-    assert promised.epsilon == plan.epsilon and promised.delta <= plan.delta
+    assert promised.epsilon <= plan.epsilon and promised.delta <= plan.delta
     assert sum(to_units(stage["epsilon"]) for stage in release.stages) == to_units(promised.epsilon)
+    if session._account.terms.accountant == "basic" or plan.delta == 0:
+        assert promised.epsilon == plan.epsilon
     if session._account.terms.accountant == "basic":
         units = to_units(promised.epsilon), to_units(promised.delta)
         assert (spent.loss, spent.delta) == units, "the charge is another than the promise"
-    return release
+        assert promised.rho is None
+    else:
+        assert promised.rho == pytest.approx(float(from_units(spent.loss)), rel=1e-9)
+
+
+def check_rho(session: dc.Session, plan: dc.Plan, release: dc.Release) -> None:
+    """A plan with a rho is charged no more, and promises what it is worth at the data set's delta."""
+    spent, promised, delta = session.balance.spent, release.guarantee, session._account.terms.delta
+    assert plan.rho is not None and promised.rho == plan.rho and promised.delta == delta
+    assert spent.loss <= to_units(plan.rho), "the charge is more than the rho that was asked"
+    told = sum(_rho(event) for stage in release.stages for event in stage["events"])
+    assert told <= plan.rho * (1 + 1e-9), "the events cost more than the rho that was asked"
+    assert zcdp_delta(promised.epsilon, plan.rho) <= promised.delta
+
+
+def _rho(event: dict[str, Any]) -> float:
+    plain = dict(event)
+    times = plain.pop("times")
+    return float(times * event_from_json(plain).rho)
 
 
 @pytest.mark.proves("price-free")
@@ -86,6 +118,23 @@ def test_price_is_charge_is_promise_and_a_release_reads_back(
         with pytest.raises(UnsupportedEvent):
             session.release(case.plan())
         assert session.balance.spent.loss == 0
+
+
+@pytest.mark.proves("price-free")
+@pytest.mark.proves("filter-zcdp")
+@pytest.mark.parametrize("case", all_cases(), ids=str)
+def test_a_plan_with_a_rho_costs_no_more_and_promises_it(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, plan = open_session(case.relation, "zcdp"), case.plan()
+    if "zcdp" not in case.example.accountants:
+        pytest.skip("it has no rho")
+    asked = plan._with({"epsilon": UNSAID, "delta": 0.0, "rho": 0.05})
+    release = check_bill(session, asked, monkeypatch)
+    assert release.plan["rho"] == 0.05 and "epsilon" not in release.plan
+    assert_reads_back(release)
+    with pytest.raises(ArgumentError, match="rho must be asked of a data set that counts rho"):
+        open_session(case.relation, "basic").release(asked)
 
 
 def assert_reads_back(release: dc.Release) -> None:

@@ -132,7 +132,9 @@ def test_a_refusal_says_what_is_left_and_leaves_no_trace(ledger: Ledger) -> None
 
 def test_a_zcdp_ledger_speaks_of_rho(ledger: Ledger) -> None:
     ledger.register(make_terms(dataset="z", accountant="zcdp", budget=Amount.budget(0.05)))
-    with pytest.raises(BudgetExhausted, match=r"costs rho=0.1 and delta=0; .* has rho=0.05") as no:
+    with pytest.raises(
+        BudgetExhausted, match=r"costs rho=0.1 \(worth epsilon=2.14 .* has rho=0.05 \(worth"
+    ) as no:
         ledger.reserve("z", TENTH, plan_key="plan", note={})
     assert no.value.requested == {"rho": "0.1", "delta": "0"}
 

@@ -31,7 +31,7 @@ def test_what_does_not_fit_is_said(open_session: Open) -> None:
 def test_amounts_under_both_accountants(open_session: Open) -> None:
     basic, zcdp = open_session(), open_session(dataset="other", accountant="zcdp")
     assert (basic.remaining.unit, basic.remaining.loss, basic.remaining.delta) == ("epsilon", 1.0, 1e-6)
-    assert zcdp.remaining.unit == "rho" and list(zcdp.remaining.to_json()) == ["rho"]
+    assert zcdp.remaining.unit == "rho" and list(zcdp.remaining.to_json()) == ["rho", "worth"]
     assert repr(basic).startswith("Session('people', replace-one, epsilon=1")
 
 

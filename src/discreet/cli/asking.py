@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -244,7 +245,7 @@ def _charged(session: Session, answers: Mapping[str, Release]) -> Remaining:
     """Return what was charged for all answers; one that was asked twice was charged once."""
     once = {release.id: release.charged for release in answers.values()}
     amounts = [amount for amount in once.values() if amount is not None]
-    return Remaining(total(amounts), session.remaining.accountant)
+    return replace(session.remaining, amount=total(amounts))
 
 
 def _as_json(session: Session, answers: Mapping[str, Release]) -> dict[str, Any]:

@@ -22,11 +22,12 @@ from discreet.cli.project import (
 )
 from discreet.cli.writing import check_file
 from discreet.errors import LedgerTampered
-from discreet.ledger import Balance, Entry
+from discreet.ledger import Balance, Entry, Terms
 from discreet.plans import copy_of
-from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, budget_amount
+from discreet.privacy.accounting import ACCOUNTANTS, budget_amount
 from discreet.schema import Schema
 from discreet.session import Remaining
+from discreet.session.currency import Currency
 from discreet.session.settling import settle_later
 
 
@@ -49,12 +50,12 @@ def show(
     shares = {who: books.ledger.balance(name, who) for who in asked}
     if json:
         told = {"dataset": name, "relation": terms.relation, "accountant": terms.accountant}
-        split = {who: _amounts(terms.accountant, share) for who, share in shares.items()}
-        print_json({**told, **_amounts(terms.accountant, whole), "shares": split})
+        split = {who: _amounts(terms, share) for who, share in shares.items()}
+        print_json({**told, **_amounts(terms, whole), "shares": split})
         return
-    rows = [_row(analyst or "", part, terms.accountant, whole) for part in _PARTS]
-    rows += [_row(who, part, terms.accountant, shares[who]) for who in shares for part in _PARTS]
-    header = ["analyst", "", *Remaining(whole.budget, terms.accountant).to_json()]
+    rows = [_row(analyst or "", part, terms, whole) for part in _PARTS]
+    rows += [_row(who, part, terms, shares[who]) for who in shares for part in _PARTS]
+    header = ["analyst", "", *_cells(_amounts(terms, whole)["budget"])]
     print_table(f"{name} ({terms.relation}, {terms.accountant})", header, rows)
 
 
@@ -66,12 +67,24 @@ def _shares(entries: list[Entry]) -> dict[str, None]:
     return {str(entry.analyst): None for entry in entries if entry.kind == "allot"}
 
 
-def _amounts(accountant: AccountantName, balance: Balance) -> dict[str, Any]:
-    return {part: Remaining(getattr(balance, part), accountant).to_json() for part in _PARTS}
+def _amounts(terms: Terms, balance: Balance) -> dict[str, Any]:
+    return {
+        part: Remaining(getattr(balance, part), terms.accountant, terms.delta).to_json()
+        for part in _PARTS
+    }
 
 
-def _row(who: str, part: str, accountant: AccountantName, balance: Balance) -> list[str]:
-    return [who, part, *_amounts(accountant, balance)[part].values()]
+def _row(who: str, part: str, terms: Terms, balance: Balance) -> list[str]:
+    return [who, part, *_cells(_amounts(terms, balance)[part]).values()]
+
+
+def _cells(amount: dict[str, Any]) -> dict[str, str]:
+    """Return an amount as cells of a table, by their headings."""
+    worth = amount.get("worth")
+    told = {name: str(value) for name, value in amount.items() if name != "worth"}
+    if worth is not None:
+        told[f"worth epsilon at delta={worth['delta']:g}"] = f"{worth['epsilon']:.3g}"
+    return told
 
 
 def history(
@@ -83,14 +96,16 @@ def history(
     """List every entry of a data set, oldest first."""
     books = open_books(project, dataset, ledger)
     unit = ACCOUNTANTS[books.terms.accountant].unit
-    entries = books.ledger.history(books.dataset)
+    currency = Currency(books.terms.accountant, books.terms.delta)
+    history = books.ledger.history(books.dataset)
+    entries = [_named(currency.told(entry.to_json()), unit) for entry in history]
     if json:
-        print_json([_named(entry.to_json(), unit) for entry in entries])
+        print_json(entries)
         return
-    header = ["#", "time", "entry", "analyst", unit, "delta", "answered", "plan or reason"]
-    lines = [_line(_named(entry.to_json(), unit), unit) for entry in entries]
-    print_table(books.dataset, header, lines)
-    unanswered = sum(entry.settled is False for entry in entries)
+    second = "worth epsilon" if currency.counts_rho else "delta"
+    header = ["#", "time", "entry", "analyst", unit, second, "answered", "plan or reason"]
+    print_table(books.dataset, header, [_line(entry, unit) for entry in entries])
+    unanswered = sum(entry.settled is False for entry in history)
     if unanswered:
         typer.echo(f"{unanswered} without an answer: under way, or ended early. The charge stays.")
 
@@ -109,10 +124,16 @@ def _line(entry: dict[str, Any], unit: str) -> list[str]:
         entry["kind"],
         entry["analyst"] or "",
         entry[unit] if spends else "",
-        entry["delta"] if spends else "",
+        _second(entry) if spends else "",
         {True: "yes", False: "NO", None: ""}[entry["settled"]],
         as_typed(plan.get("kind", "")) or entry["note"].get("reason", ""),
     ]
+
+
+def _second(entry: dict[str, Any]) -> str:
+    """Return what stands beside the loss: delta, or the epsilon that a rho is worth by itself."""
+    worth = entry.get("epsilon_worth")
+    return str(entry["delta"]) if worth is None else f"{worth:.3g}"
 
 
 def verify(
@@ -150,7 +171,8 @@ def allot(
     books = open_books(project, dataset)
     accountant = books.terms.accountant
     books.ledger.allot(books.dataset, analyst, budget_amount(accountant, epsilon, delta))
-    left = Remaining(books.ledger.balance(books.dataset, analyst).remaining, accountant)
+    remaining = books.ledger.balance(books.dataset, analyst).remaining
+    left = Remaining(remaining, accountant, books.terms.delta)
     if json:
         print_json({"dataset": books.dataset, "analyst": analyst, "remaining": left.to_json()})
     else:

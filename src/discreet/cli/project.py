@@ -178,7 +178,7 @@ class LedgerView:
     @property
     def remaining(self) -> Remaining:
         """What is left."""
-        return Remaining(self.balance.remaining, self.terms.accountant)
+        return Remaining(self.balance.remaining, self.terms.accountant, self.terms.delta)
 
     def history(self) -> Any:
         """Return every entry as a frame, oldest first."""

@@ -12,10 +12,10 @@ are the events of the stages. [price-free] [filter-zcdp]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from discreet.errors import ArgumentError, DiscreetError, UnsupportedEvent
 from discreet.numerics import float_of_units, to_budget_units
@@ -26,6 +26,9 @@ from discreet.privacy.accounting.conversion import rho_worth
 
 _NEAR = 0.998
 """Of a rho: what is close enough to it."""
+
+_INDEX = 1e-6
+"""The delta at which Gaussian noise for a rho is looked for: rho decides how much there is."""
 
 _TRIES = 16
 _FIRST = 1.0
@@ -48,6 +51,15 @@ class Currency:
     def counts_rho(self) -> bool:
         """Whether losses are rhos."""
         return ACCOUNTANTS[self.accountant].unit == "rho"
+
+    def worth(self, loss: float) -> float | None:
+        """Return the epsilon that a rho is worth by itself; None where epsilons are counted."""
+        return rho_worth(loss, self.delta) if self.counts_rho else None
+
+    def told(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an entry of a ledger, its rho with the epsilon that it is worth by itself."""
+        worth = self.worth(float(entry["loss"]))
+        return dict(entry) if worth is None else {**entry, "epsilon_worth": worth}
 
     def ready(self, plan: Plan, setting: Setting) -> Answered:
         """Return what answers a plan, made ready for a setting."""
@@ -76,7 +88,7 @@ class Currency:
         ways = self._ways(plan)
         if plan.rho is not None:
             most: float = to_budget_units(plan.rho)
-            start = rho_worth(plan.rho, self.delta)
+            start = max(rho_worth(plan.rho, min(self.delta, _INDEX)), math.sqrt(2 * plan.rho))
         else:
             own = [_cost(_tried(make, plan.epsilon, setting)) for make in ways]
             most, start = min(own), plan.epsilon
@@ -90,7 +102,7 @@ class Currency:
 
     def _ways(self, plan: DeclaredPlan) -> list[Way]:
         """Return the ways to answer a plan for an epsilon; of pure ones the best is ``auto``'s."""
-        delta = self.delta if plan.rho is not None else plan.delta
+        delta = min(self.delta, _INDEX) if plan.rho is not None else plan.delta
         laws = plan.laws()
         if not laws:
             return [partial(plan.paid, delta=delta)]
@@ -132,14 +144,17 @@ def _at(make: Way, setting: Setting, most: float, start: float) -> Answered | No
     best: Answered | None = None
     for _ in range(_TRIES):
         answer = _tried(make, epsilon, setting)
-        cost = _cost(answer)
-        if cost <= most:
-            best, low = answer, epsilon
+        cost = 0.0 if answer is None else _cost(answer)
+        if math.isinf(cost):
+            return None
+        if cost > most:
+            high = epsilon
+        else:
+            best, low = answer or best, epsilon
             if cost >= _NEAR * most:
                 break
-        else:
-            high = epsilon
-        aim = epsilon / 2 if math.isinf(cost) else epsilon * math.sqrt((1 + _NEAR) / 2 * most / cost)
+        # Refused is what has too much noise, at a smaller epsilon.
+        aim = epsilon * (math.sqrt((1 + _NEAR) / 2 * most / cost) if cost else 2.0)
         inside = low < aim < high
         middle = math.sqrt(low * high) if low and high < math.inf else aim
         epsilon = _rounded(aim if inside else middle)

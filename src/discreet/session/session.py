@@ -161,8 +161,13 @@ class Session:
         return self._ledger.balance(self.dataset, self.analyst)
 
     def history(self) -> pd.DataFrame:
-        """Return every entry of the ledger about this data set, oldest first."""
-        return history_frame()([entry.to_json() for entry in self._ledger.history(self.dataset)])
+        """Return every entry of the ledger about this data set, oldest first.
+
+        Where rho is counted, ``epsilon_worth`` is what an entry's rho is worth by itself at the data
+        set's delta. What all of them keep together is the registered budget.
+        """
+        entries = self._ledger.history(self.dataset)
+        return history_frame()([self._currency.told(entry.to_json()) for entry in entries])
 
     def verify(self, releases: Sequence[Release | str | Path] = ()) -> Verification:
         """Check the ledger's chain, and that these releases (or files) are those that were settled."""
