@@ -177,7 +177,12 @@ class DeclaredPlan(Declared):
 def kinds_of(plan: type[DeclaredPlan]) -> dict[str, Kind]:
     """Return the kind of every argument, in the order of the declaration."""
     hints = get_type_hints(plan, include_extras=True)
-    return {field.name: _kind(plan, field, hints[field.name]) for field in fields(plan)}
+    return {field.name: _kind(plan, field, hints[field.name]) for field in _declared(plan)}
+
+
+def _declared(plan: type[DeclaredPlan]) -> list[Field[Any]]:
+    """Return the fields of a plan; what all plans have comes last."""
+    return sorted(fields(plan), key=lambda field: field.name == "rho")
 
 
 def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
@@ -203,7 +208,7 @@ def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
             field.default is MISSING,
             None if field.default in (MISSING, UNSAID) else field.default,
         )
-        for field in sorted(fields(plan), key=lambda field: field.name == "rho")
+        for field in _declared(plan)
     )
 
 
