@@ -68,14 +68,17 @@ def _shares(entries: list[Entry]) -> dict[str, None]:
 
 
 def _amounts(terms: Terms, balance: Balance) -> dict[str, Any]:
+    # What was spent has no worth of its own: questions may hang on answers, and the budget is the claim.
+    worth = {part: 0.0 if part == "spent" else terms.delta for part in _PARTS}
     return {
-        part: Remaining(getattr(balance, part), terms.accountant, terms.delta).to_json()
+        part: Remaining(getattr(balance, part), terms.accountant, worth[part]).to_json()
         for part in _PARTS
     }
 
 
 def _row(who: str, part: str, terms: Terms, balance: Balance) -> list[str]:
-    return [who, part, *_cells(_amounts(terms, balance)[part]).values()]
+    cells = list(_cells(_amounts(terms, balance)[part]).values())
+    return [who, part, *cells, *([] if len(cells) == 2 else [""])]
 
 
 def _cells(amount: dict[str, Any]) -> dict[str, str]:

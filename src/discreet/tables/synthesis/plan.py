@@ -158,7 +158,7 @@ epsilon=5, delta=1e-06)
     bins: Cells = 16
     seed: Seed = 0
     epsilon: Epsilon = UNSAID
-    delta: Delta
+    delta: Delta = 0.0
 
     def settle(self) -> dict[str, Any]:
         """Refuse a pure guarantee."""
