@@ -108,7 +108,7 @@ noise='white', epsilon=1, delta=1e-06)
     terms: Annotated[int | None, Whole(1, optional=True)] = None
     noise: Annotated[NoiseShape, OneOf(get_args(NoiseShape))] = "white"
     epsilon: Epsilon = UNSAID
-    delta: Delta
+    delta: Delta = 0.0
 
     clips: ClassVar = (("clip", None),)
 
