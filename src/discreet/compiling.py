@@ -2,7 +2,7 @@
 
 numba keeps compiled code beside a function's source, and takes it for fresh if that one file is as it
 was: a constant or a helper from another file may have changed, every checkout compiles for itself, two
-processes that compile at once can lose or exchange entries, and where nothing can be written the import
+processes that compile at once can lose or mix up entries, and where nothing can be written the import
 fails. Here a file is named by a hash of all that its code was made of (the function and whatever it
 calls, their constants and options, the types of the arguments, versions, the processor), written beside
 and moved into place at once. So it is right for whoever finds it, and never has to be declared stale.

@@ -20,7 +20,7 @@ from discreet.progress import tell_of_compiling
 from discreet.schema import Schema
 
 _ROWS = 3
-"""Few, but more than one: a single row lies in memory both ways, and is another kind of array."""
+"""Few, but more than one: a single row has both layouts in memory, and is another kind of array."""
 
 
 @contextmanager

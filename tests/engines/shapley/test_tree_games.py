@@ -68,7 +68,7 @@ def test_answers_are_those_to_mixed_rows(features: int, masks: MaskSet, leaves: 
 
 
 def test_a_leaf_that_is_needed_where_it_is_barred_is_noticed() -> None:
-    """Control of the comparison: queries and records exchanged give other values."""
+    """Control of the comparison: queries in place of records give other values."""
     features, masks = MASKS["all of five"]
     one, other = rows(1, features, 2), rows(1, features, 3)
     plain = ensemble(boosted(features)).predict
