@@ -43,7 +43,7 @@ WORDS = {
     "honest": Word(r"\bhonest\b", "hierarchical shrinkage", 0),
     "offered": Word(r"\boffer(s|ed)?\b", "candidate splits", 0),
     "strength": Word(r"\bstrengths?\b", "L2 penalty", 0),
-    "worth": Word(r"\bworths?\b", "utility of a coalition", 0),
+    "worth": Word(r"\bworths? of\b", "utility of a coalition", 0),
     "exchanged": Word(r"\bexchang(e|es|ed|ing)\b", "permutation importance", 0),
     "foreign": Word(r"\bforeign\b", "third-party code", 0),
     "ways": Word(r"\bways\b|\bclass way\b", "strategies", 0),

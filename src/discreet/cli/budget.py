@@ -68,7 +68,7 @@ def _shares(entries: list[Entry]) -> dict[str, None]:
 
 
 def _amounts(terms: Terms, balance: Balance) -> dict[str, Any]:
-    # Spent rho has no worth of its own: questions may hang on answers, and the budget is the claim.
+    # Spent rho is told without an epsilon: questions may hang on answers, and the budget is the claim.
     worth = {part: 0.0 if part == "spent" else terms.delta for part in _PARTS}
     return {
         part: Remaining(getattr(balance, part), terms.accountant, worth[part]).to_json()

@@ -85,23 +85,23 @@ class Currency:
     def _at_equal_rho(self, plan: DeclaredPlan, setting: Setting) -> Answered:
         if plan.rho is None and not plan.laws():
             return plan, plan.prepare(setting)
-        ways = self._ways(plan)
+        options = self._options(plan)
         if plan.rho is not None:
             most: float = to_budget_units(plan.rho)
             start = max(rho_worth(plan.rho, min(self.delta, _INDEX)), math.sqrt(2 * plan.rho))
         else:
-            own = [_cost(_tried(make, plan.epsilon, setting)) for make in ways]
+            own = [_cost(_tried(make, plan.epsilon, setting)) for make in options]
             most, start = min(own), plan.epsilon
             if most == math.inf:  # no mechanism of it has a rho: the accountant says so
                 return plan, plan.prepare(setting)
-        found = [_at(make, setting, most, start) for make in ways]
+        found = [_at(make, setting, most, start) for make in options]
         usable = [answer for answer in found if answer is not None]
         if not usable:
-            self._refuse(plan, ways[0], setting)
+            self._refuse(plan, options[0], setting)
         return min(usable, key=lambda answer: _error(answer[1]))
 
-    def _ways(self, plan: DeclaredPlan) -> list[Way]:
-        """Return the ways to answer a plan for an epsilon; of pure ones the best is ``auto``'s."""
+    def _options(self, plan: DeclaredPlan) -> list[Way]:
+        """Return the options to answer a plan for an epsilon; of pure ones the best is ``auto``'s."""
         delta = min(self.delta, _INDEX) if plan.rho is not None else plan.delta
         laws = plan.laws()
         if not laws:
