@@ -45,7 +45,7 @@ AUDITS = {
 """They open tables that are public or made up, and seal them themselves; no session is asked."""
 
 ALLOWED = {
-    "rows": {"discreet.data.engine", *AUDITS["rows"]},
+    "rows": {"discreet.data.engine", "discreet.data.quality", *AUDITS["rows"]},
     "engine": {
         "discreet.data.__init__",
         "discreet.session.releaser",
@@ -64,6 +64,12 @@ def test_only_the_engine_opens_rows_and_only_the_session_runs_the_engine() -> No
 def test_a_second_door_is_seen() -> None:
     planted = {**project(), "discreet.reporting.peek": "from discreet.data.rows import open_rows"}
     assert doors(planted) != ALLOWED
+
+
+def test_only_owners_check_a_table() -> None:
+    """A session refuses analysts, and the command takes a file that its caller can read anyway."""
+    found = importers(project(), "discreet.data.quality.check_table")
+    assert found == {"discreet.session.session", "discreet.cli.curator"}
 
 
 def test_audits_open_no_table_of_a_session() -> None:

@@ -6,12 +6,12 @@ step grid, and whether a column has only one value. Exact, so never for anybody 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from discreet.data.rows import open_raw
 from discreet.data.table import PrivateTable
 from discreet.errors import AccessDenied
 from discreet.schema import Boolean, Category, Column, Date, Number
@@ -122,14 +122,9 @@ class _Tally:
 def check_table(table: PrivateTable) -> TableCheck:
     """Return how a table fits its schema: one pass over the rows."""
     tallies = {name: _Tally(table.schema[name]) for name in table.schema}
-    for name, values in _values(table):
+    for name, values in open_raw(table):
         tallies[name].add(values)
     return TableCheck(tuple(tally.told(name) for name, tally in tallies.items()))
-
-
-def _values(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
-    for chunk in table.unseal().chunks(list(table.schema)):
-        yield from chunk.items()
 
 
 def _bare(column: Column) -> Column:

@@ -1,6 +1,7 @@
 """The one door: rows leave a ``PrivateTable`` here and nowhere else.
 
-Its callers are the engine (for ``Session.release``) and nobody else; a lint rule keeps it so.
+Its callers are the engine (for ``Session.release``), the check of a table against its schema (for
+``Session.check``, the curator's) and nobody else; a lint rule keeps it so.
 """
 
 from __future__ import annotations
@@ -14,9 +15,16 @@ from numpy.typing import NDArray
 from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.table import PrivateTable
 from discreet.schema import FloatArray
+from discreet.schema.raw import RawColumn
 
 _Piece = tuple[list[FloatArray], NDArray[Any] | None]
 """Encoded columns of some rows, and their ids."""
+
+
+def open_raw(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
+    """Yield the columns of the schema as they came, chunk by chunk, for the curator's check."""
+    for chunk in table.unseal().chunks(list(table.schema)):
+        yield from chunk.items()
 
 
 def open_rows(
