@@ -1,4 +1,4 @@
-"""What a page's code prints, beside what the page shows in lines after it that begin with ``#>``.
+"""What a page's code prints, beside what the page shows in lines after it that begin with ``# >``.
 
 Numbers may differ by a tenth, or by one in the last decimal that is shown, because most of what pages
 print is noisy; what is noisier is shown as ``…``, which stands for anything within a line, or, alone on
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-MARK = "#>"
+MARK = "# >"
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 TOLERANCE = 0.1
 

@@ -46,8 +46,8 @@ def test_not_alike(shown: list[str], printed: list[str]) -> None:
 def test_a_page_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "```python\nx = 1\nprint(x)\n#> 1\n"
-        "for i in range(2):\n    print(i + 7)\n    #> 7\n    #> 9\n```\n\n"
+        "```python\nx = 1\nprint(x)\n# > 1\n"
+        "for i in range(2):\n    print(i + 7)\n    # > 7\n    # > 9\n```\n\n"
         "```python\n>>> print(5)\n5\n```\n\n```python\nassert __name__ == '__main__' and x == 1\n```\n"
     )
     right, wrong = printed_by(page, tmp_path)
