@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from discreet.errors import ArgumentError
-from discreet.ledger.books import EntryDraft, find_row, lock_account
+from discreet.ledger.books import find_row, lock_account
 from discreet.ledger.checks import (
     check_amount,
-    check_body,
     check_label,
     check_name,
     check_terms,
-    note_text,
     unknown_dataset,
 )
+from discreet.ledger.open_books import OpenBooks
 from discreet.ledger.postings import (
     check_may_store,
+    draft_order,
     post_allotment,
     post_registration,
     post_reservations,
@@ -52,9 +50,8 @@ from discreet.ledger.records import (
 from discreet.ledger.shares import check_share
 from discreet.ledger.showing import History
 from discreet.ledger.store.key import KeyMissing
-from discreet.ledger.store.locks import WorkLock, find_locks, work_with
-from discreet.ledger.store.opening import Books, open_books, open_to_read
-from discreet.ledger.store.tables import new_id
+from discreet.ledger.store.locks import WorkLock, work_with
+from discreet.ledger.store.opening import open_books, open_to_read
 from discreet.ledger.terms import Change, check_same_terms, check_schema, post_change, read_facts
 from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
@@ -64,7 +61,7 @@ from discreet.schema import Schema
 from discreet.schema.files import from_plain
 
 
-class Ledger:
+class Ledger(OpenBooks):
     """The memory of what was spent on each data set; open one with ``Ledger.open``.
 
     Guarantees:
@@ -74,14 +71,6 @@ class Ledger:
         - A release is stored together with its settlement, or neither is.
         - After a method returned, its effect survives a crash of the machine.
     """
-
-    def __init__(self, books: Books) -> None:
-        self._connections = books.connections
-        self._chain = books.chain
-        self._witness = books.witness
-        self._refusal = books.refusal
-        self._locks = find_locks(books.connections)
-        self._may_store: set[str] = set()
 
     @classmethod
     def open(
@@ -266,7 +255,7 @@ class Ledger:
         check_name("dataset", dataset)
         if analyst is not None:
             check_name("analyst", analyst)
-        drafts = [_draft(order, analyst) for order in orders]
+        drafts = [draft_order(order, analyst) for order in orders]
         with self._writing(dataset) as connection:
             account = lock_account(connection, self._chain, dataset)
             if schema is not None:
@@ -305,12 +294,12 @@ class Ledger:
 
     def settle_all(self, settlements: Sequence[tuple[Reservation, str]], *, version: str) -> list[Head]:
         """Store the releases of several reservations in one transaction. See ``settle``."""
-        return self._settle([_unsettled(held, version, body) for held, body in settlements])
+        return self._settle([Unsettled.of(held, version, body) for held, body in settlements])
 
     def set_aside(self, reservation: Reservation, *, version: str, body: str) -> Unsettled:
         """Return a release that cannot be stored now, sealed so that ``settle_unsettled`` knows it."""
         self._check_own_key()
-        return _unsettled(reservation, version, body).sealed(self._chain)
+        return Unsettled.of(reservation, version, body).sealed(self._chain)
 
     def settle_unsettled(self, kept: Sequence[Unsettled]) -> list[Head]:
         """Store releases that were set aside, in one transaction; nothing is charged. See ``settle``.
@@ -404,60 +393,3 @@ class Ledger:
         with self._connections.reading() as connection:
             found = verify_books(connection, self._chain, dataset, list(heads), list(copies))
             return replace(found, problems=[*found.problems, *self._witness.problems(connection, seen)])
-
-    def close(self) -> None:
-        """Close the ledger; closing twice is allowed."""
-        self._locks.close()
-        self._connections.close()
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Ledger({self._connections.place.name!r})"
-
-    @contextmanager
-    def _reading(self, *datasets: str) -> Iterator[Connection]:
-        with self._witnessed(self._connections.reading, datasets) as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self, *datasets: str) -> Iterator[Connection]:
-        self._check_own_key()
-        with self._witnessed(self._connections.writing, datasets) as connection:
-            yield connection
-
-    @contextmanager
-    def _witnessed(
-        self, transaction: Callable[[], AbstractContextManager[Connection]], datasets: Sequence[str]
-    ) -> Iterator[Connection]:
-        # Before the transaction begins: what others commit later is not in what it sees.
-        known = [head for dataset in datasets for head in self._witness.heads(dataset)]
-        with transaction() as connection:
-            self._witness.check(connection, known)
-            yield connection
-            newest = self._witness.look(connection, datasets)
-        self._witness.remember(newest)
-
-    def _check_own_key(self) -> None:
-        if self._refusal is not None:
-            raise self._refusal
-
-
-def _unsettled(reservation: Reservation, version: str, body: str) -> Unsettled:
-    check_label("version", version)
-    check_body(body)
-    return Unsettled(reservation.id, reservation.dataset, version, body)
-
-
-def _draft(order: Order, analyst: str | None) -> EntryDraft:
-    check_amount("charge", order.charge)
-    check_name("plan_key", order.plan_key)
-    check_label("version", order.version)
-    note = note_text(order.note)
-    return EntryDraft(
-        "reserve", new_id(), analyst, order.charge, order.plan_key, version=order.version, note=note
-    )

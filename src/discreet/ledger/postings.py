@@ -17,11 +17,15 @@ from discreet.ledger.books import (
 from discreet.ledger.chain import Chain, body_digest
 from discreet.ledger.checks import (
     already_settled,
+    check_amount,
+    check_label,
+    check_name,
+    note_text,
     tampered,
     unknown_reservation,
 )
 from discreet.ledger.queries import account_from, find_entry, read_account
-from discreet.ledger.records import Account, Head, Reservation, Terms
+from discreet.ledger.records import Account, Head, Order, Reservation, Terms
 from discreet.ledger.shares import set_share, spend_share
 from discreet.ledger.store.connection import lock_creation
 from discreet.ledger.store.tables import new_id, releases
@@ -142,3 +146,14 @@ def _store_release(connection: Connection, draft: EntryDraft, head: Head, body: 
         "body": body,
     }
     connection.execute(insert(releases), row)
+
+
+def draft_order(order: Order, analyst: str | None) -> EntryDraft:
+    """Return the entry that an order becomes, once it is checked."""
+    check_amount("charge", order.charge)
+    check_name("plan_key", order.plan_key)
+    check_label("version", order.version)
+    note = note_text(order.note)
+    return EntryDraft(
+        "reserve", new_id(), analyst, order.charge, order.plan_key, version=order.version, note=note
+    )

@@ -12,6 +12,8 @@ from typing import Any
 
 from discreet.errors import ReleaseError
 from discreet.ledger.chain import Chain, body_digest
+from discreet.ledger.checks import check_body, check_label
+from discreet.ledger.records import Reservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,13 @@ class Unsettled:
     version: str
     body: str
     seal: str = ""
+
+    @classmethod
+    def of(cls, reservation: Reservation, version: str, body: str) -> Unsettled:
+        """Return the text of a reservation's release, once it is checked."""
+        check_label("version", version)
+        check_body(body)
+        return cls(reservation.id, reservation.dataset, version, body)
 
     def sealed(self, chain: Chain) -> Unsettled:
         """Return it with the ledger's seal."""

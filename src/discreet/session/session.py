@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from discreet.data import PrivateTable, Summand, add_up
-from discreet.data.blocks import KeptRows
-from discreet.data.cluster import Cluster
+from discreet.data import Summand, add_up
 from discreet.data.quality import TableCheck, check_table
 from discreet.data.state import own_state
 from discreet.errors import (
     AccessDenied,
     ArgumentError,
-    ReleaseFailed,
     SettlementFailed,
 )
 from discreet.ledger import (
-    Account,
     Answered,
     Balance,
-    Head,
-    Ledger,
     Order,
-    Reservation,
     Signature,
-    Terms,
     Verification,
 )
 from discreet.numerics import check_whole
@@ -38,15 +28,12 @@ from discreet.plans import (
     Plan,
     Program,
     Release,
-    Result,
-    Setting,
     Stage,
     copy_of,
 )
-from discreet.privacy.accounting import Amount, Filter, budget_amount
-from discreet.privacy.relation import Relation
-from discreet.progress import progress_bar, tell_of_compiling
-from discreet.randomness import IntArray, NoiseSource
+from discreet.privacy.accounting import budget_amount
+from discreet.progress import tell_of_compiling
+from discreet.randomness import IntArray
 from discreet.schema import Schema
 from discreet.session.checking import (
     as_list,
@@ -56,10 +43,9 @@ from discreet.session.checking import (
     owners_call,
     parts_of,
 )
-from discreet.session.currency import Currency
+from discreet.session.desk import Desk, PublicFacts
 from discreet.session.price import Price, Remaining, price_plans
-from discreet.session.releaser import PaidReleaser, promise_of
-from discreet.session.settling import failure, settle_later, settle_or_keep
+from discreet.session.settling import settle_later, settle_or_keep
 from discreet.session.showing import history_frame, session_html
 from discreet.session.warming import before_the_charge, compile_ahead
 
@@ -72,16 +58,7 @@ _FOR_OWNERS = (
 )
 
 
-@dataclass(frozen=True)
-class PublicFacts:
-    """What is public about a data set: the setting of plans, the terms, the newest entry."""
-
-    setting: Setting
-    terms: Terms
-    head: Head
-
-
-class Session:
+class Session(Desk):
     """Sealed rows, a budget, and the only call that spends it.
 
     Made by ``protect``. Inside ``release`` the order is fixed: check, price, compile, reserve, compute,
@@ -92,34 +69,6 @@ class Session:
       - A release that fails after its reservation stays paid for. [reserve-first]
     """
 
-    def __init__(
-        self,
-        table: PrivateTable,
-        ledger: Ledger,
-        account: Account,
-        *,
-        version: str,
-        analyst: str | None,
-        noise: NoiseSource,
-        workers: int,
-        cluster: Cluster | None = None,
-        progress: bool | None,
-        heuristics: bool = False,
-    ) -> None:
-        ledger.check_reader(account.terms.dataset, analyst)
-        if heuristics:
-            check_owner(analyst, "heuristics", "Only the owner may allow noise that nobody proved.")
-        self._table = table
-        self._ledger = ledger
-        self._account = account
-        self._noise = noise
-        self._workers = workers
-        self._cluster = cluster
-        self._progress = progress
-        self._heuristics = heuristics
-        self._analyst = analyst
-        self.version = version
-
     def __repr__(self) -> str:
         terms = self._account.terms
         return f"Session({terms.dataset!r}, {terms.relation}, {self.remaining} left)"
@@ -129,26 +78,6 @@ class Session:
 
     def __reduce__(self) -> NoReturn:
         raise AccessDenied("A session cannot be copied or saved: its rows are sealed.")
-
-    @property
-    def dataset(self) -> str:
-        """The name of the data set in the ledger."""
-        return self._account.terms.dataset
-
-    @property
-    def analyst(self) -> str | None:
-        """Who asks; None is the owner."""
-        return self._analyst
-
-    @property
-    def schema(self) -> Schema:
-        """The public facts about the table."""
-        return self._table.schema
-
-    @property
-    def simulation(self) -> bool:
-        """Whether noise comes from a seed, so that nothing released is private."""
-        return self._noise.simulation
 
     @property
     def remaining(self) -> Remaining:
@@ -380,89 +309,3 @@ class Session:
         for plan in plans:
             if plan.curator_only:
                 check_owner(self.analyst, plan.plan_name, _FOR_OWNERS)
-
-    def _run(self, plan: Plan, by: Plan, program: Program, reservation: Reservation) -> Release:
-        asked: list[Stage[Perturbation]] = []
-        value = self._finish(plan, program, reservation, asked)
-        if isinstance(value, type):  # raised here, where no frame holds a row
-            raise failure(value, reservation)
-        return Release(
-            value=value.dressed(self.schema),
-            guarantee=promise_of(
-                plan,
-                by,
-                program,
-                asked,
-                self._currency,
-                relation=self._setting.relation,
-                simulation=self.simulation,
-            ),
-            plan=plan.describe(),
-            stages=tuple(stage.describe() for stage in asked),
-            dataset=self.dataset,
-            version=self.version,
-            id=reservation.id,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            schema_digest=self.schema.digest,
-            charged=reservation.charge,
-        )
-
-    def _finish(
-        self,
-        plan: Plan,
-        program: Program,
-        reservation: Reservation,
-        asked: list[Stage[Perturbation]],
-    ) -> Result | type[KeyboardInterrupt | ReleaseFailed]:
-        """Return the result, or what to raise: the text and the frames of an error could hold a row."""
-        kept = KeptRows() if len(program.stages) > 1 else None
-        releaser = PaidReleaser(
-            self._table,
-            self._noise,
-            self._account.terms.accountant,
-            Filter(reservation.charge),
-            workers=self._workers,
-            cluster=self._cluster,
-            rows=self._setting.rows,
-            kept=kept,
-            asked=asked,
-        )
-        title = plan.plan_name.replace("_", " ")
-        try:
-            with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
-                return program.finish(releaser)
-        except KeyboardInterrupt:
-            return KeyboardInterrupt
-        except BaseException:  # whatever it was
-            return ReleaseFailed
-
-    def _key(self, plan: Plan) -> str:
-        return plan.key_on(self.schema)
-
-    def _stored(self, key: str) -> Release | None:
-        stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=key)
-        if stored is None:
-            return None
-        return replace(Release.loads(stored.body), head=stored.head, charged=Amount())
-
-    def _ready(self, plan: Plan) -> tuple[Plan, Program]:
-        """Return what answers a plan here, and it made ready."""
-        return self._currency.ready(plan, self._setting)
-
-    @property
-    def _currency(self) -> Currency:
-        terms = self._ledger.account(self.dataset).terms
-        return Currency(terms.accountant, terms.delta)
-
-    def _cost(self, program: Program) -> Amount:
-        return program.cost(self._account.terms.accountant)
-
-    def _as_remaining(self, amount: Amount) -> Remaining:
-        currency = self._currency
-        return Remaining(amount, currency.accountant, currency.delta)
-
-    @property
-    def _setting(self) -> Setting:
-        relation = Relation(self._account.terms.relation)
-        rows = self._table.count() if relation.rows_public else None
-        return Setting(self.schema, relation, rows)
