@@ -187,7 +187,7 @@ def test_the_picture_states_the_promise() -> None:
 
     x, y = numbers(500)
     model = PrivateDecisionTreeClassifier(bounds=(-1, 1), classes=[0, 1], max_depth=2).fit(x, y)
-    assert "epsilon 1" in model.plot().ax_.get_title(loc="left")
+    assert "epsilon=1" in model.plot().ax_.get_title(loc="left")
     plt.close("all")
 
 

@@ -327,7 +327,15 @@ def test_the_law_covers_every_argument_of_every_plan() -> None:
 def test_the_law_covers_every_argument_of_a_model() -> None:
     """Whoever adds an argument to ``Model`` decides here whether it changes the question."""
     plain = {"bounds": (0.0, 1.0), "output": "probability", "class_": 1}
-    others = {"bounds": (0.0, 2.0), "output": "value", "class_": 0, "name": "mine", "isolated": True}
+    others = {
+        "bounds": (0.0, 2.0),
+        "output": "value",
+        "class_": 0,
+        "name": "mine",
+        "isolated": True,
+        "columns": ["a", "b"],
+        "as_frame": True,
+    }
     key = dc.partial_dependence(dc.Model(fitted(), **plain), "a", epsilon=1.0).key
     for name, value in others.items():
         options = plain | {name: value} | ({"class_": None} if name == "output" else {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, replace
+from dataclasses import MISSING, fields, replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -41,8 +41,8 @@ def smaller(plan: str) -> set[str]:
     found: dict[str, list[bool]] = {}
     for example in find_examples(plan):
         made = example.ask(world.model(example.forms[0]) if example.forms else None)
-        for name, field in type(made).__dataclass_fields__.items():
-            value = getattr(made, name)
+        for field in fields(made):  # type: ignore[arg-type]
+            name, value = field.name, getattr(made, field.name)
             if field.default is not MISSING and type(value) is int:
                 usual = getattr(replace(made, **{name: field.default}), name)
                 found.setdefault(name, []).append(type(usual) is int and value < usual)

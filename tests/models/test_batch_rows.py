@@ -68,7 +68,7 @@ def test_a_model_that_looks_around_is_caught(share: float) -> None:
         return bound.predict(block) * (1 - share) + share * block[:, 1].mean() / 100
 
     calls = RowCalls(looks_around, bound.calls.shape)
-    assert greatest_move(BoundModel(bound.columns, bound.bounds, calls), rows) > LARGEST
+    assert greatest_move(BoundModel(bound.columns, bound.bounds, calls, bound.sight), rows) > LARGEST
 
 
 def test_typical_steps_are_coarser_than_what_batch_rows_move() -> None:

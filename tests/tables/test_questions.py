@@ -15,7 +15,7 @@ PLANS: list[Any] = [
     entropy("age", order=math.inf, method="direct", epsilon=0.5),
     mutual_information("age", ["job", "home"], epsilon=0.5),
     dc.functional_mean(["jan", "feb"], epsilon=0.5, delta=1e-6),
-    dc.functional_mean(["a", "b"], points=[0, 3], rho=0.1, clip=2, terms=1, epsilon=1, delta=1e-6),
+    dc.functional_mean(["a", "b"], points=[0, 3], penalty=0.1, clip=2, terms=1, epsilon=1, delta=1e-6),
     dc.synthesize(epsilon=0.5),
     dc.synthesize(20, columns=["age"], seed=3, epsilon=0.5),
     dc.deniable_rows(20, resampled=2, epsilon=0.5, delta=1e-6),

@@ -244,7 +244,7 @@ def test_records_with_a_missing_point_are_not_in_the_part(relation: str) -> None
     frame.iloc[:1000, 5] = np.nan
     terms: Any = {"epsilon": 1000, "delta": 1e-3, "ledger": ":memory:", "seed": 1}
     session = dc.protect(frame, GAPS, dataset="d", relation=relation, **terms)
-    plan = dc.functional_mean(NAMES, rho=1e-9, epsilon=20, delta=1e-4)
+    plan = dc.functional_mean(NAMES, penalty=1e-9, epsilon=20, delta=1e-4)
     release = session.release(plan)
     expected = frame.iloc[1000:].clip(-1, 3).mean().to_numpy()
     assert np.array(release.value.y) == pytest.approx(expected, abs=0.02)
@@ -255,7 +255,7 @@ def test_records_with_a_missing_point_are_not_in_the_part(relation: str) -> None
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_curves_that_come_into_the_part_move_the_sum_no_farther(relation: str) -> None:
     setting = Setting(GAPS, relation, 3 if relation == "replace-one" else None)  # type: ignore[arg-type]
-    plan = dc.functional_mean(NAMES, clip=0.8, rho=0.01, **TERMS)
+    plan = dc.functional_mean(NAMES, clip=0.8, penalty=0.01, **TERMS)
     stage: Any = plan.prepare(setting).stages[0]
     bound = stage.certificate.sensitivity("l2", relation)
     gone = pd.DataFrame([[np.nan] * len(NAMES)], columns=list(NAMES))
