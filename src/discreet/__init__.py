@@ -24,6 +24,7 @@ PLANS = {
     "any_ranking": "discreet.explain.aggregate.plan",
     "background": "discreet.explain.shap.background",
     "choose": "discreet.select.choose.plan",
+    "count": "discreet.statistics.count",
     "data_shapley": "discreet.value.plan",
     "decision_tree": "discreet.trees.plan",
     "deniable_rows": "discreet.tables.synthesis.plan",
@@ -31,11 +32,13 @@ PLANS = {
     "feature_interaction": "discreet.explain.interaction.plan",
     "functional_mean": "discreet.tables.functional.plan",
     "histogram": "discreet.tables.histogram.plan",
+    "mean": "discreet.statistics.mean",
     "most_frequent": "discreet.select.choose.most_frequent",
     "mutual_information": "discreet.tables.entropy.plan",
     "partial_dependence": "discreet.explain.pdp.plan",
     "percentile": "discreet.select.quantiles.percentile",
     "permutation_importance": "discreet.explain.permutation.plan",
+    "proportion": "discreet.statistics.proportion",
     "quantiles": "discreet.select.quantiles.plan",
     "random_forest": "discreet.trees.forest",
     "shap_baseline": "discreet.explain.shap.baselines",
@@ -44,6 +47,7 @@ PLANS = {
     "shap_ranking": "discreet.explain.shap.ranking",
     "shap_values": "discreet.explain.shap.values",
     "synthesize": "discreet.tables.synthesis.plan",
+    "total": "discreet.statistics.mean",
 }
 """Every question, and the module that declares it: a new one is a line here and an import below."""
 
@@ -61,6 +65,7 @@ _HOMES = PLANS | {
     "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
+    "Statistic": "discreet.plans.results.statistic",
     "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
@@ -142,6 +147,7 @@ if TYPE_CHECKING:
     from discreet.plans.results.range_histogram import RangeHistogram as RangeHistogram
     from discreet.plans.results.result import MeanCurve as MeanCurve
     from discreet.plans.results.scalar import Scalar as Scalar
+    from discreet.plans.results.statistic import Statistic as Statistic
     from discreet.plans.results.synthetic_rows import DeniableRows as DeniableRows
     from discreet.plans.results.synthetic_rows import SyntheticRows as SyntheticRows
     from discreet.plans.results.valuation import RecordRanking as RecordRanking
@@ -161,6 +167,10 @@ if TYPE_CHECKING:
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
+    from discreet.statistics.count import count as count
+    from discreet.statistics.mean import mean as mean
+    from discreet.statistics.mean import total as total
+    from discreet.statistics.proportion import proportion as proportion
     from discreet.tables.entropy.plan import entropy as entropy
     from discreet.tables.entropy.plan import mutual_information as mutual_information
     from discreet.tables.functional.plan import functional_mean as functional_mean

@@ -190,6 +190,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "any_ranking": {"explainer": explainer, "items": ["age", "income", "home"], "subsets": 5},
         "background": {"kind": "mean", "rows": 3},
         "choose": {"utility": utility, "candidates": ["a", "b"], "bounds": (0, 1)},
+        "count": {"columns": ["age"]},
         "data_shapley": {
             "model": LogisticRegression(),
             "test": labelled_rows(),
@@ -203,11 +204,13 @@ def make_cases(draw: Draw) -> list[Case]:
         "feature_interaction": {"model": model, "subsets": 4, "points": 3},
         "functional_mean": {"columns": numbers, "delta": 1e-6},
         "histogram": {"columns": "home"},
+        "mean": {"column": "income"},
         "most_frequent": {"column": "home"},
         "mutual_information": {"first": "home", "second": "paid"},
         "partial_dependence": {"model": model, "features": "age", "resolution": 4},
         "percentile": {"column": "age", "p": 50},
         "permutation_importance": {"model": model, "repeats": 1},
+        "proportion": {"column": "home", "values": "own"},
         "quantiles": {"column": "age", "levels": [0.25, 0.5]},
         "random_forest": {"target": "paid", "trees": 2, "depth": 2},
         "shap_baseline": {
@@ -223,5 +226,6 @@ def make_cases(draw: Draw) -> list[Case]:
         "shap_ranking": {"model": model, "x": query()},
         "shap_values": {"model": model, "x": query()},
         "synthesize": {"rows": 3, "bins": 4},
+        "total": {"column": "income"},
     }
     return [Case(name, {"epsilon": 0.5, **given}) for name, given in asked.items()]

@@ -90,7 +90,7 @@ def families() -> dict[str, Case]:
         program = case.plan().prepare(case.setting)
         still, noisy = Watched(NoNoise(1)), Watched(SimulatedNoise(1))
         truth, _ = program.finish(still), program.finish(noisy)
-        if still.asked == noisy.asked and has_band(truth):
+        if still.asked and still.asked == noisy.asked and has_band(truth):
             found.setdefault(type(truth).__name__, case)
     return found
 
@@ -98,6 +98,7 @@ def families() -> dict[str, Case]:
 BANDED = (
     "Attribution",
     "Curve",
+    "Statistic",
     "Histogram",
     "MeanCurve",
     "RangeHistogram",

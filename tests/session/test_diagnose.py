@@ -23,6 +23,9 @@ ADDS_UP = (
     "permutation_importance",
     "any_curve",
     "functional_mean",
+    "mean",
+    "total",
+    "proportion",
     "entropy",
     "mutual_information",
 )

@@ -143,8 +143,9 @@ class Program:
     ``finish`` asks the releaser for them, later ones adaptively if it likes, and builds the result.
     ``expected_error`` names, in the result's own unit, how far it will be from the exact answer, the
     one that matters most first. ``protects`` says whose data the guarantee speaks of, ``relation`` how
-    its neighbours differ, if not as the table's, and ``assumptions`` what it takes on trust besides
-    what the certificates do.
+    its neighbours differ, if not as the table's, ``assumptions`` what it takes on trust and
+    ``statements`` what it rests on, besides what the certificates do. A program without stages answers
+    from public facts, for free.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -153,6 +154,7 @@ class Program:
     protects: str = "one record of the table"
     relation: Relation | None = None
     assumptions: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
 
     def cost(self, accountant: AccountantName) -> Amount:
         """Return what the whole program takes from a budget."""

@@ -56,8 +56,10 @@ def promise_of(
     ]
     told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
     epsilon, delta, rho = by.epsilon, sum(stage.noise.delta for stage in asked), plan.rho
-    proven = [s for c in certificates for s in c.statements]
-    if rho is not None:
+    proven = [*program.statements, *(s for c in certificates for s in c.statements)]
+    if not program.stages:  # a public fact: nothing was asked of the rows
+        epsilon, rho = 0.0, 0.0 if currency.counts_rho else None
+    elif rho is not None:
         epsilon, delta = rho_worth(rho, currency.delta), currency.delta
         proven += ["filter-zcdp", "zcdp-conversion"]
     elif currency.counts_rho:

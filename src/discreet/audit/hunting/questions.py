@@ -23,12 +23,15 @@ from discreet.explain.shap.ranking import shap_ranking
 from discreet.explain.shap.values import shap_values
 from discreet.models.model import Model
 from discreet.plans import Plan
-from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
+from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.choose.plan import choose
 from discreet.select.quantiles.percentile import percentile
 from discreet.select.quantiles.plan import quantiles
+from discreet.statistics.count import count
+from discreet.statistics.mean import mean, total
+from discreet.statistics.proportion import proportion
 from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.functional.plan import functional_mean
 from discreet.tables.histogram.plan import histogram
@@ -242,8 +245,18 @@ def _of_choices() -> list[Question]:
                 _right_by_row, cuts, columns=["income", "defaulted"], name="rule", epsilon=1.0
             ),
         ),
+        *_of_statistics(),
         Question("data_shapley", _valued, relations=(REPLACE_ONE,), rows=16),
         Question("most_frequent", lambda _: most_frequent("home", epsilon=1.0)),
         Question("percentile", lambda _: percentile("age", 50, epsilon=1.0)),
         Question("quantiles", lambda _: quantiles("age", [0.25, 0.5, 0.9], epsilon=1.0)),
+    ]
+
+
+def _of_statistics() -> list[Question]:
+    return [
+        Question("count", lambda _: count("home", epsilon=1.0), relations=(ADD_REMOVE,)),
+        Question("mean", lambda _: mean("income", epsilon=1.0)),
+        Question("proportion", lambda _: proportion("home", "rent", epsilon=1.0)),
+        Question("total", lambda _: total("income", epsilon=1.0)),
     ]

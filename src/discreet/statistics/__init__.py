@@ -1,0 +1,1 @@
+"""Plain statistics of a table: counts, sums, means, moments, distributions."""

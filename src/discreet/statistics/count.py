@@ -1,0 +1,91 @@
+"""The number of records: free where it is public, noisy where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution
+from discreet.data.blocks import Block
+from discreet.mechanisms import count_noise
+from discreet.plans import Expected, Program, Releaser, Setting, Stage
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import RECORDS, of_count
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.results.bands import LEVEL
+from discreet.plans.results.statistic import Statistic
+from discreet.plans.stages.parts import in_part
+from discreet.statistics.bounds import known_rows
+from discreet.statistics.estimates import counted
+
+
+class count(DeclaredPlan):
+    """Plan the number of records, or of those that have a value.
+
+    Args:
+      columns: count the records that have a value of all these columns; left out: all records.
+      epsilon: the whole budget of the plan. Nothing of it is charged where the number is public: under
+        replace-one, unless values may be missing.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - Under replace-one all neighbours have as many records: their number is public. [public-size]
+      - A record that comes, goes or is replaced moves the number of a part by at most one. [part]
+      - Noise is discrete and exact on the whole count. [laplace] [gauss-counts]
+
+    >>> count(epsilon=0.1)
+    count(columns=[], mechanism='auto', epsilon=0.1)
+    """
+
+    columns: Annotated[str | Sequence[str], Columns(empty=True)] = ()
+    _: KW_ONLY
+    epsilon: Epsilon = UNSAID
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Answer from the public number, or calibrate the noise on a count."""
+        for name in self.columns:
+            setting.schema[name]
+        rows = known_rows(setting, self.columns)
+        return self._noisy(setting) if rows is None else _public(rows)
+
+    def _noisy(self, setting: Setting) -> Program:
+        asked = tuple(self.columns)
+
+        def index(block: Block) -> NDArray[np.int64]:
+            return np.where(in_part(setting.schema, asked, block), 0, -1)
+
+        # A record is read by one of its columns at least: the first, if none is asked for.
+        contribution = CellContribution(asked or (next(iter(setting.schema)),), 1, index)
+        noise = count_noise(
+            contribution.certificate,
+            relation=setting.relation,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+        stage = Stage("number of records", contribution, noise)
+        most = setting.rows
+
+        def finish(releaser: Releaser) -> Statistic:
+            ((noisy,),) = releaser.answer(stage)
+            return counted(float(noisy), noise.half_width(LEVEL), noise.std, most, noise.name)
+
+        return Program((stage,), finish, {"count": of_count(noise.half_width, most, RECORDS)})
+
+
+def _public(rows: int) -> Program:
+    """Return the program that reads no row.
+
+    Guarantees:
+      - The number is a public fact of the setting. [public-size]
+    """
+    known = counted(float(rows), 0.0, 0.0, rows, "public")
+    exact = Expected(0.0, float(max(rows, 1)), RECORDS)
+    return Program((), lambda _: known, {"count": exact}, statements=("public-size",))

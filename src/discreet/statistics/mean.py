@@ -1,0 +1,211 @@
+"""Means and sums of a column: noise on a sum where n is public, on two shared cells where it is not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from discreet.data import VectorContribution
+from discreet.data.blocks import Block
+from discreet.mechanisms import Noise
+from discreet.numerics import up
+from discreet.plans import Expected, Program, Releaser, Setting
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.expected import GREATEST, Unknown
+from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice
+from discreet.plans.results.bands import LEVEL
+from discreet.plans.results.statistic import Statistic
+from discreet.plans.stages import sum_stage
+from discreet.plans.stages.parts import in_part, may_lack
+from discreet.privacy.certificate import Box
+from discreet.schema import FloatArray, Schema
+from discreet.statistics.bounds import PublicClip, box_of, known_rows
+from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of, within
+from discreet.statistics.shares import Shares, noisy_share, shares_contribution, two_shares
+
+RANGE = "the range of the values"
+
+
+class mean(DeclaredPlan):
+    """Plan the mean of a numeric column, over the records that have a value.
+
+    Args:
+      column: a numeric column.
+      clip: clip values to this (low, high), public and narrower than the schema's bounds: less noise,
+        and another mean if there are values outside.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - Where the number of records is public, noise is on the sum alone, which moves by the width of
+        the range. [mean-replace]
+      - Where it is private, or values may be missing, every record is shared by two cells, which move
+        as any two counts do. [shares] [part]
+      - A mean outside the range of the values is brought back into it. [feasible]
+
+    >>> mean("age", clip=(20, 60), epsilon=0.5)
+    mean(column='age', clip=[20.0, 60.0], mechanism='auto', epsilon=0.5)
+    """
+
+    column: Annotated[str, Column()]
+    _: KW_ONLY
+    clip: PublicClip = None
+    epsilon: Epsilon = UNSAID
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("clip", None),)
+
+    def prepare(self, setting: Setting) -> Program:
+        """Calibrate noise on the sum, or on the two cells that share the records."""
+        box = box_of(setting.schema, self.column, self.clip)
+        rows = known_rows(setting, (self.column,))
+        terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        if rows is None:
+            stage = sum_stage(
+                "shares of the records",
+                shares_contribution((self.column,), 2, self._shares(box, setting.schema)),
+                setting,
+                statement="shares",
+                **terms,
+            )
+            noise, unit = stage.noise, box.width
+        else:
+            stage = sum_stage(
+                "sum",
+                _centred(self.column, box),
+                setting,
+                statement="mean-replace",
+                **terms,
+            )
+            noise, unit = stage.noise, 1.0
+
+        def finish(releaser: Releaser) -> Statistic:
+            (noisy,) = releaser.answer(stage)
+            if rows is None:
+                found = noisy_share(noisy, noise, LEVEL).scaled(box)
+            else:
+                found = _of_sum(float(noisy[0]), noise, rows, box)
+            return described("mean", found, self.column, box, setting.schema, noise, box.limits)
+
+        half = noise.half_width(LEVEL) * unit
+        unknown: Unknown = None if setting.rows else "noise"
+        error = Expected(half / (setting.rows or 1), box.width, RANGE, unknown=unknown)
+        return Program((stage,), finish, {"mean": error})
+
+    def _shares(self, box: Box, schema: Schema) -> Shares:
+        def shares(block: Block) -> FloatArray:
+            return two_shares(box, block[self.column], in_part(schema, (self.column,), block))
+
+        return shares
+
+
+def _of_sum(noisy_sum: float, noise: Noise, rows: int, box: Box) -> NoisyNumber:
+    """Return the mean of a noisy sum measured from the middle of the range.
+
+    Guarantees:
+      - Clipped to the range, neither mean nor interval moves away from the exact one. [feasible]
+    """
+    middle, half = box.low / 2 + box.high / 2, noise.half_width(LEVEL) / rows
+    inside = within(middle + noisy_sum / rows, half, box.limits)
+    return NoisyNumber(*inside, noise.std / rows, float(rows))
+
+
+class total(DeclaredPlan):
+    """Plan the sum of a numeric column, over the records that have a value.
+
+    Args:
+      column: a numeric column.
+      clip: clip values to this (low, high), public and narrower than the schema's bounds.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - Replacing a record moves the sum by at most the width of the range, adding or removing one by at
+        most its greatest absolute value. [mean-replace] [sum-addremove]
+      - Where values may be missing the range is taken to hold zero, which such records add. [part]
+
+    >>> total("income", epsilon=0.5)
+    total(column='income', clip=None, mechanism='auto', epsilon=0.5)
+    """
+
+    column: Annotated[str, Column()]
+    _: KW_ONLY
+    clip: PublicClip = None
+    epsilon: Epsilon = UNSAID
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("clip", None),)
+
+    def prepare(self, setting: Setting) -> Program:
+        """Calibrate noise on the sum."""
+        schema, column = setting.schema, self.column
+        box, rows = box_of(schema, column, self.clip), known_rows(setting, (column,))
+        region = box
+        if may_lack(schema[column]):
+            region = Box(min(box.low, 0.0), max(box.high, 0.0))
+
+        def compute(block: Block) -> FloatArray:
+            inside = in_part(schema, (column,), block)
+            return np.where(inside, np.clip(block[column], *box.limits), 0.0)[:, None]
+
+        stage = sum_stage(
+            "sum",
+            VectorContribution((column,), 1, region, 0.0, compute, calls=None),
+            setting,
+            statement="part",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
+        noise, most = stage.noise, setting.rows
+        ends = (-math.inf, math.inf) if most is None else (most * region.low, most * region.high)
+
+        def finish(releaser: Releaser) -> Statistic:
+            ((noisy,),) = releaser.answer(stage)
+            inside = within(float(noisy), noise.half_width(LEVEL), ends)
+            found = NoisyNumber(*inside, noise.std, None if rows is None else float(rows))
+            return described("sum", found, column, box, schema, noise, ends)
+
+        unknown: Unknown = None if most else "size"
+        error = Expected(
+            noise.half_width(LEVEL), region.magnitude * (most or 1), GREATEST, unknown=unknown
+        )
+        return Program((stage,), finish, {"sum": error})
+
+
+def _centred(column: str, box: Box) -> VectorContribution:
+    """Return what a record adds to the sum of a column that is never missing, from the middle."""
+    middle = box.low / 2 + box.high / 2
+    half = up(box.high / 2 - box.low / 2, 1)
+
+    def compute(block: Block) -> FloatArray:
+        return (np.clip(block[column], *box.limits) - middle)[:, None]
+
+    return VectorContribution((column,), 1, Box(-half, half), 0.0, compute, calls=None)
+
+
+def described(
+    name: str,
+    found: NoisyNumber,
+    column: str,
+    box: Box,
+    schema: Schema,
+    noise: Noise,
+    ends: tuple[float, float],
+) -> Statistic:
+    """Return a statistic of a column in its unit, with the range its values were clipped to."""
+    return found.estimate(
+        f"{name} of {column}",
+        noise.name,
+        ends=ends,
+        unit=unit_of(schema, column),
+        column=column,
+        clip=told_clip(box, schema, column),
+    )
