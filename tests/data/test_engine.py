@@ -452,13 +452,13 @@ def test_an_empty_table_adds_up_to_nothing() -> None:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_progress_comes_to_the_number_of_rows(workers: int) -> None:
-    count = 5 * BLOCK_ROWS + 3
+    count = 20 * BLOCK_ROWS + 3
     done: list[int] = []
     cells = CellContribution(("a",), 4, lambda block: block["a"].astype(np.int64))
     table = PrivateTable(np.zeros((count, 1)), TINY)
     (counts,) = add_up(table, [Summand(cells, 1.0)], workers=workers, progress=done.append)
     assert sum(done) == count == counts.sum()
-    assert max(done) == BLOCK_ROWS
+    assert max(done) == 8 * BLOCK_ROWS
 
 
 @pytest.mark.parametrize("workers", [1, 3])

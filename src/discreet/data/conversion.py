@@ -17,6 +17,8 @@ from discreet.schema.raw import Codes, RawColumn, Texts
 
 def from_pandas(series: Any) -> RawColumn:
     """Return a pandas column as a raw one."""
+    if series.dtype is np.dtype(np.float64):
+        return np.asarray(series.to_numpy())
     kind = type(series.dtype).__name__
     if kind == "CategoricalDtype":
         return Codes(np.asarray(series.cat.codes, dtype=np.int64), series.cat.categories.tolist())

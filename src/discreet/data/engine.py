@@ -43,6 +43,9 @@ _AT_ONCE = (SealedContribution, WholeContribution, SubsetsContribution)
 _SLICE_CELLS = 2**22
 """Long vectors are computed for fewer rows of a block at a time: 32 MB."""
 
+_BATCH_CELLS = 2**16
+"""Blocks with fewer values together are handed over as one: 512 kB."""
+
 
 @dataclass(frozen=True)
 class Summand:
@@ -220,32 +223,48 @@ def subset_rows(
 def _in_order(
     blocks: Iterator[Block], summands: Sequence[Summand], workers: int, loud: bool
 ) -> Generator[Sums]:
-    """Yield every block's partial sums; at most two blocks per worker are in memory."""
+    """Yield partial sums of successive blocks; what is in memory is two batches per worker."""
+    batches = _batches(blocks, 1 if loud else _BATCH_CELLS)
     if workers == 1:
-        for block in blocks:
-            yield len(block), _sum_and_look(block, summands)
+        yield from (_sum_batch(batch, summands) for batch in batches)
         return
     with ThreadPoolExecutor(workers, initializer=pin_thread if loud else None) as pool:
-        waiting: deque[tuple[int, Future[list[IntArray]]]] = deque()
-        for block in blocks:
-            waiting.append((len(block), pool.submit(_sum_and_look, block, summands)))
+        waiting: deque[Future[Sums]] = deque()
+        for batch in batches:
+            waiting.append(pool.submit(_sum_batch, batch, summands))
             if len(waiting) >= 2 * workers:
-                rows, future = waiting.popleft()
-                yield rows, future.result()
-        for rows, future in waiting:
-            yield rows, future.result()
+                yield waiting.popleft().result()
+        for future in waiting:
+            yield future.result()
+
+
+def _batches(blocks: Iterator[Block], cells: int) -> Iterator[list[Block]]:
+    """Yield successive blocks together until they have so many cells: to hand over one costs time."""
+    batch: list[Block] = []
+    for block in blocks:
+        batch.append(block)
+        if len(batch) * block.values.size >= cells:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _sum_batch(batch: list[Block], summands: Sequence[Summand]) -> Sums:
+    """Return the sums of some blocks, and last which models answer no more, seen from here."""
+    with thread_state():
+        totals = _sum_parts(batch[0], summands)
+        for block in batch[1:]:
+            for total, part in zip(totals, _sum_parts(block, summands), strict=True):
+                total += part
+    return sum(map(len, batch)), [*totals, _dead(summands)]
 
 
 def _sum_sent(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
     """Sum a block that came over a wire, laid out in memory as if it had been read here."""
     values = np.array(block.values, order="F")
     values.setflags(write=False)
-    return _sum_and_look(replace(block, values=values), summands)
-
-
-def _sum_and_look(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
-    """Return the partial sums of a block, and last which models answer no more, seen from here."""
-    return [*sum_block(block, summands), _dead(summands)]
+    return _sum_batch([replace(block, values=values)], summands)[1]
 
 
 def _note_dead(summands: Sequence[Summand], dead: IntArray) -> None:
@@ -261,9 +280,11 @@ def sum_block(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
     Every contribution sees its own columns in its own order, whatever else is summed beside it.
     """
     with thread_state():
-        return [
-            _sum_one(block.narrow(s.contribution.columns), s.contribution, s.step) for s in summands
-        ]
+        return _sum_parts(block, summands)
+
+
+def _sum_parts(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
+    return [_sum_one(block.narrow(s.contribution.columns), s.contribution, s.step) for s in summands]
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
@@ -286,7 +307,9 @@ def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
 def _count(cells: NDArray[np.int64], size: int, rows: int) -> IntArray:
     cells = np.asarray(cells, dtype=np.int64)
     _check_shape(cells.shape, (rows,))
-    return np.bincount(np.minimum(cells[cells >= 0], size - 1), minlength=size)
+    if cells.view(np.uint64).max(initial=0) >= size:  # one look for both: negative ones are huge
+        cells = np.minimum(cells[cells >= 0], size - 1)
+    return np.bincount(cells, minlength=size)
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

@@ -90,6 +90,8 @@ def _texts(raw: Any) -> NDArray[Any]:
 
 def _take(pending: list[_Piece], width: int, rows: int) -> tuple[FloatArray, NDArray[Any] | None]:
     """Remove the first ``rows`` rows from the waiting pieces and join them, column by column."""
+    if width == 1 and len(pending[0][0][0]) >= rows:
+        return _take_one(pending, rows)
     joined, texts = np.empty((rows, width), order="F"), []
     filled = 0
     while filled < rows:
@@ -104,3 +106,13 @@ def _take(pending: list[_Piece], width: int, rows: int) -> tuple[FloatArray, NDA
         filled += count
     joined.setflags(write=False)
     return joined, np.concatenate(texts) if texts else None
+
+
+def _take_one(pending: list[_Piece], rows: int) -> tuple[FloatArray, NDArray[Any] | None]:
+    """Take rows of one column from one piece as they lie there: nothing is copied."""
+    (column,), ids = pending.pop(0)
+    if len(column) > rows:
+        pending.insert(0, ([column[rows:]], None if ids is None else ids[rows:]))
+    taken = column[:rows, None]
+    taken.setflags(write=False)
+    return taken, None if ids is None else ids[:rows]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.schema.even_walls import EvenWalls
 
 FloatArray = NDArray[np.float64]
 
@@ -21,12 +24,14 @@ MISSING_LABEL, OTHER_LABEL = "(missing)", "(other)"
 class Bins:
     """A public partition of a column: ``labels`` name the cells, ``edges`` divide a number's range.
 
-    The last ``reserved`` cells are those of missing and unlisted values.
+    The last ``reserved`` cells are those of missing and unlisted values. Edges that lie on a grid
+    finer than themselves, as those of cells that hold whole steps, say so by its ``unit``.
     """
 
     labels: tuple[str, ...]
     edges: tuple[float, ...] | None = None
     reserved: int = 0
+    unit: float | None = field(default=None, kw_only=True, compare=False)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -35,5 +40,23 @@ class Bins:
         """Return the cell of each encoded value."""
         if self.edges is None:
             return encoded.astype(np.int64)
-        cells = np.searchsorted(np.asarray(self.edges[1:-1]), encoded, side="right")
-        return np.where(encoded == MISSING, len(self) - 1, cells) if self.reserved else cells
+        cells = self._find(encoded)
+        if self.reserved:
+            cells[encoded == MISSING] = len(self) - 1
+        return cells
+
+    def _find(self, encoded: FloatArray) -> NDArray[np.int64]:
+        """Return where values lie among the edges: by arithmetic if they are evenly apart."""
+        if self._even is None:
+            return np.searchsorted(self._inner, encoded, side="right")
+        return self._even.find(encoded)
+
+    @cached_property
+    def _inner(self) -> FloatArray:
+        assert self.edges is not None
+        return np.asarray(self.edges[1:-1])
+
+    @cached_property
+    def _even(self) -> EvenWalls | None:
+        assert self.edges is not None
+        return EvenWalls.under(self.edges[0], self.edges[-1], self._inner, self.unit)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,10 @@ class Number:
     def encode(self, values: RawColumn) -> FloatArray:
         """Return floats inside the bounds, or the code of a missing one, for every value."""
         numbers = self.numbers(values)
+        encoded = self._inside(numbers)
         absent = np.isnan(numbers)
-        encoded = self._inside(np.where(absent, self.fill, numbers))
-        if self.may_be_missing:
-            encoded[absent] = MISSING
+        if absent.any():
+            encoded[absent] = MISSING if self.may_be_missing else self._inside(np.array([self.fill]))
         return encoded
 
     def numbers(self, values: RawColumn) -> FloatArray:
@@ -121,8 +122,12 @@ class Number:
     def _inside(self, numbers: FloatArray) -> FloatArray:
         inside = np.clip(numbers, self.low, self.high)
         if self.step is None:
-            return inside + 0.0  # one zero, whatever sign it came with
-        return self._at(np.minimum(np.rint((inside - self.low) / self.step), self._step_count - 1))
+            inside += 0.0  # one zero, whatever sign it came with
+            return inside
+        inside -= self.low
+        inside /= self.step
+        np.rint(inside, out=inside)
+        return self._at(np.minimum(inside, self._step_count - 1, out=inside))
 
     def grid(self, resolution: int) -> FloatArray:
         """Return at most ``resolution`` points across the range, on the step grid if there is one."""
@@ -139,8 +144,8 @@ class Number:
         """
         labels, edges = self._parts(count)
         if not self.may_be_missing:
-            return Bins(tuple(labels), tuple(edges.tolist()))
-        return Bins((*labels, MISSING_LABEL), tuple(edges.tolist()), reserved=1)
+            return Bins(tuple(labels), tuple(edges.tolist()), unit=self.step)
+        return Bins((*labels, MISSING_LABEL), tuple(edges.tolist()), reserved=1, unit=self.step)
 
     def _parts(self, count: int) -> tuple[list[str], FloatArray]:
         if self.step is None:
@@ -177,7 +182,7 @@ class Number:
         """Return the values as a frame holds them: numbers, NaN where missing."""
         return np.where(encoded == MISSING, np.nan, encoded) if self.may_be_missing else encoded
 
-    @property
+    @cached_property
     def _step_count(self) -> int:
         assert self.step is not None
         # As written: (0.3 - 0) / 0.1 is 3, which it is not in floats. What the three numbers lost

@@ -23,10 +23,10 @@ class PandasSource:
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield slices of the frame."""
-        places = {name: self.columns.index(name) for name in names}
+        found = {name: self.frame.iloc[:, self.columns.index(name)] for name in names}
         for start in range(0, len(self.frame), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
-            yield {name: from_pandas(self.frame.iloc[rows, i]) for name, i in places.items()}
+            yield {name: from_pandas(series.iloc[rows]) for name, series in found.items()}
 
 
 def open_pandas(frame: Any, names: Sequence[str]) -> PandasSource:

@@ -77,8 +77,11 @@ def count_stage(
     shape = tuple(len(part) for part in cells.values())
 
     def index(block: Block) -> NDArray[np.int64]:
-        places = [part.index(block[column]) for column, part in cells.items()]
-        return np.asarray(np.ravel_multi_index(places, shape), dtype=np.int64)
+        first, *others = (part.index(block[column]) for column, part in cells.items())
+        for size, places in zip(shape[1:], others, strict=True):
+            first *= size
+            first += places
+        return first
 
     contribution = CellContribution(tuple(cells), math.prod(shape), index)
     noise = count_noise(
