@@ -81,6 +81,7 @@ _HOMES = PLANS | {
     "RangeHistogram": "discreet.plans.results.range_histogram",
     "Ranking": "discreet.plans",
     "RecordRanking": "discreet.plans.results.valuation",
+    "RegressionEvaluation": "discreet.evaluation.regression.result",
     "Release": "discreet.session",
     "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
@@ -117,6 +118,7 @@ if TYPE_CHECKING:
     from discreet.cards import read_plans as read_plans
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
+    from discreet.evaluation.regression.result import RegressionEvaluation as RegressionEvaluation
     from discreet.explain import dataflow as dataflow
     from discreet.explain.aggregate.plan import any_curve as any_curve
     from discreet.explain.aggregate.plan import any_ranking as any_ranking

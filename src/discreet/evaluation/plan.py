@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Literal
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.question import CutsName, Grouping, Question, TargetKind, kind_of, target_of
+from discreet.evaluation.regression.release import prepare_regression
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Whole
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Whole
 
 MOST_BINS = 200
 
-PREPARE: Mapping[TargetKind, Callable[[Question], Program]] = {}
+PREPARE: Mapping[TargetKind, Callable[[Question], Program]] = {"regression": prepare_regression}
 """Every kind of target there is, and what makes an evaluation of it ready."""
 
 
@@ -33,6 +35,11 @@ class evaluate(DeclaredPlan):
       bins: of scores; as many as suit the number of records and epsilon if left out.
       cuts: where bins are cut: ``public`` at scores of rows drawn from the schema and at even steps, or
         ``quantile``: at private quantiles of the records' scores, for a tenth of epsilon.
+      residuals: for models that answer numbers: columns by whose cells the mean of target less answer
+        is told, beside the errors.
+      clip: for models that answer numbers: the greatest error that is told apart; greater ones count as
+        this one. Less noise, and a bias where there are greater ones; by default as far as the bounds
+        of model and target allow.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian`` or ``auto``: the one with less noise.
@@ -43,6 +50,8 @@ class evaluate(DeclaredPlan):
     by: Annotated[str | Sequence[str] | None, Columns(optional=True)] = None
     bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None
     cuts: Annotated[CutsName, OneOf(("public", "quantile"))] = "public"
+    residuals: Annotated[Sequence[str], Columns(empty=True)] = ()
+    clip: Annotated[float | None, Positive(optional=True)] = None
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[
@@ -57,6 +66,12 @@ class evaluate(DeclaredPlan):
             raise ArgumentError(
                 f"model must be one that can be evaluated ({', '.join(PREPARE)}), got {kind}."
             )
+        if kind != "regression" and (self.residuals or self.clip is not None):
+            name = "residuals" if self.residuals else "clip"
+            raise ArgumentError(
+                f"{name} must be left out unless the model answers numbers, got "
+                f"{shown(getattr(self, name))}."
+            )
         question = Question(
             setting,
             self.model.bind(schema),
@@ -68,5 +83,7 @@ class evaluate(DeclaredPlan):
             self.epsilon,
             self.delta,
             self.mechanism,
+            self.clip,
+            tuple(self.residuals),
         )
         return PREPARE[kind](question)

@@ -91,6 +91,8 @@ class Question:
       epsilon: the whole budget.
       delta: zero for a pure guarantee.
       mechanism: of the noise.
+      clip: the greatest error of a number that is told apart.
+      residuals: columns by whose cells mean residuals are told.
     """
 
     setting: Setting
@@ -103,6 +105,8 @@ class Question:
     epsilon: float
     delta: float
     mechanism: NoiseName
+    clip: float | None = None
+    residuals: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

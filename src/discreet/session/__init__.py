@@ -3,6 +3,9 @@
 Families with results of their own are imported here, so that ``Release.load`` knows them.
 """
 
+from discreet.evaluation.regression.result import (  # noqa: F401
+    RegressionEvaluation as _RegressionEvaluation,
+)
 from discreet.explain.shap.background import Background as _Background  # noqa: F401
 from discreet.plans import Release
 from discreet.plans.results.choice import Choice as _Choice  # noqa: F401

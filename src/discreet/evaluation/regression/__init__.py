@@ -1,0 +1,1 @@
+"""How far a regressor is off."""

@@ -1,0 +1,223 @@
+"""How far a regressor is off: errors of all records and of groups, as frames, JSON and pictures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ArgumentError
+from discreet.evaluation.figures import Figure
+from discreet.plans.results.result import Histogram, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIGURES = ("mae", "rmse", "r2", "bias")
+
+
+@dataclass(frozen=True)
+class CellResiduals:
+    """Mean residuals in the cells of a feature.
+
+    Attributes:
+      feature: the column.
+      labels: the names of its cells.
+      edges: of a number's cells, None for a category.
+      counts: noisy numbers of records.
+      means: the mean of target less answer in every cell, in the target's unit.
+    """
+
+    feature: str
+    labels: tuple[str, ...]
+    edges: tuple[float, ...] | None
+    counts: tuple[float, ...]
+    means: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """The errors of a group.
+
+    Attributes:
+      group: its values of the columns it is made by; none for all records.
+      records: how many there are.
+      mae: mean absolute error.
+      rmse: root of the mean squared error.
+      r2: share of the target's variance that is explained.
+      bias: mean of target less answer.
+      counts: noisy numbers of residuals in every cell.
+      residuals: mean residuals by feature, of those that were asked for.
+    """
+
+    group: tuple[str, ...]
+    records: Figure
+    mae: Figure
+    rmse: Figure
+    r2: Figure
+    bias: Figure
+    counts: tuple[float, ...]
+    residuals: tuple[CellResiduals, ...]
+
+
+@dataclass(frozen=True)
+class RegressionEvaluation(Result):
+    """How far a regressor is off, for all records and for every group.
+
+    Attributes:
+      target: the column that answers were compared with.
+      by: the columns groups are made by.
+      edges: of the cells of residuals.
+      soft: whether a residual is shared among the two edges around it, because the model's answers
+        may move with the rows beside them; then counts stand for edges, not for what lies between.
+      overall: the errors of all records.
+      groups: those of every group.
+      noise_std: standard deviation of the noise on a count of one group.
+      half_width: such a count is within this of the exact one with probability ``level``.
+      level: of all intervals, each by itself.
+    """
+
+    target: str
+    by: tuple[str, ...]
+    edges: tuple[float, ...]
+    soft: bool
+    overall: ErrorReport
+    groups: tuple[ErrorReport, ...]
+    noise_std: float
+    half_width: float
+    level: float
+
+    def fits_together(self) -> bool:
+        """Return whether every report has a count per cell and a value per grouping column."""
+        cells = len(self.edges) - 1 + self.soft
+        reports = (self.overall, *self.groups)
+        return (
+            len(self.edges) >= 2
+            and all(len(report.counts) == cells for report in reports)
+            and all(len(report.group) == len(self.by) for report in self.groups)
+            and all(
+                len(cell.labels) == len(cell.counts) == len(cell.means)
+                for report in reports
+                for cell in report.residuals
+            )
+        )
+
+    @property
+    def extent(self) -> str:
+        """The number of groups."""
+        return f"{len(self.groups)} groups" if self.groups else ""
+
+    def group(self, *values: str) -> ErrorReport:
+        """Return the report of a group, by its values in the order of ``by``; of all without any."""
+        for report in (self.overall, *self.groups):
+            if report.group == values:
+                return report
+        known = ", ".join("/".join(report.group) for report in self.groups) or "none"
+        raise ArgumentError(f"group must be one of {known}, got {'/'.join(values)!r}.")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per group and figure: its value, its interval and what it is made of."""
+        import pandas as pd
+
+        rows = []
+        for report in (self.overall, *self.groups):
+            names = dict(zip(self.by, report.group or ("(all)",) * len(self.by), strict=True))
+            for name in ("records", *FIGURES):
+                figure: Figure = getattr(report, name)
+                rows.append({**names, "figure": name, **_plain(figure)})
+        return pd.DataFrame(rows)
+
+    def residuals(self, feature: str, *group: str) -> pd.DataFrame:
+        """Return the mean residual of every cell of a feature, with its interval."""
+        import pandas as pd
+
+        cells = self._cells(feature, group)
+        rows = zip(cells.labels, cells.counts, cells.means, strict=True)
+        return pd.DataFrame(
+            [{feature: label, "records": count, **_plain(mean)} for label, count, mean in rows]
+        )
+
+    def distribution(self, *group: str) -> Histogram:
+        """Return the noisy counts of residuals in their cells."""
+        report, wide = self.group(*group), math.sqrt(self._blocks(group))
+        edges: tuple[float, ...] | None = None if self.soft else self.edges
+        labels = [f"about {edge:.4g}" for edge in self.edges]
+        if not self.soft:
+            ends = zip(self.edges, self.edges[1:], strict=False)
+            labels = [f"[{low:.4g}, {high:.4g})" for low, high in ends]
+        return Histogram(
+            columns=("residual",),
+            labels=(tuple(labels),),
+            edges=(edges,),
+            counts=report.counts,
+            noise_std=self.noise_std * wide,
+            half_width=self.half_width * wide,
+            level=self.level,
+        )
+
+    def within(self, length: float, *group: str) -> Figure:
+        """Return the share of records whose answer is at most so far from the target.
+
+        Cells that are partly within are counted by half; what that leaves open is ``binning``.
+        """
+        if not 0 <= length < math.inf:
+            raise ArgumentError(f"length must be a finite number of at least zero, got {length!r}.")
+        report, edges = self.group(*group), np.asarray(self.edges)
+        low, high = edges[:-1], edges[1:]
+        if self.soft:  # a hat spans two cells
+            low, high = np.append(edges[0], edges[:-1]), np.append(edges[1:], edges[-1])
+        sure = (low >= -length) & (high <= length)
+        maybe = (low < length) & (high > -length)
+        counts = np.maximum(report.counts, 0.0)
+        size = max(report.records.value, 1.0)
+        least, most = (float(counts[chosen].sum()) / size for chosen in (sure, sure | maybe))
+        share, binning = (least + most) / 2, (most - least) / 2
+        cells = self._blocks(group) * max(int((sure | maybe).sum()), 1)
+        noise = math.hypot(self.half_width * math.sqrt(cells), share * report.records.noise) / size
+        sampling = 1.96 * math.sqrt(max(share * (1 - share), 1 / size) / size)
+        half = math.hypot(noise, sampling) + binning
+        figure = Figure(share, share - half, share + half, noise, sampling, binning, self.level)
+        return figure.within(0.0, 1.0)
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw how residuals of all records are spread, with noise bands."""
+        from discreet.evaluation.regression.pictures import ResidualsDisplay
+
+        return ResidualsDisplay(self).plot(ax, title=title)
+
+    def plot_residuals(
+        self, feature: str, *group: str, ax: Any = None, title: str | None = None
+    ) -> Any:
+        """Draw the mean residual in every cell of a feature, with its interval."""
+        from discreet.evaluation.regression.pictures import CellsDisplay
+
+        return CellsDisplay(self._cells(feature, group), self.target).plot(ax, title=title)
+
+    def plot_groups(self, figure: str = "mae", *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw one figure of all groups below each other, with its intervals."""
+        from discreet.evaluation.regression.pictures import GroupsDisplay
+
+        if figure not in FIGURES:
+            raise ArgumentError(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}.")
+        return GroupsDisplay(self, figure).plot(ax, title=title)
+
+    def _blocks(self, group: tuple[str, ...]) -> int:
+        """Return how many noisy counts make one of a group, or of all."""
+        return 1 if group or not self.groups else len(self.groups)
+
+    def _cells(self, feature: str, group: tuple[str, ...]) -> CellResiduals:
+        report = self.group(*group)
+        for cells in report.residuals:
+            if cells.feature == feature:
+                return cells
+        known = ", ".join(cells.feature for cells in report.residuals) or "none"
+        raise ArgumentError(
+            f"feature must be one that residuals were asked by ({known}), got {feature!r}."
+        )
+
+
+def _plain(figure: Figure) -> dict[str, float]:
+    names = ("value", "low", "high", "noise", "sampling", "binning")
+    return {name: getattr(figure, name) for name in names}
