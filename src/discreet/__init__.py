@@ -65,7 +65,7 @@ _HOMES = PLANS | {
     "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
-    "Statistic": "discreet.plans.results.statistic",
+    "Groups": "discreet.plans.results.groups",
     "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
@@ -86,12 +86,14 @@ _HOMES = PLANS | {
     "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "Statistic": "discreet.plans.results.statistic",
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.plans.results.synthetic_rows",
     "Valuation": "discreet.plans.results.valuation",
     "answer": "discreet.cards",
     "audit": "discreet.audit",
     "claims": "discreet.audit.claims",
+    "col": "discreet.schema",
     "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
@@ -146,6 +148,7 @@ if TYPE_CHECKING:
     from discreet.plans.registry import plan_from_json as plan_from_json
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
+    from discreet.plans.results.groups import Groups as Groups
     from discreet.plans.results.range_histogram import RangeHistogram as RangeHistogram
     from discreet.plans.results.result import MeanCurve as MeanCurve
     from discreet.plans.results.scalar import Scalar as Scalar
@@ -162,6 +165,7 @@ if TYPE_CHECKING:
     from discreet.schema import Date as Date
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
+    from discreet.schema import col as col
     from discreet.select.choose.most_frequent import most_frequent as most_frequent
     from discreet.select.choose.plan import choose as choose
     from discreet.select.quantiles.percentile import percentile as percentile

@@ -53,6 +53,7 @@ def releases() -> list[dc.Release]:
         ),
         dc.data_shapley(test=labelled_rows(), method="tknn", epsilon=1.0),
         dc.background(rows=5, epsilon=1.0),
+        dc.histogram("age", by="home", epsilon=1.0),
     ]
     return [session.release(plan) for plan in plans]
 

@@ -268,6 +268,49 @@ class SubsetsContribution:
         return self.proven
 
 
+@dataclass(frozen=True)
+class GroupedContribution:
+    """What the records of each of some disjoint groups add up to, laid end to end.
+
+    Args:
+      each: what one record adds to the sum of its group.
+      groups: how many groups there are; one is a part of the table.
+      membership: the columns that ``place`` reads.
+      place: the group of every record of a block; negative for records in none.
+
+    Guarantees:
+      - A record of no group adds nothing, also where zero is outside of its region. [where]
+      - Code that is not ours is asked about all records, so that which of them are in a part decides
+        nothing about the rows that share a call. [lattice]
+    """
+
+    each: VectorContribution | CellContribution | TablesContribution
+    groups: int
+    membership: tuple[str, ...]
+    place: Callable[[Block], NDArray[np.int64]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, for both."""
+        return tuple(dict.fromkeys((*self.each.columns, *self.membership)))
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates of all groups."""
+        return self.groups * self.each.size
+
+    @property
+    def pulse(self) -> Pulse | None:
+        """Whether third-party code still answers; None if none is called."""
+        return self.each.pulse
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of all groups together."""
+        exact = self.each.certificate
+        return exact.in_part() if self.groups == 1 else exact.in_groups(self.groups)
+
+
 Contribution = (
     VectorContribution
     | CellContribution
@@ -275,4 +318,5 @@ Contribution = (
     | SealedContribution
     | WholeContribution
     | SubsetsContribution
+    | GroupedContribution
 )

@@ -21,6 +21,7 @@ from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
     Contribution,
+    GroupedContribution,
     SealedContribution,
     SubsetsContribution,
     TablesContribution,
@@ -62,6 +63,9 @@ def check_summand(summand: Summand, rows: int | None) -> None:
       - No sum of contributions exceeds 2^61 steps, so none wraps. [lattice]
     """
     contribution = summand.contribution
+    if isinstance(contribution, GroupedContribution):
+        check_summand(replace(summand, contribution=contribution.each), rows)
+        return
     if isinstance(contribution, CellContribution | TablesContribution):
         return
     check_step(summand.step)
@@ -289,27 +293,54 @@ def _sum_parts(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
     assert not isinstance(contribution, _AT_ONCE)
+    if isinstance(contribution, GroupedContribution):
+        places = contribution.place(block.narrow(contribution.membership))
+        each = contribution.each
+        return _sum_groups(block.narrow(each.columns), each, step, places, contribution.groups)
+    return _sum_groups(block, contribution, step, None, 1)
+
+
+def _sum_groups(
+    block: Block,
+    contribution: VectorContribution | CellContribution | TablesContribution,
+    step: float,
+    places: NDArray[np.int64] | None,
+    groups: int,
+) -> IntArray:
+    """Return the sums of all groups, laid end to end; without places all records are in one."""
     if isinstance(contribution, CellContribution):
-        return _count(contribution.index(block), contribution.size, len(block))
+        return _count(contribution.index(block), contribution.size, block, places, groups).ravel()
     if isinstance(contribution, TablesContribution):
         tables = zip(contribution.index(block), contribution.sizes, strict=True)
-        return np.concatenate([_count(cells, size, len(block)) for cells, size in tables])
-    total = np.zeros(contribution.size, dtype=np.int64)
+        counts = [_count(cells, size, block, places, groups) for cells, size in tables]
+        return np.concatenate(counts, axis=1).ravel()
+    totals = np.zeros((groups, contribution.size), dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):
         part = block.rows(start, start + rows)
         vectors = np.asfortranarray(contribution.compute(part), dtype=np.float64)
         _check_shape(vectors.shape, (len(part), contribution.size))
-        total += _rounded_sum(vectors, contribution.region, contribution.fill, step)
-    return total
+        own = None if places is None else places[start : start + rows]
+        for group in range(groups):
+            chosen = vectors if own is None else np.asfortranarray(vectors[own == group])
+            totals[group] += _rounded_sum(chosen, contribution.region, contribution.fill, step)
+    return totals.ravel()
 
 
-def _count(cells: NDArray[np.int64], size: int, rows: int) -> IntArray:
+def _count(
+    cells: NDArray[np.int64], size: int, block: Block, places: NDArray[np.int64] | None, groups: int
+) -> IntArray:
+    """Return the counts of every group's cells, one row each."""
     cells = np.asarray(cells, dtype=np.int64)
-    _check_shape(cells.shape, (rows,))
-    if cells.view(np.uint64).max(initial=0) >= size:  # one look for both: negative ones are huge
-        cells = np.minimum(cells[cells >= 0], size - 1)
-    return np.bincount(cells, minlength=size)
+    _check_shape(cells.shape, (len(block),))
+    strange = cells.view(np.uint64).max(initial=0) >= size  # one look for both: negative ones are huge
+    if strange:
+        cells = np.minimum(cells, size - 1)
+    if places is not None:
+        cells = np.where((places >= 0) & (cells >= 0), places * size + cells, -1)
+    if strange or places is not None:
+        cells = cells[cells >= 0]
+    return np.bincount(cells, minlength=groups * size).reshape(groups, size)
 
 
 def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.data.sources import Source, open_source
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
-from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
+from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName, registered
 from discreet.randomness import IntArray
 from discreet.schema import Schema
 
@@ -31,7 +31,7 @@ class PrivateTable:
     def __init__(
         self, data: Any, schema: Schema, relation: Relation | RelationName = REPLACE_ONE
     ) -> None:
-        agreed = Relation(relation)
+        agreed = registered(relation)
         schema.check_confirmed()
         source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
         _check_columns(source, schema)

@@ -23,7 +23,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
 from functools import cache
-from typing import Any, Self, dataclass_transform, get_type_hints
+from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
 
 from discreet.arguments import shown
 from discreet.docstrings import entries, headline
@@ -34,6 +34,7 @@ from discreet.plans.plan import Plan
 PROMISE = ("epsilon", "delta", "rho")
 """What a plan may cost: arguments that are no part of the question."""
 
+_LAST = ("where", "by", "rho")
 _TRIED_DELTA = 1e-6
 _BY_RHO = ("gaussian", "exponential")
 
@@ -76,6 +77,19 @@ class DeclaredPlan(Declared):
 
     _: KW_ONLY
     rho: Rho = None
+
+    whole_only: ClassVar[str] = "It is about all records of a table."
+    """Why a plan that has no ``where`` and ``by`` has none."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Refuse to be asked of some records where the question is about all of them."""
+        for name in ("where", "by"):
+            if name in given and name not in kinds_of(cls):
+                raise ArgumentError(
+                    f"{name} must be left out of {cls.__name__}, got {shown(given[name])}. "
+                    f"{cls.whole_only}"
+                )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.rho is not None:
@@ -142,7 +156,9 @@ class DeclaredPlan(Declared):
         return {
             name: kind.plain(getattr(self, name))
             for name, kind in kinds_of(type(self)).items()
-            if kind.identifies and name not in PROMISE
+            if kind.identifies
+            and name not in PROMISE
+            and not (kind.unsaid and getattr(self, name) is None)
         }
 
     def at(self, epsilon: float) -> Self:
@@ -181,8 +197,10 @@ def kinds_of(plan: type[DeclaredPlan]) -> dict[str, Kind]:
 
 
 def _declared(plan: type[DeclaredPlan]) -> list[Field[Any]]:
-    """Return the fields of a plan; what all plans have comes last."""
-    return sorted(fields(plan), key=lambda field: field.name == "rho")
+    """Return the fields of a plan; what many plans have comes last."""
+    return sorted(
+        fields(plan), key=lambda field: _LAST.index(field.name) if field.name in _LAST else -1
+    )
 
 
 def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
@@ -195,7 +213,9 @@ def _kind(plan: type, field: Field[Any], hint: Any) -> Kind:
 @cache
 def arguments_of(plan: type[DeclaredPlan]) -> tuple[Argument, ...]:
     """Return the arguments of a plan with their kinds, defaults and help."""
-    told, kinds = entries(DeclaredPlan.__doc__ or "") | entries(plan.__doc__ or ""), kinds_of(plan)
+    documented = [kind.__doc__ or "" for kind in reversed(plan.__mro__) if issubclass(kind, Plan)]
+    told = {name: text for doc in documented for name, text in entries(doc).items()}
+    kinds = kinds_of(plan)
     missing = [name for name in kinds if name not in told]
     if missing:
         raise TypeError(f"{plan.__name__} must say what {missing[0]} is under Args:.")

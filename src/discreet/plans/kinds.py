@@ -52,6 +52,8 @@ class Kind(ABC):
       by: a check of the plan's own in place of the kind's.
       identifies: whether it decides the answer, and so is part of the plan's key.
       also: another name of its option.
+      unsaid: whether it is left out of the plain form where it is None, as of arguments that came
+        later: the same question keeps its key.
     """
 
     optional: bool = False
@@ -60,6 +62,7 @@ class Kind(ABC):
     by: Check | None = None
     identifies: bool = True
     also: str = ""
+    unsaid: bool = False
 
     word: ClassVar[str]
     """What forms and reference call it."""

@@ -10,6 +10,7 @@ from discreet.markup import Html, card, fold, soft, table
 from discreet.plans.results.pictures.svg import draw_svg
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.statements import tell_sensitivity
+from discreet.schema.conditions import condition_from_json
 
 if TYPE_CHECKING:
     from discreet.plans.release import Release
@@ -114,7 +115,16 @@ def question_in_words(plan: Mapping[str, Any]) -> str:
     about = _joined(columns_of(arguments))
     given = _joined(tuple(map(str, _listed(arguments.get("given")))))
     of = "" if not about else f" {about}" if name.endswith(" for") else f" of {about}"
-    return name + of + (f" given {given}" if given else "")
+    return name + of + (f" given {given}" if given else "") + _some_records(arguments)
+
+
+def _some_records(arguments: Mapping[str, Any]) -> str:
+    """Return of which records something was asked, and by which groups."""
+    told = ""
+    if isinstance(arguments.get("where"), Mapping):
+        told += f" where {condition_from_json(arguments['where'])}"
+    groups = _joined(tuple(map(str, _listed(arguments.get("by")))))
+    return told + (f" by {groups}" if groups else "")
 
 
 def promise_in_words(plan: Mapping[str, Any], guarantee: Guarantee) -> str:

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from discreet.errors import ArgumentError, CertificateError
 from discreet.markup import card, soft
 from discreet.numerics import check_finite, check_positive, check_whole, up
-from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation, unknown_relation
+from discreet.privacy.relation import (
+    ADD_REMOVE,
+    GROUPED,
+    PARTED,
+    RELATIONS,
+    REPLACE_ONE,
+    Relation,
+    unknown_relation,
+)
 from discreet.privacy.statements import statements_html, tell_sensitivity
 
 Norm = Literal["l1", "l2", "linf"]
@@ -49,6 +57,10 @@ class Bounds:
         l1 = min(self.l1, up(size * linf), up(math.sqrt(size) * self.l2))
         l2 = min(self.l2, l1, up(math.sqrt(size) * linf), up(math.sqrt(l1) * math.sqrt(linf)))
         return Bounds(l1, max(l2, linf), linf)
+
+    def or_else(self, other: Bounds) -> Bounds:
+        """Return what holds if one or the other does."""
+        return Bounds(*(max(getattr(self, norm), getattr(other, norm)) for norm in NORMS))
 
 
 @dataclass(frozen=True)
@@ -99,16 +111,47 @@ class Certificate:
 
     def sensitivity(self, norm: Norm, relation: Relation) -> float:
         """Return the bound in one norm; raise if this relation was not proven."""
-        if relation not in RELATIONS:
+        if relation not in tuple(Relation):
             raise CertificateError(unknown_relation(relation))
         if norm not in NORMS:
             raise CertificateError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}.")
-        if relation not in self.bounds:
+        bounds = self._under(Relation(relation))
+        if bounds is None:
             raise CertificateError(
                 f"No bound under {relation} was proven for {', '.join(self.statements)}. "
                 f"Use {' or '.join(self.bounds)}."
             )
-        return float(getattr(self.bounds[relation], norm))
+        return float(getattr(bounds, norm))
+
+    def _under(self, relation: Relation) -> Bounds | None:
+        """Return the bounds under a relation, also where they follow from those between tables.
+
+        Guarantees:
+          - A record that is replaced stays in a part, comes into it or leaves it. [where]
+          - It stays in its group, or leaves one and comes into another. [groups]
+        """
+        found = self.bounds.get(relation)
+        replaced, added = self.bounds.get(REPLACE_ONE), self.bounds.get(ADD_REMOVE)
+        if found is not None or relation.of_tables or replaced is None or added is None:
+            return found
+        if relation is PARTED:
+            return replaced.or_else(added)
+        moved = Bounds(up(2 * added.l1, 1), up(math.sqrt(2) * added.l2), added.linf)
+        return replaced.or_else(moved)
+
+    def in_part(self) -> Certificate:
+        """Return the certificate of the same query of the records of a part, whatever part it is."""
+        return self._of_some(PARTED, self.size, "where")
+
+    def in_groups(self, groups: int) -> Certificate:
+        """Return the certificate of the same query of each of disjoint groups, as one vector."""
+        return self._of_some(GROUPED, groups * self.size, "groups")
+
+    def _of_some(self, relation: Relation, size: int, statement: str) -> Certificate:
+        wanted = {REPLACE_ONE: self._under(relation), ADD_REMOVE: self.bounds.get(ADD_REMOVE)}
+        found = {name: bounds for name, bounds in wanted.items() if bounds is not None}
+        statements = _merged(self.statements, (statement,))
+        return replace(self, size=size, bounds=found, statements=statements)
 
     def scale(self, factor: float) -> Certificate:
         """Return the certificate of the query times a public number."""

@@ -4,6 +4,10 @@
   privacy, Kifer and Machanavajjhala 2011).
 * add-remove: one record comes or goes; the number of records is private (unbounded).
 
+Two more follow from replace-one inside of a release, where only some records are added up: a record
+that is replaced may come into a part of the table, leave it or stay in it (``PARTED``), and it may move
+from one group to another (``GROUPED``). No table is registered under them.
+
 A relation is a value that knows what differs, so that no other module asks for its name. It is a text
 as well: it equals the name a user writes, and is written to JSON as that name.
 """
@@ -27,6 +31,8 @@ class Relation(StrEnum):
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"
+    PARTED = "replace-one within a part"
+    GROUPED = "replace-one between groups"
 
     __repr__ = str.__repr__
 
@@ -40,18 +46,48 @@ class Relation(StrEnum):
         return self is Relation.REPLACE_ONE
 
     @property
+    def of_tables(self) -> bool:
+        """Whether whole tables are neighbours in it, so that one may be registered under it."""
+        return self in RELATIONS
+
+    @property
     def keeps_places(self) -> bool:
         """Whether all other rows stay in their places, and so in their blocks."""
-        return self is Relation.REPLACE_ONE
+        return self is not Relation.ADD_REMOVE
 
     @property
     def edits(self) -> int:
         """How many records come or go between neighbours: replacing one does both."""
-        return 2 if self is Relation.REPLACE_ONE else 1
+        return 1 if self is Relation.ADD_REMOVE else 2
+
+    @property
+    def groups_touched(self) -> int:
+        """In how many groups of records sums may move at once."""
+        return 2 if self is Relation.GROUPED else 1
+
+    @property
+    def within_part(self) -> Relation:
+        """How the records of a part differ, if tables differ like this."""
+        return self if self is Relation.ADD_REMOVE else Relation.PARTED
+
+    @property
+    def between_groups(self) -> Relation:
+        """How the records of all groups together differ, if tables differ like this."""
+        return self if self is Relation.ADD_REMOVE else Relation.GROUPED
 
 
 REPLACE_ONE, ADD_REMOVE = Relation.REPLACE_ONE, Relation.ADD_REMOVE
-RELATIONS: tuple[Relation, ...] = tuple(Relation)
+PARTED, GROUPED = Relation.PARTED, Relation.GROUPED
+RELATIONS: tuple[Relation, ...] = (REPLACE_ONE, ADD_REMOVE)
+"""What tables can be registered under."""
+
+
+def registered(relation: Relation | RelationName) -> Relation:
+    """Return a relation that a table may be registered under, or raise."""
+    found = Relation(relation)
+    if not found.of_tables:
+        raise ArgumentError(unknown_relation(relation))
+    return found
 
 
 def unknown_relation(relation: object) -> str:

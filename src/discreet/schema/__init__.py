@@ -3,6 +3,7 @@
 from discreet.schema.bins import MISSING, Bins, FloatArray
 from discreet.schema.booleans import Boolean
 from discreet.schema.columns import Category, Column, Number
+from discreet.schema.conditions import Condition, col
 from discreet.schema.dates import Date
 from discreet.schema.schema import Schema
 
@@ -12,8 +13,10 @@ __all__ = [
     "Boolean",
     "Category",
     "Column",
+    "Condition",
     "Date",
     "FloatArray",
     "Number",
     "Schema",
+    "col",
 ]

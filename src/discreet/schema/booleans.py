@@ -61,11 +61,11 @@ class Boolean(Category):
         flags = {"missing": self.missing, "other": self.other}
         return f"Boolean({', '.join(told + [f'{name}=False' for name, on in flags.items() if not on])})"
 
-    def _code(self, table: dict[str | None, int], text: str | None) -> int:
-        word = None if text is None else text.strip().lower()
+    def _listed(self, table: dict[str | None, int], text: str) -> int | None:
+        word = text.strip().lower()
         if word in TRUE_WORDS or word in self.true:
             return 1
-        return 0 if word in FALSE_WORDS or word in self.false else super()._code(table, text)
+        return 0 if word in FALSE_WORDS or word in self.false else super()._listed(table, text)
 
 
 def _words(name: str, words: Any) -> tuple[str, ...]:

@@ -323,7 +323,17 @@ class Category:
         return {_plain(value): code for code, value in enumerate(self.values)}
 
     def _code(self, table: dict[str | None, int], text: str | None) -> int:
-        return self.missing_code if text is None else table.get(text, self.other_code)
+        found = None if text is None else self._listed(table, text)
+        stray = self.missing_code if text is None else self.other_code
+        return stray if found is None else found
+
+    def _listed(self, table: dict[str | None, int], text: str) -> int | None:
+        return table.get(text)
+
+    def code_of(self, value: Scalar) -> int | None:
+        """Return the code of a value that is listed; None for others."""
+        text = _plain(value)
+        return None if text is None else self._listed(self._table(), text)
 
     def grid(self, resolution: int) -> FloatArray:
         """Return all codes: a category's grid is its values whatever the resolution."""

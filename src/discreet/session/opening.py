@@ -12,7 +12,7 @@ from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
-from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName
+from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName, registered
 from discreet.randomness import noise_source
 from discreet.schema import Schema
 from discreet.session.checking import check_owner
@@ -72,7 +72,7 @@ def protect(
     public = Schema.of(schema)
     _check_seed(seed, ledger)
     check_whole("workers", workers if workers is not None else 1, 1)
-    named = None if relation is None else Relation(relation)
+    named = None if relation is None else registered(relation)
     if accountant is not None:
         check_choice("accountant", accountant, ACCOUNTANTS)
     helpers = None if cluster is None else Cluster.of(cluster)

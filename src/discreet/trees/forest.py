@@ -99,7 +99,7 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Fit the shape to public facts and share the budget out."""
         ground = self.ground(setting)
         shape = fit_shape(

@@ -13,9 +13,9 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, Expected, of_summed_choice
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf, Whole
+from discreet.plans.parts import WherePlan
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.trees.classifier import model_facts
@@ -89,7 +89,7 @@ class Ground:
         )
 
 
-class TreePlan(DeclaredPlan):
+class TreePlan(WherePlan):
     """What trees and forests are asked for alike.
 
     Args:
@@ -160,7 +160,7 @@ class decision_tree(TreePlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out cut points and levels, and share the budget out."""
         ground, schema = self.ground(setting), setting.schema
         depth = self.depth or fitting_depth(setting, self.epsilon)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -177,6 +177,8 @@ class data_shapley(DeclaredPlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[str, OneOf(_MECHANISMS, by=checked_later)] = "auto"
+
+    whole_only: ClassVar = "What a record is worth depends on all of them."
 
     def settle(self) -> dict[str, Any]:
         """Check what either method, a ranking and its audience need of the others."""

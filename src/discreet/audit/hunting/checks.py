@@ -39,7 +39,7 @@ def hunts_of(question: Question, seconds: float, seed: int) -> list[HuntReport]:
         hunt(
             question.ask(None if form is None else model_of(form)),
             SCHEMA,
-            relation=relation.value,
+            relation=relation,
             rows=question.rows,
             seconds=seconds / len(cases),
             seed=seed,

@@ -36,7 +36,7 @@ def hunt(
     schema: Any,
     model: Any = None,
     *,
-    relation: RelationName = "replace-one",
+    relation: Relation | RelationName = "replace-one",
     rows: int = 96,
     seconds: float = 10.0,
     seed: int = 0,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
@@ -113,6 +113,8 @@ class any_curve(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
+    whole_only: ClassVar = "Subsets of all records answer together; protect the part by itself."
+
     def settle(self) -> dict[str, Any]:
         """Check that the curve has points."""
         if self.grid is None and self.feature is None:
@@ -204,6 +206,8 @@ class any_ranking(DeclaredPlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
+
+    whole_only: ClassVar = "Subsets of all records answer together; protect the part by itself."
 
     def settle(self) -> dict[str, Any]:
         """Check how many places there are."""

@@ -27,7 +27,6 @@ from discreet.explain.clipping import Clip
 from discreet.explain.features import Each, Features, one_answer
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Plan, Program, Setting, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import (
     UNSAID,
@@ -40,6 +39,7 @@ from discreet.plans.kinds import (
     TextList,
     Whole,
 )
+from discreet.plans.parts import PartPlan
 from discreet.plans.stages import count_stage, partition
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.privacy.certificate import Box
@@ -58,7 +58,7 @@ def _order(name: str, order: Any) -> tuple[Any, ...]:
     return tuple(value.item() if isinstance(value, np.generic) else value for value in order)
 
 
-class accumulated_effects(DeclaredPlan):
+class accumulated_effects(PartPlan):
     """Plan how a model's prediction moves with a feature, accumulated over small steps (ALE).
 
     Unlike partial dependence it never pairs a record with a value far from its own, so correlated
@@ -123,7 +123,7 @@ class accumulated_effects(DeclaredPlan):
         columns = self.model.bind(schema).columns
         return [self._with(own) for own in self.features.shares(columns, self.promise())]
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Try the model on public rows, see whether edges must be private, calibrate every stage."""
         name, model = self.feature, self.model.bind(setting.schema)
         if name not in model.columns:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
 from discreet.engines.table import engine_for
@@ -74,6 +74,10 @@ class feature_interaction(DeclaredPlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[BordaMechanism, OneOf(BORDA_MECHANISMS)] = "auto"
+
+    whole_only: ClassVar = (
+        "Pairs of all records are compared; ask dc.partial_dependence of both features, where=..."
+    )
 
     def prepare(self, setting: Setting) -> Program:
         """Try the model on public rows and calibrate the choice."""

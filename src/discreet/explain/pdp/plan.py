@@ -29,7 +29,6 @@ from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.models import BoundModel
 from discreet.numerics import check_whole
 from discreet.plans import Plan, Program, Setting, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import (
     UNSAID,
@@ -42,6 +41,7 @@ from discreet.plans.kinds import (
     Switch,
     Values,
 )
+from discreet.plans.parts import PartPlan
 from discreet.plans.stages import count_stage, partition, size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.schema import FloatArray, Number, Schema
@@ -59,7 +59,7 @@ def _resolution(name: str, resolution: Any) -> int | tuple[int, ...]:
     return int(sizes[0]) if len(sizes) == 1 else tuple(map(int, sizes))
 
 
-class partial_dependence(DeclaredPlan):
+class partial_dependence(PartPlan):
     """Plan how a model's mean prediction moves as features are set to each of their values.
 
     Args:
@@ -166,7 +166,7 @@ class partial_dependence(DeclaredPlan):
         columns = self.model.bind(schema).columns
         return [self._with(own) for own in self.features.shares(columns, self.promise())]
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Try the model on public rows, lay out the grid and calibrate every stage."""
         names, model = self.varied, self.model.bind(setting.schema)
         for name in names:

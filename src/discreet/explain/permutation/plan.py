@@ -36,10 +36,10 @@ from discreet.mechanisms.selection.ranking import ORDERS, OrderName
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_choice, check_whole
 from discreet.plans import Perturbation, Program, Setting, Stage, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean, of_mean_choice
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Positive, Whole, checked_later
+from discreet.plans.parts import PartPlan
 from discreet.plans.stages import size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.plans.stages.parts import may_lack, part_stage
@@ -53,7 +53,7 @@ _CLIPS = "Or use 'auto', or None for the greatest loss."
 _MECHANISMS = tuple(dict.fromkeys((*noise_names(), *ORDERS)))
 
 
-class permutation_importance(DeclaredPlan):
+class permutation_importance(PartPlan):
     """Plan how much a model's mean loss grows when the values of a feature are permuted.
 
     Args:
@@ -118,12 +118,12 @@ class permutation_importance(DeclaredPlan):
             )
         return {}
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose a loss and an engine, certify what a record adds and calibrate the noise."""
-        if self.sampling == "permutation" and not setting.relation.keeps_places:
+        if self.sampling == "permutation" and not setting.relation.rows_public:
             raise ArgumentError(
-                "sampling must be 'marginal' under add-remove, got 'permutation': without one record "
-                "all later rows have other partners, and no bound holds."
+                "sampling must be 'marginal' for parts and groups and under add-remove, got "
+                "'permutation': without one record others have other partners, and no bound holds."
             )
         shares = self._shares(setting)
         permuted, marginals = self._permuted_losses(setting, shares)

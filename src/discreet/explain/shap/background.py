@@ -25,9 +25,9 @@ from discreet.explain.shap.parts import Seed
 from discreet.explain.shap.queries import read_queries
 from discreet.models import as_model
 from discreet.plans import Attribution, Program, Releaser, Result, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice, OneOf, Positive, Whole
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.result import is_table
 from discreet.plans.stages.marginals import MOST_BINS, lay_out, tree_stages
 from discreet.plans.stages.means import MeanStages, draw_mean_rows, half_width, mean_contribution
@@ -164,7 +164,7 @@ class Background(Result):
         return BackgroundDisplay(self.rows).plot(ax, title=title)
 
 
-class background(DeclaredPlan):
+class background(WherePlan):
     """Plan rows to explain with, in place of the private ones: paid once, used for ever.
 
     All columns of the schema but the target take part.
@@ -224,7 +224,7 @@ class background(DeclaredPlan):
         other = "clip" if self.kind == "sample" else "bins"
         return {name: plain for name, plain in super().arguments().items() if name != other}
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out what a record contributes and calibrate every stage."""
         if not setting.schema.features:
             raise ArgumentError("schema must have a column besides the target, got none.")

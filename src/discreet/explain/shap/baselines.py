@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -93,6 +93,8 @@ class shap_baseline(DeclaredPlan):
     seed: Seed = 0
     epsilon: Epsilon = UNSAID
     delta: Annotated[float, Probability(by=_positive_delta)] = 0.0
+
+    whole_only: ClassVar = "It is taken from the literature, for all records."
 
     def prepare(self, setting: Setting) -> Program:
         """Certify the attributions at the mean, or refrain from it, and calibrate."""

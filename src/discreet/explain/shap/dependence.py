@@ -27,10 +27,10 @@ from discreet.explain.shap.parts import Coalitions, Seed, need_background
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Curve, Program, Releaser, Setting, Stage, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, Expected, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice, Positive, Whole
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MissingPoint
 from discreet.plans.stages import build_histogram, count_stage, noisy_mean, partition, sum_stage
@@ -42,7 +42,7 @@ _SUMS_SHARE, _COUNTS_SHARE = 0.75, 0.25
 _CLIPPED = "It bounds the SHAP value of one record."
 
 
-class shap_dependence(DeclaredPlan):
+class shap_dependence(PartPlan):
     """Plan how the SHAP value of a feature depends on the feature's value.
 
     Args:
@@ -81,7 +81,7 @@ class shap_dependence(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose an engine, lay out the cells and calibrate sums and counts."""
         model = self.model.bind(setting.schema)
         if self.feature not in model.columns:

@@ -31,10 +31,10 @@ from discreet.explain.shap.parts import (
 )
 from discreet.mechanisms import sum_noise
 from discreet.plans import Attribution, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_mean
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import MeanStages
 from discreet.privacy.certificate import Box, Certificate
@@ -42,7 +42,7 @@ from discreet.privacy.relation import ADD_REMOVE
 from discreet.schema import FloatArray
 
 
-class shap_importance(DeclaredPlan):
+class shap_importance(PartPlan):
     """Plan the mean absolute SHAP value of every feature over all records of the table.
 
     Args:
@@ -73,7 +73,7 @@ class shap_importance(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose an engine, certify a record's absolute attributions and calibrate the noise."""
         model = self.model.bind(setting.schema)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)

@@ -45,10 +45,10 @@ from discreet.mechanisms.selection.ranking import ORDERS, SORTED, OrderName, as_
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_whole
 from discreet.plans import Diagnosis, ExactSums, Program, Result, Setting, Stage, Strategy, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import OUTPUT, of_choice, of_mean_choice
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Positive, Switch, Whole
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.attribution import OfQueries
 from discreet.plans.stages import MeanStages, size_stage, sum_terms
 from discreet.plans.stages.counts import SIZE_SHARE
@@ -58,7 +58,7 @@ _STATEMENT = "shap-contribution"
 _RELEASED = "Features whose attribution exceeds it are released."
 
 
-class shap_ranking(DeclaredPlan):
+class shap_ranking(WherePlan):
     """Plan the ``k`` features that mattered most for a query, the table being the background.
 
     Args:
@@ -139,7 +139,7 @@ class shap_ranking(DeclaredPlan):
         """Return the answers with the index of the frame that was asked about."""
         return value.labelled(self.x.labels) if isinstance(value, OfQueries) else value
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the choices."""
         if self.threshold is not None:
             return self._thresholded(self._explain(setting), setting, self.threshold)

@@ -34,9 +34,9 @@ from discreet.explain.shap.planner import NoiseStd, value_strategies
 from discreet.explain.shap.queries import Query, Radius
 from discreet.mechanisms import NoiseName, sum_noise
 from discreet.plans import Attribution, Program, Releaser, Result, Setting, Strategy
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice, OneOf, RealNumber
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.attribution import OfQueries
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import MeanStages, NoisyMean
@@ -99,7 +99,7 @@ class Measured:
         ).std
 
 
-class shap_values(DeclaredPlan):
+class shap_values(PartPlan):
     """Plan the SHAP values of one or several queries, the table being the background.
 
     Args:
@@ -171,7 +171,7 @@ class shap_values(DeclaredPlan):
         """Return the answers with the index of the frame that was asked about."""
         return value.labelled(self.x.labels) if isinstance(value, OfQueries) else value
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose an engine, certify the vectors of all queries and calibrate the noise."""
         explained = self.measured.explain(setting)
         stages = MeanStages.of(

@@ -73,7 +73,7 @@ class GaussianNoise(Noise):
         step = lattice_step(ideal, query.largest_sum)
         rounded = certify_rounded(query.certificate, step, query.batch_rows)
         moved = up(rounded.sensitivity(cls.norm, query.relation) / step)
-        slack = lattice_slack(ideal / step, query.certificate.size)
+        slack = lattice_slack(ideal / step, query.moved_coordinates)
         multiplier = gaussian_multiplier(epsilon, delta, slack)
         event = GaussianEvent(multiplier, slack)
         return cls(rounded, query.relation, epsilon, delta, step, up(moved * multiplier), event)

@@ -18,6 +18,8 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.additive.noise import FloatArray, whole_steps
 from discreet.mechanisms.additive.pure import PureNoise
 from discreet.numerics import check_probability
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import ADD_REMOVE, Relation
 from discreet.randomness import IntArray, NoiseSource
 
 _FINE = 2**10
@@ -51,6 +53,19 @@ class LinfNoise(PureNoise):
                 f"epsilon must leave the noise on {self.certificate.size} numbers inside 64 bits, "
                 f"got {self.epsilon!r}. Use a larger one, or another mechanism."
             )
+
+    @classmethod
+    def moved(cls, certificate: Certificate, relation: Relation) -> float:
+        """Return how far neighbours are from each other; groups, each with a cube of its own, add up.
+
+        Guarantees:
+          - A record that leaves a group and comes into another moves the points of two cubes. [groups]
+        """
+        within = super().moved(certificate, relation)
+        touched = Relation(relation).groups_touched
+        if touched == 1:
+            return within
+        return max(within, touched * certificate.sensitivity("linf", ADD_REMOVE))
 
     @classmethod
     def coarsening(cls, size: int) -> float:

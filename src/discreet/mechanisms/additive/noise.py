@@ -56,6 +56,11 @@ class Query:
         """Return how far neighbours move the exact sum."""
         return self.certificate.sensitivity(norm, self.relation)
 
+    @property
+    def moved_coordinates(self) -> int:
+        """How many coordinates neighbours can move, those of all groups together."""
+        return self.certificate.size * self.relation.groups_touched
+
 
 class Noise(ABC):
     """Noise of one law, calibrated: on each coordinate of a sum, in ``scale`` steps of a lattice.

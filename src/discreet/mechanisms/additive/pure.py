@@ -34,7 +34,7 @@ class PureNoise(Noise):
         check_positive("step", self.step)
         check_whole("sensitivity", self.sensitivity, 1)
         check_scale(self.scale)
-        moved = self.certificate.sensitivity(self.norm, self.relation) / self.step
+        moved = self.moved(self.certificate, self.relation) / self.step
         if self.sensitivity < math.floor(moved):  # a query moves by whole steps
             raise CertificateError(
                 f"{self.sensitivity} steps of {self.step!r} are less than the certificate's "
@@ -45,7 +45,7 @@ class PureNoise(Noise):
     def for_counts(cls, query: Query) -> Self:
         """See ``Noise``."""
         # Whole counts move by a whole number, so what a bound has beyond one is rounding.
-        moved = max(1, math.floor(query.sensitivity(cls.norm)))
+        moved = max(1, math.floor(cls.moved(query.certificate, query.relation)))
         return cls(query.certificate, query.relation, query.epsilon, 1.0, moved)
 
     @classmethod
@@ -57,10 +57,16 @@ class PureNoise(Noise):
             batch. [lattice]
         """
         wide = cls.coarsening(query.certificate.size)
-        step = lattice_step(wide * query.sensitivity(cls.norm) / query.epsilon, query.largest_sum)
+        ideal = cls.moved(query.certificate, query.relation) / query.epsilon
+        step = lattice_step(wide * ideal, query.largest_sum)
         rounded = certify_rounded(query.certificate, step, query.batch_rows)
-        moved = math.ceil(rounded.sensitivity(cls.norm, query.relation) / step)
+        moved = math.ceil(cls.moved(rounded, query.relation) / step)
         return cls(rounded, query.relation, query.epsilon, step, moved)
+
+    @classmethod
+    def moved(cls, certificate: Certificate, relation: Relation) -> float:
+        """Return how far neighbours are from each other, in the norm that the noise is made for."""
+        return certificate.sensitivity(cls.norm, relation)
 
     @classmethod
     def coarsening(cls, size: int) -> float:

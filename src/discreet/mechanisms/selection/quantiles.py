@@ -22,7 +22,7 @@ from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.additive.noise import FloatArray
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.registry import pick_share
-from discreet.numerics import check_choice, check_positive, check_probability, check_whole
+from discreet.numerics import check_positive, check_probability, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
@@ -160,7 +160,7 @@ def quantile_noise(
       epsilon: the promise for all cuts together.
       delta: zero for a pure promise; with a delta the levels are cheaper together.
     """
-    check_choice("relation", relation, tuple(certificate.bounds))
+    moved_counts(certificate, relation)
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     check_whole("parts", parts, 2, None, "One part needs no cut.")

@@ -56,12 +56,17 @@ class Result(ABC):
         name = stored.pop("type", None)
         if not isinstance(name, str) or name not in _KINDS:
             raise ReleaseError(f"value must be one of {', '.join(sorted(_KINDS))}, got {shown(name)}.")
-        built = read_fields(_KINDS[name], stored)
+        built = _KINDS[name].from_plain(stored)
         if not built.fits_together():
             raise ReleaseError(
                 f"The parts of a saved {name} must fit together. Use it as it was saved."
             )
         return built
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Result:
+        """Build a result of this kind from its fields; raise ValueError if one is wrong."""
+        return read_fields(cls, plain)
 
     def fits_together(self) -> bool:
         """Return whether parts that belong to each other have the same length; asked after reading."""

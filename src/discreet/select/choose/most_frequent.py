@@ -12,9 +12,9 @@ from discreet.data import ROWS_CAP, CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
@@ -42,7 +42,7 @@ class CountChoice(ScoreChoice):
         return np.array([index, gap / 2])
 
 
-class most_frequent(DeclaredPlan):
+class most_frequent(WherePlan):
     """Plan the most frequent value of a category; the candidates are those of the schema.
 
     Args:
@@ -64,7 +64,7 @@ class most_frequent(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: Annotated[ChoiceName, kinds.OneOf(CHOICES)] = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Take the candidates from the schema and pick a mechanism."""
         column = setting.schema[self.column]
         if not isinstance(column, Category) or len(column.values) < 2:

@@ -21,10 +21,10 @@ from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_summed_choice
 from discreet.plans.held import Function
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Interval, Positive, Text, Values
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Choice
 from discreet.plans.stages import sum_terms
 from discreet.privacy.certificate import Box
@@ -78,7 +78,7 @@ def _function(*, optional: bool = False) -> Function:
     return Function(_name_of, optional=optional, hint=" of rows and candidates")
 
 
-class choose(DeclaredPlan):
+class choose(WherePlan):
     """Plan the candidate with the greatest utility: a sum over records, or your own of the whole table.
 
     Args:
@@ -133,6 +133,11 @@ class choose(DeclaredPlan):
     def settle(self) -> dict[str, Any]:
         """Check what a sum over records, and a utility of the whole table, need of the others."""
         if self.sensitivity is not None:
+            if self.where is not None:
+                raise ArgumentError(
+                    "where must be left out of a utility of the whole table, got a condition. Put it "
+                    "into the function."
+                )
             check_choice("mechanism", self.mechanism, TABLE_CHOICES)
             check_needs(self.mechanism, self.distance, self.local)
             return {}
@@ -144,7 +149,7 @@ class choose(DeclaredPlan):
         check_choice("mechanism", self.mechanism, CHOICES)
         return {"bounds": Box(0.0, 1.0) if self.bounds is None else self.bounds}
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Try the functions on public rows, certify the scores and pick a mechanism."""
         if self.sensitivity is None:
             return self._by_sums(setting)

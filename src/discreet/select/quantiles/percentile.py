@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,6 +179,8 @@ class percentile(DeclaredPlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[PercentileName, kinds.OneOf(PERCENTILE_CHOICES)] = "auto"
+
+    whole_only: ClassVar = "Its distances are those of all records; ask dc.quantiles(..., where=...)."
 
     def prepare(self, setting: Setting) -> Program:
         """Lay out the candidates and pick a mechanism."""

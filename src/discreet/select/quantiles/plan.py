@@ -16,9 +16,9 @@ from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Values
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Quantiles
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
@@ -63,7 +63,7 @@ def _levels(name: str, levels: Any) -> tuple[float, ...]:
     return listed
 
 
-class quantiles(DeclaredPlan):
+class quantiles(WherePlan):
     """Plan several quantiles of a column; they never cross and never leave its bounds.
 
     Args:
@@ -95,7 +95,7 @@ class quantiles(DeclaredPlan):
 
     meaning: ClassVar = 2
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the grid and divide the budget over the rounds."""
         grid = value_grid(self.column, self.candidates, setting)
 

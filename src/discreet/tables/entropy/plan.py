@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from discreet.errors import ArgumentError
 from discreet.numerics import check_choice
@@ -102,6 +102,8 @@ class entropy(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
+    whole_only: ClassVar = "Its bounds are those of all records; ask dc.histogram(..., where=...)."
+
     def settle(self) -> dict[str, Any]:
         """Check that columns differ, and that what is given goes with the order."""
         _check_different(self.given, self.columns)
@@ -162,6 +164,8 @@ class mutual_information(DeclaredPlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
+
+    whole_only: ClassVar = "Its bounds are those of all records; ask dc.histogram(..., where=...)."
 
     def settle(self) -> dict[str, Any]:
         """Check that columns differ."""

@@ -21,9 +21,9 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.numerics import check_finite
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage, share_out
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import of_mean
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Text, Values, Whole
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MeanCurve
 from discreet.plans.stages import quotient_ends, size_stage, sum_stage
@@ -62,7 +62,7 @@ def _places(name: str, points: Any) -> tuple[float, ...]:
     return tuple(float(place) for place in given)
 
 
-class functional_mean(DeclaredPlan):
+class functional_mean(PartPlan):
     """Plan the mean of records that are curves, each observed at the same public points.
 
     Args:
@@ -134,7 +134,7 @@ noise='white', epsilon=1, delta=1e-06)
         """The kernel on these points."""
         return spectrum(self.places, self.kernel, self.lengthscale, self.smoothness)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose the penalty from public facts and calibrate the noise."""
         form = self._form(setting)
         parted = any(may_lack(setting.schema[name]) for name in self.columns)

@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.plans import Histogram, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import EVEN, of_count
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import build_histogram, count_stage, partition
 from discreet.plans.stages.counts import BinCounts
@@ -55,7 +55,7 @@ def whole_counts(counts: FloatArray, total: int) -> IntArray:
     return whole
 
 
-class histogram(DeclaredPlan):
+class histogram(PartPlan):
     """Plan noisy counts of one column, or of all combinations of several.
 
     Args:
@@ -104,7 +104,7 @@ class histogram(DeclaredPlan):
             )
         return {"consistent": consistent}
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the cells and calibrate the noise on their counts."""
         cells = partition(setting, self.columns, self.bins)
         terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from discreet.plans import Program, Releaser, Setting, Stage, kinds, share_out
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice, OneOf, Whole
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.synthetic_rows import DeniableRows, SyntheticRows
 from discreet.plans.stages.marginals import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
 from discreet.plans.stages.tree_rows import decode_rows, draw_rows, spread_cells
@@ -44,7 +45,7 @@ Cells = Annotated[int, Whole(2, MOST_BINS)]
 Seed = Annotated[int, Whole(0)]
 
 
-class synthesize(DeclaredPlan):
+class synthesize(WherePlan):
     """Plan synthetic records, drawn from noisy tables of columns and of the strongest pairs.
 
     Args:
@@ -75,7 +76,7 @@ class synthesize(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the tables of columns and pairs and calibrate every stage."""
         schema = setting.schema
         names = tuple(schema if self.columns is None else self.columns)
@@ -159,6 +160,8 @@ epsilon=5, delta=1e-06)
     seed: Seed = 0
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
+
+    whole_only: ClassVar = "Deniability counts all records; ask dc.synthesize(where=...)."
 
     def settle(self) -> dict[str, Any]:
         """Refuse a pure guarantee."""

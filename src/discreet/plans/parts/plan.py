@@ -1,0 +1,99 @@
+"""Plans that can be asked of a part of the table (``where``) or of every group (``by``).
+
+A plan of records one by one derives from ``PartPlan`` and says in ``prepare_whole`` how it is made
+ready for all of them; it must do without a public number of records, as under add-remove. One whose
+answer is a choice, or that asks again once it has an answer, derives from ``WherePlan``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
+
+from discreet.arguments import shown
+from discreet.errors import ArgumentError
+from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.kinds import Columns, Kind
+from discreet.plans.parts.membership import Membership
+from discreet.plans.parts.program import prepare_part
+from discreet.plans.plan import Program, Setting
+from discreet.schema import Condition
+from discreet.schema.conditions import condition_from_json, read_condition
+
+
+@dataclass(frozen=True)
+class ConditionKind(Kind):
+    """A condition on columns: a ``dc.col`` expression, its text or its JSON."""
+
+    word = "condition"
+
+    def check(self, name: str, value: Any) -> Condition:
+        """Return the condition."""
+        if isinstance(value, Condition):
+            return value
+        if isinstance(value, str):
+            return read_condition(value)
+        if isinstance(value, Mapping):
+            return condition_from_json(value)
+        raise ArgumentError(
+            f"{name} must be a condition such as dc.col('age') >= 65 or the text \"age >= 65\", got "
+            f"{shown(value)}."
+        )
+
+    def plain(self, value: Any) -> Any:
+        """Return the condition as plain data."""
+        return None if value is None else value.to_json()
+
+
+class WherePlan(DeclaredPlan):
+    """A question that can be asked of a part of the table.
+
+    Args:
+      where: only records of which this is true, as ``dc.col("age") >= 65`` or ``"age >= 65"``; those
+        of which it is unknown, because a value is missing, are left out. How many there are is private.
+    """
+
+    _: KW_ONLY
+    where: Annotated[
+        Condition | str | Mapping[str, Any] | None, ConditionKind(optional=True, unsaid=True)
+    ] = None
+
+    @abstractmethod
+    def prepare_whole(self, setting: Setting) -> Program:
+        """Make the question ready for all records, whose number may be private."""
+
+    def prepare(self, setting: Setting) -> Program:
+        """Make the question ready for those records that it is asked of."""
+        if not self._asked_of_some:
+            return self.prepare_whole(setting)
+        return prepare_part(self.prepare_whole, self._membership(setting), setting)
+
+    @property
+    def _asked_of_some(self) -> bool:
+        return self.where is not None
+
+    def _membership(self, setting: Setting) -> Membership:
+        assert self.where is None or isinstance(self.where, Condition)  # settled
+        return Membership(setting.schema, self.where)
+
+
+class PartPlan(WherePlan):
+    """A question that can be asked of a part of the table, and of every group of records at once.
+
+    Args:
+      by: one category, or several for their combinations: an answer for every group, all of them
+        together at the price of one, with ``.groups``, ``.to_frame()`` and small pictures.
+    """
+
+    _: KW_ONLY
+    by: Annotated[str | Sequence[str] | None, Columns(optional=True, unsaid=True)] = None
+
+    @property
+    def _asked_of_some(self) -> bool:
+        return self.where is not None or self.by is not None
+
+    def _membership(self, setting: Setting) -> Membership:
+        part = super()._membership(setting)
+        return Membership(part.schema, part.where, tuple(self.by or ()))

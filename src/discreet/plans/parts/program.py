@@ -1,0 +1,217 @@
+"""A question of the records of a part, or of every group, made from the question of all records.
+
+Neighbouring tables whose parts are looked at alone differ there by one record that came, went or was
+replaced: the question is made ready for that relation, in which the number of records is private, and
+its stages are summed over the part. Groups are stacked: their sums are asked for together, at the price
+of one where what a record adds is measured from the middle of its range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from discreet.data.contributions import (
+    CellContribution,
+    Contribution,
+    GroupedContribution,
+    TablesContribution,
+    VectorContribution,
+)
+from discreet.errors import ArgumentError
+from discreet.mechanisms import Noise
+from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.plans.parts.membership import Membership
+from discreet.plans.plan import Perturbation, Program, Releaser, Setting, Stage
+from discreet.plans.results.groups import Groups
+from discreet.plans.stages.sums import TableNoise
+from discreet.privacy.certificate import Certificate
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray
+
+SIZE_NAME = "number of records"
+"""How stages are called that count the records of a group."""
+
+
+@dataclass(frozen=True)
+class GroupedNoise(WrappedNoise):
+    """Noise on the sums of every group, drawn for each of them by itself.
+
+    Guarantees:
+      - As private as ``noise`` is for one group, if it was calibrated for records that move from one
+        group to another. [groups]
+    """
+
+    noise: Noise
+    groups: int
+
+    @property
+    def step(self) -> float:
+        """The lattice step."""
+        return self.noise.step
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of one released value."""
+        return self.noise.std
+
+    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the sums of all groups with noise, laid end to end."""
+        parts = np.split(np.asarray(raw_steps), self.groups)
+        return np.concatenate([self.noise.release(part, source) for part in parts])
+
+
+@dataclass(frozen=True)
+class PartStage(Stage[Perturbation]):
+    """A stage summed over a part, or over each of so many groups."""
+
+    groups: int
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proven, of the part or of all groups together."""
+        proven = self.noise.certificate
+        return proven.in_part() if self.groups == 1 else proven.in_groups(self.groups)
+
+
+@dataclass
+class Parted:
+    """Makes stages of all records those of a part; the same contribution always becomes the same."""
+
+    membership: Membership
+    made: dict[int, tuple[Contribution, Contribution]] = field(default_factory=dict)
+
+    def stage(self, stage: Stage[Perturbation]) -> Stage[Perturbation]:
+        """Return the stage of the part or of all groups."""
+        groups = self.membership.groups
+        noise = GroupedNoise(_additive(stage), groups) if self.membership.by else stage.noise
+        return PartStage(stage.name, self._contribution(stage.contribution), noise, groups)
+
+    def _contribution(self, each: Contribution) -> Contribution:
+        if id(each) not in self.made:
+            self.made[id(each)] = (each, self._wrapped(each))
+        return self.made[id(each)][1]
+
+    def _wrapped(self, each: Contribution) -> GroupedContribution:
+        ours = isinstance(each, VectorContribution | CellContribution | TablesContribution)
+        if not ours or (isinstance(each, VectorContribution) and each.partners):
+            raise ArgumentError(
+                "where and by must be left out of a question in which records answer together, not "
+                "one by one, got one. Ask for all records, or another method."
+            )
+        member = self.membership
+        return GroupedContribution(each, member.groups, member.columns, member.place)  # type: ignore[arg-type]
+
+    def answer_with(self, releaser: Releaser) -> Releaser:
+        """Return a releaser that answers stages for the part."""
+        return _PartReleaser(self, releaser)
+
+
+@dataclass(frozen=True)
+class _PartReleaser:
+    parted: Parted
+    releaser: Releaser
+
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
+        """Return the noisy answers of the part."""
+        return self.releaser.answer(*map(self.parted.stage, stages))
+
+
+@dataclass(frozen=True)
+class _OneGroup:
+    """Hands out what one group was answered; everything was asked for before."""
+
+    answers: dict[tuple[int, int], FloatArray]
+
+    def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
+        """Return the group's part of every answer."""
+        return [self.answers[_asked(stage)] for stage in stages]
+
+
+def _asked(stage: Stage[Perturbation]) -> tuple[int, int]:
+    """Return what is summed and with which noise: not a stage that stands in for one to be decided."""
+    return id(stage.contribution), id(stage.noise)
+
+
+def prepare_part(
+    prepare: Callable[[Setting], Program], membership: Membership, setting: Setting
+) -> Program:
+    """Return a question made ready for a part of the table, or for every group.
+
+    Guarantees:
+      - How many records are in a part or a group is private under both relations. [where] [groups]
+    """
+    membership.check()
+    relation = setting.relation
+    within = relation.between_groups if membership.by else relation.within_part
+    program = prepare(Setting(setting.schema, within, None))
+    parted = Parted(membership)
+    stages = tuple(map(parted.stage, program.stages))
+    told = program.assumptions + _told(membership, setting)
+    if not membership.by:
+        return replace(
+            program,
+            stages=stages,
+            finish=lambda releaser: program.finish(parted.answer_with(releaser)),
+            assumptions=told,
+        )
+    finish = _Stacked(program, stages, membership)
+    finish.rehearse()
+    return replace(program, stages=stages, finish=finish, assumptions=told)
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """Answers the stages of all groups at once and makes a result of each."""
+
+    program: Program
+    stages: Sequence[Stage[Perturbation]]
+    membership: Membership
+
+    def __call__(self, releaser: Releaser) -> Groups:
+        return self._finish(releaser.answer(*self.stages))
+
+    def rehearse(self) -> None:
+        """Try it without records: a question must ask for nothing but the stages it was priced by."""
+        empty = [np.zeros(self._length(stage)) for stage in self.program.stages]
+        try:
+            self._finish([np.tile(values, self.membership.groups) for values in empty])
+        except KeyError:
+            raise ArgumentError(
+                "by must be left out of a question that asks for more once it has an answer, got one. "
+                "Ask for the groups one by one with where=."
+            ) from None
+
+    def _finish(self, answers: Sequence[FloatArray]) -> Groups:
+        member, asked = self.membership, self.program.stages
+        split = [np.split(np.asarray(values), member.groups) for values in answers]
+        results = []
+        for group in range(member.groups):
+            own = {_asked(stage): parts[group] for stage, parts in zip(asked, split, strict=True)}
+            results.append(self.program.finish(_OneGroup(own)))
+        counted = [place for place, stage in enumerate(asked) if stage.name.startswith(SIZE_NAME)]
+        sizes = None if not counted else tuple(float(part[0]) for part in split[counted[0]])
+        noise = None if not counted else _additive(asked[counted[0]]).half_width(Groups.level)
+        return Groups(member.by, member.labels, tuple(results), sizes, noise)
+
+    def _length(self, stage: Stage[Perturbation]) -> int:
+        places = getattr(stage.noise, "places", None)
+        return stage.contribution.size if places is None else len(places)
+
+
+def _additive(stage: Stage[Perturbation]) -> Noise:
+    """Return the noise of a stage that adds some to sums; a choice is refused."""
+    if not isinstance(stage.noise, Noise | TableNoise):
+        raise ArgumentError(
+            "by must be left out of a question whose answer is a choice, which every group would pay "
+            f"for by itself, got {stage.name!r}. Ask for the groups one by one with where=."
+        )
+    return stage.noise  # type: ignore[return-value]
+
+
+def _told(membership: Membership, setting: Setting) -> tuple[str, ...]:
+    if membership.where is None:
+        return ()
+    return (f"answered for the records where {membership.where.understood(setting.schema)}",)

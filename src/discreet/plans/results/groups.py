@@ -1,0 +1,136 @@
+"""One answer for every group of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.arguments import shown
+from discreet.errors import ArgumentError
+from discreet.plain import conform
+from discreet.plans.results.result import Result
+from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEW = 2.0
+"""A group is small if it may be, within its band, less than so many half widths."""
+
+
+@dataclass(frozen=True)
+class Groups(Result):
+    """The answer for every combination of values of some columns.
+
+    Attributes:
+      columns: the columns that records were grouped by.
+      labels: the values of every group, one for each column.
+      results: the answer for every group.
+      sizes: noisy numbers of records, where the question counted them; else None.
+      size_half_width: a size is within this of the true one with probability ``level``.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    results: tuple[Result, ...]
+    sizes: tuple[float, ...] | None
+    size_half_width: float | None
+
+    level: ClassVar[float] = 0.95
+
+    def __getitem__(self, group: str | tuple[str, ...]) -> Result:
+        named = (group,) if isinstance(group, str) else tuple(group)
+        if named not in self.labels:
+            raise ArgumentError(
+                f"group must be one of {', '.join(map(self.name, self.labels))}, got {shown(group)}."
+            )
+        return self.results[self.labels.index(named)]
+
+    def __iter__(self) -> Iterator[tuple[str, Result]]:
+        return iter(self.groups.items())
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def groups(self) -> dict[str, Result]:
+        """The answer for every group by its name."""
+        return {self.name(label): one for label, one in zip(self.labels, self.results, strict=True)}
+
+    @staticmethod
+    def name(label: tuple[str, ...]) -> str:
+        """Return what a group is called."""
+        return ", ".join(label)
+
+    @property
+    def small(self) -> tuple[str, ...]:
+        """Groups of which so few records may be there that noise drowns them, by released sizes."""
+        if self.sizes is None or self.size_half_width is None:
+            return ()
+        few = np.asarray(self.sizes) < (1 + _FEW) * self.size_half_width
+        return tuple(
+            self.name(label) for label, is_small in zip(self.labels, few, strict=True) if is_small
+        )
+
+    @property
+    def extent(self) -> str:
+        """The number of groups."""
+        return f"{len(self.results):,} groups"
+
+    def dressed(self, schema: Schema) -> Groups:
+        """Return every answer with what a schema says for people."""
+        return replace(self, results=tuple(result.dressed(schema) for result in self.results))
+
+    def fits_together(self) -> bool:
+        """Return whether every group has a name, an answer and a size."""
+        named = all(len(label) == len(self.columns) for label in self.labels)
+        counted = self.sizes is None or len(self.sizes) == len(self.results)
+        return named and counted and len(self.labels) == len(self.results) > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain data, every answer with its kind."""
+        sizes = None if self.sizes is None else list(self.sizes)
+        return {
+            "type": self.type_name,
+            "columns": list(self.columns),
+            "labels": [list(label) for label in self.labels],
+            "results": [result.to_json() for result in self.results],
+            "sizes": sizes,
+            "size_half_width": self.size_half_width,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Groups:
+        """Build the result and every answer from plain data."""
+        return cls(
+            conform(plain["columns"], tuple[str, ...], "columns"),
+            conform(plain["labels"], tuple[tuple[str, ...], ...], "labels"),
+            tuple(Result.read(one) for one in plain["results"]),
+            conform(plain["sizes"], tuple[float, ...] | None, "sizes"),
+            conform(plain["size_half_width"], float | None, "size_half_width"),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the frames of all answers below each other, the group's values in front."""
+        import pandas as pd
+
+        frames = []
+        for place, (label, result) in enumerate(zip(self.labels, self.results, strict=True)):
+            frame = result.to_frame()
+            for column, value in reversed([*zip(self.columns, label, strict=True)]):
+                called = column if column not in frame else f"{column} (group)"
+                frame.insert(0, called, value)
+            if self.sizes is not None:
+                frame["group_size"] = self.sizes[place]
+                frame["small"] = self.name(label) in self.small
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw one number per group with its band, or a small picture for every group."""
+        from discreet.plans.results.pictures.groups import GroupsDisplay
+
+        return GroupsDisplay(self).plot(ax, title=title)
