@@ -131,6 +131,6 @@ class Groups(Result):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw one number per group with its band, or a small picture for every group."""
-        from discreet.plans.results.pictures.groups import GroupsDisplay
+        from discreet.plans.results.pictures.groups import SideBySideDisplay
 
-        return GroupsDisplay(self).plot(ax, title=title)
+        return SideBySideDisplay(self).plot(ax, title=title)

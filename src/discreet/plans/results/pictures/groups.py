@@ -1,90 +1,137 @@
-"""Answers of groups side by side: one line per group, or small pictures of the same kind."""
+"""Answers of groups side by side: a line per group, curves over each other, or small pictures.
+
+Groups in which few records may be are told of and not drawn among the others: their bands would hide
+them.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import ArgumentError
 from discreet.plans.results.pictures.canvas import (
-    GREY_ALPHA,
+    GREY,
     LINE,
+    LOSS,
     Paper,
+    add_legend,
     axes_or_new,
+    ink,
     name_ticks,
     number_axis,
     tidy,
+    title_of,
+    value_axis,
+    wrapped,
     write_title,
 )
+from discreet.plans.results.result import Curve
 
 if TYPE_CHECKING:
     from discreet.plans.results.groups import Groups
 
-_ROW, _TILE = 0.32, 2.1
+_ROW, _TILE, _HEAD = 0.32, 2.3, 0.35
 _MOST = 24
 """So many groups are drawn; the others are in the frame."""
 
+COLOURS = (LINE, LOSS, "#5a9e5f", "#8d6bb0", "#c58b2a", GREY)
+"""Of as many groups as can be told apart."""
 
-class GroupsDisplay:
+
+class SideBySideDisplay:
     """Draws ``Groups``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
+        small = set(groups.small)
+        shown = {name: one for name, one in groups.groups.items() if name not in small}
+        self._drawn: dict[str, Any] = dict([*(shown or groups.groups).items()][:_MOST])
         self.ax_: Any = None
         self.figure_: Any = None
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> GroupsDisplay:
+    def plot(self, ax: Any = None, *, title: str | None = None) -> SideBySideDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
-        if all(isinstance(getattr(one, "value", None), float) for one in self.groups.results):
-            return self._lines(ax, title)
-        return self._tiles(ax, title)
-
-    def _lines(self, ax: Any, title: str | None) -> GroupsDisplay:
-        """Draw one number per group, with its interval."""
-        names, results = self._drawn()
-        self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
-        self.figure_ = self.ax_.figure
-        places = list(range(len(names)))[::-1]
-        for place, name, one in zip(places, names, results, strict=True):
-            faint = GREY_ALPHA if name in self.groups.small else 1.0
-            self.ax_.plot([one.low, one.high], [place, place], color=LINE, lw=2, alpha=faint / 2)
-            self.ax_.plot([one.value], [place], "o", color=LINE, ms=5, alpha=faint)
-        name_ticks(self.ax_, places, self._marked(names), axis="y")
-        number_axis(self.ax_)
-        self.ax_.set_xlabel(getattr(results[0], "name", ""), fontsize=8)
+        answers = [*self._drawn.values()]
+        if all(isinstance(getattr(one, "value", None), float) for one in answers):
+            self._draw_numbers(ax)
+        elif len(answers) <= len(COLOURS) and all(map(_is_line, answers)):
+            self._draw_curves(ax)
+        else:
+            return self._draw_tiles(ax, title)
         tidy(self.ax_)
         write_title(self.ax_, title)
+        self._tell_left_out()
         return self
 
-    def _tiles(self, ax: Any, title: str | None) -> GroupsDisplay:
+    def _draw_numbers(self, ax: Any) -> None:
+        """Draw one number per group, with its interval."""
+        names = [*self._drawn]
+        self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
+        self.figure_ = self.ax_.figure
+        places = [*range(len(names))][::-1]
+        for place, one in zip(places, self._drawn.values(), strict=True):
+            self.ax_.plot([one.low, one.high], [place, place], color=LINE, lw=2.5, alpha=0.5)
+            self.ax_.plot([one.value], [place], "o", color=LINE, ms=5)
+        self.ax_.set_ylim(-0.6, len(names) - 0.4)
+        name_ticks(self.ax_, places, names, axis="y")
+        number_axis(self.ax_)
+        self.ax_.set_xlabel(getattr(self._drawn[names[0]], "name", ""), fontsize=8)
+
+    def _draw_curves(self, ax: Any) -> None:
+        """Draw the curves of all groups over each other, each with its band."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure
+        for colour, (name, curve) in zip(COLOURS, self._drawn.items(), strict=False):
+            self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
+            self.ax_.plot(curve.x, curve.y, color=colour, lw=1.6, marker="o", ms=2.5, label=name)
+        first = next(iter(self._drawn.values()))
+        self.ax_.set_xlabel(title_of(first.axis, first.feature))
+        self.ax_.set_ylabel(first.quantity)
+        value_axis(self.ax_, first.axis)
+        add_legend(self.ax_)
+
+    def _draw_tiles(self, ax: Any, title: str | None) -> SideBySideDisplay:
         """Draw a small picture of every group's answer."""
-        names, results = self._drawn()
-        columns = min(3, len(names)) if not isinstance(ax, Paper) else min(2, len(names))
-        rows = math.ceil(len(names) / columns)
-        whole = axes_or_new(ax, height=0.6 + _TILE * rows)
-        self.figure_ = whole.figure
-        whole.set_axis_off()
-        write_title(whole, title)
-        for place, (name, one) in enumerate(zip(self._marked(names), results, strict=True)):
-            row, column = divmod(place, columns)
-            left, bottom = column / columns, 1 - (row + 1) / rows
-            box = (left + 0.03, bottom + 0.12 / rows, 0.9 / columns, 0.66 / rows)
-            own = whole.inset_axes(box)
+        columns = min(2 if isinstance(ax, Paper) else 3, len(self._drawn))
+        rows = math.ceil(len(self._drawn) / columns)
+        self.ax_ = axes_or_new(ax, height=0.6 + _TILE * rows)
+        self.figure_ = self.ax_.figure
+        spec = self.ax_.get_subplotspec()
+        if spec is None:
+            raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
+        self.figure_.delaxes(self.ax_)
+        inner = spec.subgridspec(rows + 1, columns, height_ratios=[_HEAD, *[_TILE] * rows])
+        self.ax_ = self.figure_.add_subplot(inner[0, :])
+        self.ax_.set_axis_off()
+        left = self._left_out
+        head = wrapped(self.ax_, " · ".join(filter(None, [title, left])), 9)
+        self.ax_.text(0, 1, head, fontsize=9, color=ink(self.ax_), va="top")
+        for place, (name, one) in enumerate(self._drawn.items()):
+            own = self.figure_.add_subplot(inner[1 + place // columns, place % columns])
             one.plot(own)
-            _plain(own, name)
-        self.ax_ = whole
+            _make_small(own, name)
         return self
 
-    def _drawn(self) -> tuple[list[str], list[Any]]:
-        """Return the groups that are drawn; of numbers the greatest first."""
-        found = [*self.groups.groups.items()]
-        return [name for name, _ in found[:_MOST]], [one for _, one in found[:_MOST]]
+    @property
+    def _left_out(self) -> str:
+        left = len(self.groups) - len(self._drawn)
+        return f"{left} more, of few records or none: .to_frame()" if left else ""
 
-    def _marked(self, names: list[str]) -> list[str]:
-        return [f"{name} (few)" if name in self.groups.small else name for name in names]
+    def _tell_left_out(self) -> None:
+        if self._left_out:
+            self.ax_.annotate(
+                self._left_out, (1, -0.02), xycoords="axes fraction", xytext=(0, -28),
+                textcoords="offset points", ha="right", va="top", fontsize=7, color=GREY,
+            )  # fmt: skip
 
 
-def _plain(ax: Any, name: str) -> None:
-    """Leave a small picture its lines and its name."""
+def _is_line(answer: Any) -> bool:
+    return isinstance(answer, Curve) and answer.labels is None
+
+
+def _make_small(ax: Any, name: str) -> None:
+    """Leave a small picture its marks and its name."""
     if ax.get_legend() is not None:
         ax.get_legend().remove()
     ax.set_title(name, fontsize=8, loc="left")
