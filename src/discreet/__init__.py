@@ -29,6 +29,7 @@ PLANS = {
     "decision_tree": "discreet.trees.plan",
     "deniable_rows": "discreet.tables.synthesis.plan",
     "entropy": "discreet.tables.entropy.plan",
+    "evaluate": "discreet.evaluation.plan",
     "feature_interaction": "discreet.explain.interaction.plan",
     "functional_mean": "discreet.tables.functional.plan",
     "histogram": "discreet.tables.histogram.plan",
@@ -54,6 +55,7 @@ PLANS = {
 _HOMES = PLANS | {
     "Attribution": "discreet.plans",
     "Background": "discreet.explain.shap.background",
+    "BinaryEvaluation": "discreet.evaluation.binary.result",
     "Boolean": "discreet.schema",
     "Card": "discreet.cards",
     "Category": "discreet.schema",
@@ -120,6 +122,8 @@ if TYPE_CHECKING:
     from discreet.cards import read_plans as read_plans
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
+    from discreet.evaluation.binary.result import BinaryEvaluation as BinaryEvaluation
+    from discreet.evaluation.plan import evaluate as evaluate
     from discreet.evaluation.regression.result import RegressionEvaluation as RegressionEvaluation
     from discreet.explain import dataflow as dataflow
     from discreet.explain.aggregate.plan import any_curve as any_curve

@@ -201,6 +201,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "decision_tree": {"target": "paid", "depth": 2},
         "deniable_rows": {"attempts": 2, "delta": 1e-3, "epsilon": 1.0},
         "entropy": {"columns": "home"},
+        "evaluate": {"model": model, "bins": 4},
         "feature_interaction": {"model": model, "subsets": 4, "points": 3},
         "functional_mean": {"columns": numbers, "delta": 1e-6},
         "histogram": {"columns": "home"},

@@ -150,6 +150,11 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         budget(columns="b", given="c", bins=4, base="nats", order=2.0, method="histogram") | GAUSS,
     ),
     (
+        "evaluate",
+        lambda: {"model": fitted()},
+        MODEL | budget(by="c", bins=6, cuts="quantile") | GAUSS,
+    ),
+    (
         "feature_interaction",
         lambda: {"model": fitted()},
         MODEL | budget(feature="a", k=1, subsets=9, points=5) | GAUSS,

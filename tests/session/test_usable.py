@@ -64,6 +64,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         MODEL, sampling="marginal", release="ranking", **TERMS
     ),
     "feature_interaction": lambda: dc.feature_interaction(MODEL, subsets=20, points=4, **TERMS),
+    "evaluate": lambda: dc.evaluate(MODEL, bins=6, **TERMS),
     "any_curve": lambda: dc.any_curve(
         lambda table: np.zeros(4),
         feature="u",

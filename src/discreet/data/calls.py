@@ -211,10 +211,13 @@ class ModelCalls:
       code: what is known of the model; None if code of ours evaluates it, row by row.
       lipschitz: how far a coordinate moves per unit by which all answers of its record move, at most:
         1 for an answer, 2 for a difference of two, twice the greatest answer for a square.
+      together: how far all coordinates of the record move per unit, added up; None if every one of them
+        may move as far as any.
     """
 
     code: ThirdParty | None
     lipschitz: float
+    together: float | None = None
 
     def __post_init__(self) -> None:
         check_positive("lipschitz", self.lipschitz, "It is how far a coordinate moves with an answer.")
@@ -227,6 +230,12 @@ class ModelCalls:
         """Return how far a coordinate of another record may move with a record of its batch."""
         moved = self.evidence(relation).batch_error
         return up(moved * self.lipschitz) if moved else 0.0
+
+    def batch_error_together(self, relation: Relation) -> float | None:
+        """Return how far all coordinates of another record may move, added up, if that is known."""
+        if self.together is None:
+            return None
+        return up(self.evidence(relation).batch_error * self.together)
 
 
 def probed(batch_error: float, batches: int, whose: str = "model") -> CallEvidence:

@@ -116,6 +116,9 @@ class CellContribution:
     A record in no cell is not in the part that is counted: one that has no value, for instance. How
     many are in the part is then private under both relations.
 
+    ``calls`` names the model that ``index`` asks, if any. At the edge of a cell a last bit makes a
+    whole count, so its answers must be exact; records of other models are spread by hat functions.
+
     Guarantees:
       - Whole numbers throughout: no rounding, whatever the order of rows. [pattern-counts]
     """
@@ -123,8 +126,12 @@ class CellContribution:
     columns: tuple[str, ...]
     size: int
     index: Callable[[Block], NDArray[np.int64]]
+    calls: ModelCalls | None = field(default=None, kw_only=True)
 
-    pulse = None
+    @property
+    def pulse(self) -> Pulse | None:
+        """Whether third-party code still answers; None if none is called."""
+        return None if self.calls is None or self.calls.code is None else self.calls.code.pulse
 
     @property
     def certificate(self) -> Certificate:

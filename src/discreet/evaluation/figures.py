@@ -19,6 +19,9 @@ Spread = Callable[[float], float]
 
 _HALVINGS = 48
 
+PARTS = ("value", "low", "high", "noise", "sampling", "binning")
+"""What a frame tells of a figure."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -50,6 +53,17 @@ class Figure:
         parts = f"noise ± {self.noise:.2g}, sampling ± {self.sampling:.2g}"
         binned = f", binning ± {self.binning:.2g}" if self.binning else ""
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}] ({parts}{binned})"
+
+    def to_json(self) -> dict[str, float]:
+        """Return the number, its ends and what they are made of."""
+        return {name: getattr(self, name) for name in PARTS}
+
+    def scaled(self, factor: float) -> Figure:
+        """Return the figure times a public number; a negative one turns its interval around."""
+        value, *ends = (factor * end for end in (self.value, self.low, self.high))
+        halves = (abs(factor) * half for half in (self.noise, self.sampling, self.binning))
+        noise, sampling, binning = halves
+        return Figure(value, min(ends), max(ends), noise, sampling, binning, self.level)
 
     def within(self, low: float, high: float) -> Figure:
         """Return the figure with its interval inside a range."""
@@ -143,6 +157,11 @@ def difference(first: Figure, second: Figure) -> Figure:
         first.binning + second.binning,
         first.level,
     )
+
+
+def mean_of(first: Figure, second: Figure) -> Figure:
+    """Return the mean of two figures of different records."""
+    return difference(first, second.scaled(-1.0)).scaled(0.5)
 
 
 def _side(first: Figure, second: Figure, sign: int) -> float:

@@ -12,7 +12,15 @@ from typing import Annotated, Literal
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.evaluation.question import CutsName, Grouping, Question, TargetKind, kind_of, target_of
+from discreet.evaluation.binary.release import prepare_binary
+from discreet.evaluation.question import (
+    CutsName,
+    EvaluationQuestion,
+    Grouping,
+    TargetKind,
+    kind_of,
+    target_of,
+)
 from discreet.evaluation.regression.release import prepare_regression
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
@@ -21,7 +29,10 @@ from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positiv
 
 MOST_BINS = 200
 
-PREPARE: Mapping[TargetKind, Callable[[Question], Program]] = {"regression": prepare_regression}
+PREPARE: Mapping[TargetKind, Callable[[EvaluationQuestion], Program]] = {
+    "binary": prepare_binary,
+    "regression": prepare_regression,
+}
 """Every kind of target there is, and what makes an evaluation of it ready."""
 
 
@@ -43,6 +54,10 @@ class evaluate(DeclaredPlan):
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian`` or ``auto``: the one with less noise.
+
+    Guarantees:
+      - A record shares one count between two cells of the table, in one group: L1 2, L2 sqrt 2 under
+        replace-one, 1 under add-remove, however many groups there are. [score-bins]
     """
 
     model: FittedModel
@@ -72,7 +87,7 @@ class evaluate(DeclaredPlan):
                 f"{name} must be left out unless the model answers numbers, got "
                 f"{shown(getattr(self, name))}."
             )
-        question = Question(
+        question = EvaluationQuestion(
             setting,
             self.model.bind(schema),
             self.model.output,

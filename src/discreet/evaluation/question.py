@@ -77,7 +77,7 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Question:
+class EvaluationQuestion:
     """An evaluation, made ready for a table's public facts.
 
     Args:
@@ -127,14 +127,9 @@ def target_of(schema: Schema) -> str:
 def kind_of(model: Model, schema: Schema) -> TargetKind:
     """Return which kind of evaluation suits a model's output and the schema's target.
 
-    A probability or a margin speaks of one class, against all others; a value of a number.
+    A probability or a margin speaks of one class, against all others; a value of a number, or, where
+    the target is a category of two values, it is a score of the second of them.
     """
     column = schema[target_of(schema)]
-    if model.output != "value":
-        return "binary"
-    if isinstance(column, Category) and len(column.values) == 2:
-        raise ArgumentError(
-            f"model must have a probability or a margin as output for the target {schema.target!r}, "
-            "which has two values, got numbers. Use dc.Model(model, output='probability')."
-        )
-    return "regression"
+    two = isinstance(column, Category) and len(column.values) == 2
+    return "binary" if model.output != "value" or two else "regression"

@@ -24,6 +24,7 @@ _KINDS = {
     "decision_tree": "Decision tree for",
     "random_forest": "Random forest for",
     "deniable_rows": "Deniable records",
+    "evaluate": "Evaluation",
     "functional_mean": "Mean curve",
     "most_frequent": "Most frequent value",
     "synthesize": "Synthetic records",

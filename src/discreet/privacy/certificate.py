@@ -181,8 +181,13 @@ class Certificate:
         check_whole("size", size, 1, self.size)
         return replace(self, size=size)
 
-    def widen(self, per_coordinate: float, *statements: str) -> Certificate:
-        """Return the certificate after every coordinate may move by ``per_coordinate`` more."""
+    def widen(
+        self, per_coordinate: float, *statements: str, together: float | None = None
+    ) -> Certificate:
+        """Return the certificate after every coordinate may move by ``per_coordinate`` more.
+
+        ``together`` is how far all of them move more, added up, where that is less than each so far.
+        """
         check_finite("per_coordinate", per_coordinate)
         if per_coordinate < 0:
             raise CertificateError(f"per_coordinate must not be negative, got {per_coordinate!r}.")
@@ -191,6 +196,8 @@ class Certificate:
             up(math.sqrt(self.size) * per_coordinate),
             per_coordinate,
         )
+        if together is not None:
+            extra = Bounds(min(extra.l1, together), min(extra.l2, together), min(extra.linf, together))
         grown = self._map(
             lambda b: Bounds(up(b.l1 + extra.l1), up(b.l2 + extra.l2), up(b.linf + extra.linf))
         )

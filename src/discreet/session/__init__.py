@@ -3,6 +3,7 @@
 Families with results of their own are imported here, so that ``Release.load`` knows them.
 """
 
+from discreet.evaluation.binary.result import BinaryEvaluation as _BinaryEvaluation  # noqa: F401
 from discreet.evaluation.regression.result import (  # noqa: F401
     RegressionEvaluation as _RegressionEvaluation,
 )

@@ -28,6 +28,7 @@ TIGHT = (
     "decision_tree",
     "deniable_rows",
     "entropy",
+    "evaluate",
     "feature_interaction",
     "functional_mean",
     "histogram",

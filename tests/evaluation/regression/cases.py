@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import discreet as dc
 from discreet.data.blocks import Block
-from discreet.evaluation.question import Grouping, Question
+from discreet.evaluation.question import EvaluationQuestion, Grouping
 from discreet.evaluation.regression.release import lay_out
 from discreet.evaluation.regression.sums import ErrorSums
 from discreet.models import as_model
@@ -55,10 +55,10 @@ def question(
     clip: float | None = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
-) -> Question:
+) -> EvaluationQuestion:
     """Return a question about the errors of a model."""
     setting = Setting(table, relation, rows if relation == "replace-one" else None)
-    return Question(
+    return EvaluationQuestion(
         setting=setting,
         model=model.bind(table),
         output="value",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet import samples
+from discreet.evaluation.plan import evaluate
 from discreet.explain.aggregate.plan import any_curve, any_ranking
 from discreet.explain.ale.plan import accumulated_effects
 from discreet.explain.interaction.plan import feature_interaction
@@ -156,6 +157,9 @@ def questions() -> list[Question]:
 
 
 def _of_models() -> list[Question]:
+    def evaluation(model: Any) -> Plan:
+        return evaluate(model, by="home", bins=4, epsilon=1.0)
+
     def interaction(model: Any) -> Plan:
         return feature_interaction(model, subsets=8, points=4, epsilon=1.0)
 
@@ -170,6 +174,7 @@ def _of_models() -> list[Question]:
 
     return [
         Question("accumulated_effects", effects, HUNTED_FORMS),
+        Question("evaluate", evaluation, HUNTED_FORMS),
         Question("feature_interaction", interaction, HUNTED_FORMS),
         Question("partial_dependence", dependence, HUNTED_FORMS),
         Question("permutation_importance", permutation, HUNTED_FORMS),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import ArgumentError, ModelError
-from discreet.evaluation.question import Question
+from discreet.evaluation.question import EvaluationQuestion
 from discreet.evaluation.regression.figures import GroupSums
 from discreet.evaluation.regression.result import RegressionEvaluation
 from discreet.evaluation.regression.sums import ErrorSums
@@ -26,7 +26,7 @@ _BINS = 16
 _FEATURE_BINS = 10
 
 
-def prepare_regression(question: Question) -> Program:
+def prepare_regression(question: EvaluationQuestion) -> Program:
     """Lay out the vector of errors and calibrate its noise."""
     layout = lay_out(question)
     _check_model(layout)
@@ -52,7 +52,7 @@ def prepare_regression(question: Question) -> Program:
     return Program((stage,), finish, {"mean absolute error": error})
 
 
-def lay_out(question: Question) -> ErrorSums:
+def lay_out(question: EvaluationQuestion) -> ErrorSums:
     """Return the vector of errors that a question asks for."""
     schema, model = question.setting.schema, question.model
     column = schema[question.target]

@@ -20,6 +20,7 @@ from discreet.data.contributions import certify_tables
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.numerics import up
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import REPLACE_ONE, Relation
@@ -62,7 +63,7 @@ def sum_terms(
             "with the rows beside them that noise would have to hide that alone. Use replace-one, "
             "convert it, or ask for one record at a time: dc.Model(..., isolated=True)."
         )
-    certificate = _certify(contribution, setting, paid, statement)
+    certificate = _certify(contribution, setting, rows, statement)
     largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
     moved = rows + contribution.partners
     return certificate, SumTerms(relation=setting.relation, largest_sum=largest, batch_rows=moved)
@@ -91,10 +92,14 @@ def sum_stage(
 
 
 def _certify(
-    contribution: VectorContribution, setting: Setting, paid: float, statement: str
+    contribution: VectorContribution, setting: Setting, rows: int, statement: str
 ) -> Certificate:
+    paid = rows * contribution.batch_error(setting.relation)
+    calls = contribution.calls
+    each = None if calls is None else calls.batch_error_together(setting.relation)
+    together = None if each is None else up(rows * each)
     certificate = contribution.evidence(setting.relation).mark(
-        contribution.certificate.widen(paid, statement)
+        contribution.certificate.widen(paid, statement, together=together)
     )
     return certificate.assume(ROWS_ASSUMED) if setting.rows is None else certificate
 

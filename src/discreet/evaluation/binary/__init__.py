@@ -1,0 +1,1 @@
+"""Evaluating answers that speak of one class."""

@@ -1,0 +1,239 @@
+"""Evaluating answers that speak of one class: which bin of scores, which outcome, which group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution, ModelCalls, VectorContribution
+from discreet.data.blocks import Block
+from discreet.data.state import quietly
+from discreet.engines.table import engine_for
+from discreet.errors import ArgumentError
+from discreet.evaluation.binary.result import BinaryEvaluation, turn_of
+from discreet.evaluation.bins import (
+    SplitBins,
+    answers_exactly,
+    model_answers,
+    shares_contribution,
+    shares_stage,
+)
+from discreet.evaluation.question import EvaluationQuestion
+from discreet.explain.clipping import public_rows
+from discreet.explain.permutation.losses import Scorer, choose_scorer
+from discreet.mechanisms import Noise
+from discreet.mechanisms.selection.quantiles import QuantileNoise, quantile_noise
+from discreet.plans import Program, Releaser, Stage, share_out
+from discreet.plans.expected import Expected
+from discreet.plans.results.bands import LEVEL
+from discreet.plans.stages.parts import may_lack
+from discreet.schema import FloatArray
+
+_QUANTILE_SHARE = 0.1
+_FINE = 1024
+_DECILES = 10
+_FEWEST, _MOST = 5, 100
+_UNKNOWN_ROWS = 20
+_RATE = "a rate's whole range"
+
+
+@dataclass(frozen=True)
+class BinaryTable:
+    """The public layout of a table: bins of scores, for every outcome of every group."""
+
+    question: EvaluationQuestion
+    scorer: Scorer | None
+    bins: SplitBins
+
+    @property
+    def parts(self) -> int:
+        """One part for every group and outcome; the class in question comes second."""
+        return 2 * len(self.question.groups)
+
+    def part(self, block: Block) -> NDArray[np.int64]:
+        """Return where records belong; those without a target belong nowhere."""
+        encoded = block[self.question.target]
+        if self.scorer is None:  # a score of the second of two values
+            outcome, known = encoded == 1, encoded < 2
+        else:
+            outcome, known = self.scorer.truth(encoded) > 0.5, self.scorer.known(encoded)
+        return np.where(known, 2 * self.question.groups.index(block) + outcome, -1)
+
+    @property
+    def contribution(self) -> VectorContribution:
+        """What one record adds."""
+        asked = self.question
+        answers = model_answers(asked.model)
+        return shares_contribution(
+            asked.columns, self.bins, self.parts, answers=answers, part=self.part, model=asked.model
+        )
+
+
+def prepare_binary(question: EvaluationQuestion) -> Program:
+    """Return the program of one private table of scores, outcomes and groups.
+
+    Guarantees:
+      - A record shares one count between two cells: L1 2, L2 sqrt 2 under replace-one, 1 under
+        add-remove, whatever the groups. [score-bins]
+    """
+    schema = question.setting.schema
+    scorer = None if question.output == "value" else choose_scorer(question.model, schema)
+    table = BinaryTable(question, scorer, _bins(question))
+    if question.cuts == "quantile":
+        return _adaptive(table)
+    stage = _stage(table, question.epsilon, question.delta)
+
+    def finish(releaser: Releaser) -> BinaryEvaluation:
+        (noisy,) = releaser.answer(stage)
+        return _result(table, stage.noise, noisy)
+
+    return Program((stage,), finish, _expected(table, stage))
+
+
+def _adaptive(table: BinaryTable) -> Program:
+    """Return the program that cuts the scores at private quantiles first."""
+    question = table.question
+    first, rest = share_out(question.epsilon, (_QUANTILE_SHARE, 1 - _QUANTILE_SHARE))
+    cuts = _cut_stage(table, first)
+    # Laid out by public cuts, as many as there can be: noise and price do not hang on where they are.
+    stage = _stage(table, rest, question.delta)
+
+    def finish(releaser: Releaser) -> BinaryEvaluation:
+        (found,) = releaser.answer(cuts)
+        knots = _filled_up(found, table.bins)
+        cut = replace(table, bins=replace(table.bins, knots=knots))
+        (noisy,) = releaser.answer(replace(stage, contribution=cut.contribution))
+        return _result(cut, stage.noise, noisy)
+
+    return Program((cuts, stage), finish, _expected(table, stage))
+
+
+def _cut_stage(table: BinaryTable, epsilon: float) -> Stage[QuantileNoise]:
+    """Return the stage that cuts scores of records with a target into parts of about as many.
+
+    Guarantees:
+      - A score falls into one cell of a fine public grid. [quantiles]
+    """
+    question = table.question
+    if table.bins.shared:
+        raise ArgumentError(
+            "cuts must be 'public' for a model whose answers may move with the rows beside them, got "
+            "'quantile'. Use dc.Model(model, isolated=True), or public cuts."
+        )
+    low, high = question.model.bounds.limits
+    points = np.concatenate([[low], np.linspace(low, high, _FINE)])
+    answers = model_answers(question.model)
+
+    def index(block: Block) -> NDArray[np.int64]:
+        cells = np.searchsorted(points[1:-1], answers(block), side="left")
+        return np.where(table.part(block) < 0, -1, cells)
+
+    calls = ModelCalls(question.model.third_party, lipschitz=1.0)
+    contribution = CellContribution(question.columns, len(points) - 1, index, calls=calls)
+    evidence = calls.evidence(question.setting.relation)
+    noise = quantile_noise(
+        evidence.mark(contribution.certificate),
+        points.tolist(),
+        parts=table.bins.bins,
+        relation=question.setting.relation,
+        epsilon=epsilon,
+    )
+    return Stage("cuts of the scores", contribution, noise)
+
+
+def _filled_up(cuts: FloatArray, bins: SplitBins) -> tuple[float, ...]:
+    """Return as many knots as planned: the ends, the middle, and cuts that are not too near."""
+    low, high = bins.knots[0], bins.knots[-1]
+    return _spread([low, high, low / 2 + high / 2, *cuts.tolist()], len(bins.knots))
+
+
+def _spread(candidates: list[float], wanted: int) -> tuple[float, ...]:
+    """Return so many knots: candidates in order, but none too near another, then even steps."""
+    low, high = candidates[:2]
+    least = (high - low) / (3 * wanted)
+    knots: list[float] = []
+    for value in (*candidates, *np.linspace(low, high, 8 * wanted).tolist()):
+        if len(knots) < wanted and all(abs(value - knot) >= least for knot in knots):
+            knots.append(float(value))
+    return tuple(sorted(knots))
+
+
+def _stage(table: BinaryTable, epsilon: float, delta: float) -> Stage[Noise]:
+    question = table.question
+    law = {"epsilon": epsilon, "delta": delta, "mechanism": question.mechanism}
+    return shares_stage("scores and outcomes", table.contribution, question.setting, **law)  # type: ignore[arg-type]
+
+
+def _bins(question: EvaluationQuestion) -> SplitBins:
+    """Return bins at scores of public rows and at even steps; hats for answers that are not exact."""
+    model, setting = question.model, question.setting
+    shared = not answers_exactly(model, setting.relation)
+    count = question.bins or _suitable(question)
+    low, high = model.bounds.limits
+    turn = turn_of(_scores_are(question), low, high)
+    marks = [low, high, *([turn] if low < turn < high else [])]
+    half = count // 2 if count < 2 * _DECILES else count // (2 * _DECILES) * _DECILES
+    even = np.linspace(low, high, half + 1)
+    quantiles = np.quantile(_public_scores(question), np.linspace(0, 1, count - half + 2))
+    return SplitBins(_spread([*marks, *even.tolist(), *quantiles.tolist()], count + 1), shared)
+
+
+def _scores_are(question: EvaluationQuestion) -> str:
+    """Return what scores are: probabilities, margins, or scores that are none of both."""
+    low, high = question.model.bounds.limits
+    if question.output == "margin":
+        return "margin"
+    return "probability" if low >= 0 and high <= 1 else "score"
+
+
+def _public_scores(question: EvaluationQuestion) -> FloatArray:
+    model = question.model
+    rows = np.asfortranarray(public_rows(question.setting.schema, model.columns))
+    with quietly(model.pulse is not None):
+        scores = engine_for("predict", model)(rows, 1)
+    return np.clip(np.nan_to_num(scores, nan=model.fill), *model.bounds.limits)
+
+
+def _suitable(question: EvaluationQuestion) -> int:
+    """Return how many bins suit: more of them tell ties apart, and add noise.
+
+    What ties leave open falls as 1 / bins, noise grows as the root of it over the records of a group
+    times epsilon; their sum is least where bins are its power of two thirds.
+    """
+    if question.setting.rows is None:
+        return _UNKNOWN_ROWS
+    worth = question.setting.rows * question.epsilon / len(question.groups)
+    return int(min(max((worth / 10) ** (2 / 3), _FEWEST), _MOST))
+
+
+def _expected(table: BinaryTable, stage: Stage[Noise]) -> dict[str, Expected]:
+    """Return how far noise takes the true positive rate of half the records of an even group."""
+    half = stage.noise.half_width(LEVEL) * math.sqrt(table.bins.size / 2)
+    rows = table.question.setting.rows
+    each = half / math.sqrt(2)
+    share = 1 / (2 * len(table.question.groups))
+    if rows is None:
+        return {"rate of a group": Expected(each / share, 1.0, _RATE, unknown="noise")}
+    return {"rate of a group": Expected(each / (share * rows), 1.0, _RATE)}
+
+
+def _result(table: BinaryTable, noise: Noise, noisy: FloatArray) -> BinaryEvaluation:
+    question, setting = table.question, table.question.setting
+    lacking = may_lack(setting.schema[question.target])
+    return BinaryEvaluation(
+        columns=question.groups.columns,
+        groups=question.groups.names,
+        knots=table.bins.knots,
+        shared=table.bins.shared,
+        counts=tuple(np.asarray(noisy).tolist()),
+        noise_std=noise.std,
+        half_width=noise.half_width(LEVEL),
+        mechanism=noise.name,
+        rows=None if lacking else setting.rows,
+        output=_scores_are(question),
+        target=question.target,
+        level=LEVEL,
+    )

@@ -1,0 +1,350 @@
+"""What a private table of scores and outcomes answers, as often as one likes, for nothing more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arguments import shown
+from discreet.errors import ArgumentError
+from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
+from discreet.evaluation.binary.tallies import METRICS, CellNoise, Tally
+from discreet.evaluation.bins import SplitBins
+from discreet.evaluation.figures import Figure, ratio
+from discreet.numerics import check_choice, check_whole
+from discreet.plans.results.bands import at_once
+from discreet.plans.results.result import Result
+from discreet.schema import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from discreet.evaluation.binary.fairness import GroupMetrics
+
+AT_THRESHOLD = (*METRICS, "balanced_accuracy")
+OF_SCORES = ("auc", "brier", "log_loss", "calibration_error", "mean_score")
+_OF_PROBABILITIES = ("brier", "log_loss", "calibration_error")
+_CALIBRATION_BINS = 10
+_FEWEST_RECORDS = 30
+
+Group = str | Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class BinaryEvaluation(Result):
+    """Noisy counts by score, outcome and group, and every figure that follows from them.
+
+    Figures hold the truth of the population the records were drawn from; what noise, sampling and bins
+    contribute to their intervals is told apart. A record is selected if its score is at least the
+    threshold.
+
+    Attributes:
+      columns: the categories that make groups; none if there is one group of all.
+      groups: every group by its values of these.
+      knots: between which scores are binned.
+      shared: whether bins share the cells of their knots (hat functions).
+      counts: cells as they were released, by group, outcome and score; some are negative.
+      noise_std: standard deviation of the noise on a cell.
+      half_width: a cell is within this of the exact one with probability ``level``.
+      mechanism: of the noise.
+      rows: the number of records, None if it is private.
+      output: what scores are: ``probability``, ``margin`` or, of other bounds, ``score``.
+      target: the column of outcomes.
+      level: of intervals.
+    """
+
+    columns: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    knots: tuple[float, ...]
+    shared: bool
+    counts: tuple[float, ...]
+    noise_std: float
+    half_width: float
+    mechanism: str
+    rows: int | None
+    output: str
+    target: str
+    level: float
+
+    @property
+    def extent(self) -> str:
+        """The number of cells and groups."""
+        return f"{len(self.counts):,} cells, {len(self.groups):,} groups"
+
+    def fits_together(self) -> bool:
+        """Return whether every group and outcome has its cells, and knots rise."""
+        rising = len(self.knots) > 1 and all(np.diff(self.knots) > 0)
+        named = all(len(group) == len(self.columns) for group in self.groups)
+        cells = 2 * len(self.groups) * self.bins.size
+        return rising and named and len(self.counts) == cells
+
+    @cached_property
+    def bins(self) -> SplitBins:
+        """The bins of scores."""
+        return SplitBins(self.knots, self.shared)
+
+    @property
+    def default_threshold(self) -> float:
+        """Where the answer turns: a probability of one half, a margin of zero, the middle of scores."""
+        return turn_of(self.output, self.knots[0], self.knots[-1])
+
+    @cached_property
+    def _cells(self) -> FloatArray:
+        """The cells, moved evenly so that they add up to the number of records, if that is public."""
+        cells = np.asarray(self.counts).reshape(len(self.groups), 2, self.bins.size)
+        return cells if self.rows is None else cells + (self.rows - cells.sum()) / cells.size
+
+    def tally(self, group: Group = None, level: float | None = None) -> Tally:
+        """Return the cells of one group, or of all records."""
+        noise = CellNoise(self.noise_std, self.mechanism == "gaussian")
+        asked = self.level if level is None else level
+        if group is None:
+            cells, groups = self._cells.sum(axis=0), len(self.groups)
+            return Tally(self.bins, cells, noise, groups, asked, self.rows is not None)
+        return Tally(self.bins, self._cells[self._place(group)], noise, 1, asked)
+
+    def _place(self, group: Group) -> int:
+        named = (group,) if isinstance(group, str) else tuple(group or ())
+        if named not in self.groups:
+            known = ", ".join(" and ".join(names) for names in self.groups[:12]) or "none"
+            raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
+        return self.groups.index(named)
+
+    def small(self, group: Group) -> bool:
+        """Return whether a group has too few records to say much of it, by its noisy counts alone."""
+        size = self.tally(group).size
+        return size.value < max(_FEWEST_RECORDS, 2 * size.noise)
+
+    def threshold(self, threshold: float | None) -> float:
+        """Return a threshold inside the range of scores, or raise a sentence."""
+        if threshold is None:
+            return self.default_threshold
+        low, high = self.knots[0], self.knots[-1]
+        number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+        if not number or not low <= float(threshold) <= high:
+            raise ArgumentError(
+                f"threshold must be between {low:g} and {high:g}, where scores lie, got "
+                f"{shown(threshold)}."
+            )
+        return float(threshold)
+
+    def metric(
+        self,
+        name: str,
+        *,
+        threshold: float | None = None,
+        group: Group = None,
+        level: float | None = None,
+    ) -> Figure:
+        """Return one figure of all records or of a group.
+
+        Args:
+          name: at a threshold ``selection_rate``, ``true_positive_rate``, ``false_positive_rate``,
+            ``true_negative_rate``, ``false_negative_rate``, ``precision``,
+            ``negative_predictive_value``, ``accuracy``, ``balanced_accuracy``, ``f1``,
+            ``prevalence``; of scores ``auc``, ``brier``, ``log_loss``, ``calibration_error``,
+            ``mean_score``.
+          threshold: any; at a knot nothing is left open. One half for probabilities if left out.
+          group: by its value, or by its values of several columns.
+          level: of the interval.
+        """
+        check_choice("name", name, (*AT_THRESHOLD, *OF_SCORES))
+        cut = self.threshold(threshold)
+        tally = self.tally(group, level)
+        if name in AT_THRESHOLD:
+            return tally.metric(name, cut)
+        if name in _OF_PROBABILITIES and self.output != "probability":
+            raise ArgumentError(
+                f"name must be a figure of margins or thresholds, got {name!r}, which needs "
+                "probabilities between 0 and 1. Use dc.Model(model, output='probability')."
+            )
+        if name == "calibration_error":
+            return calibration_error(tally, _CALIBRATION_BINS)
+        return tally.auc if name == "auc" else _score_figure(tally, name)
+
+    @property
+    def auc(self) -> Figure:
+        """The area under the ROC curve of all records."""
+        return self.metric("auc")
+
+    @property
+    def brier(self) -> Figure:
+        """The mean squared distance of probabilities from outcomes."""
+        return self.metric("brier")
+
+    @property
+    def log_loss(self) -> Figure:
+        """The mean log loss, of probabilities no nearer to 0 and 1 than a hundredth."""
+        return self.metric("log_loss")
+
+    @property
+    def calibration_error(self) -> Figure:
+        """The expected calibration error over ten bins of equal width."""
+        return self.metric("calibration_error")
+
+    def metrics(self, threshold: float | None = None, group: Group = None) -> pd.DataFrame:
+        """Return all figures at a threshold, one row each, with their intervals."""
+        import pandas as pd
+
+        rows = [
+            {"metric": name, **self.metric(name, threshold=threshold, group=group).to_json()}
+            for name in self._available()
+        ]
+        return pd.DataFrame(rows).set_index("metric")
+
+    def _available(self) -> list[str]:
+        plain = self.output == "probability"
+        return [*AT_THRESHOLD, *(n for n in OF_SCORES if plain or n not in _OF_PROBABILITIES)]
+
+    def confusion_matrix(self, threshold: float | None = None, group: Group = None) -> pd.DataFrame:
+        """Return noisy numbers of records: rows by outcome, columns by answer."""
+        import pandas as pd
+
+        made = self.tally(group).confusion(self.threshold(threshold))
+        names = pd.Index([False, True], name=f"{self.target} is the class")
+        return pd.DataFrame(made, index=names, columns=pd.Index([False, True], name="selected"))
+
+    def roc_curve(self, group: Group = None) -> pd.DataFrame:
+        """Return the false and the true positive rate at every knot, rising, with their intervals."""
+        return self._curve(("false_positive_rate", "true_positive_rate"), group, rising=True)
+
+    def precision_recall_curve(self, group: Group = None) -> pd.DataFrame:
+        """Return recall (the true positive rate) and precision at every knot."""
+        return self._curve(("true_positive_rate", "precision"), group, rising=False)
+
+    def lift_curve(self, group: Group = None) -> pd.DataFrame:
+        """Return at every knot the share selected, and how much more of the class it holds."""
+        import pandas as pd
+
+        tally, rows = self.tally(group), []
+        for knot in self.knots[::-1]:
+            lift = ratio(tally.metric("precision", knot), tally.prevalence)
+            selected = tally.metric("selection_rate", knot).value
+            rows.append({"threshold": knot, "selection_rate": selected, **lift.to_json()})
+        return pd.DataFrame(rows)
+
+    def calibration_curve(self, bins: int = _CALIBRATION_BINS, group: Group = None) -> pd.DataFrame:
+        """Return the mean score and the share of the class in bins of about equal width."""
+        import pandas as pd
+
+        check_whole("bins", bins, 2, len(self.knots) - 1, "There are no finer ones.")
+        rows = [
+            {
+                "score_low": part.low,
+                "score_high": part.high,
+                "score": part.score.value,
+                **part.observed.to_json(),
+                "records": part.size.value,
+            }
+            for part in calibration_bins(self.tally(group), int(bins))
+        ]
+        return pd.DataFrame(rows)
+
+    def _curve(self, names: tuple[str, str], group: Group, *, rising: bool) -> pd.DataFrame:
+        import pandas as pd
+        from scipy.optimize import isotonic_regression
+
+        tally, knots = self.tally(group), self.knots[::-1]
+        made: dict[str, Any] = {"threshold": [math.inf, *knots] if rising else list(knots)}
+        for name in names:
+            figures = [tally.metric(name, knot) for knot in knots]
+            columns = {"": "value", "_low": "low", "_high": "high"}
+            for suffix, part in columns.items():
+                values = np.array([getattr(figure, part) for figure in figures])
+                if rising:
+                    values = np.append(0.0, np.clip(isotonic_regression(values).x, 0.0, 1.0))
+                made[name + suffix] = values
+        return pd.DataFrame(made)
+
+    def by_group(
+        self, threshold: float | None = None, metrics: Sequence[str] | None = None
+    ) -> GroupMetrics:
+        """Return figures of every group beside those of all records, as fairlearn's MetricFrame.
+
+        Args:
+          threshold: at which records are selected.
+          metrics: names as in ``metric``; the rates that fairness is told by if left out.
+        """
+        from discreet.evaluation.binary.fairness import group_metrics
+
+        return group_metrics(self, self.threshold(threshold), metrics)
+
+    def fairness(self, name: str, threshold: float | None = None, agg: str = "worst_case") -> Figure:
+        """Return a criterion of fairness, by its name in fairlearn, with its interval.
+
+        Args:
+          name: ``demographic_parity_difference``, ``equal_opportunity_difference``,
+            ``equalized_odds_difference``, or the same with ``ratio``.
+          threshold: at which records are selected.
+          agg: of the two rates of equalised odds, ``worst_case`` or ``mean``.
+        """
+        from discreet.evaluation.binary.fairness import parity_figure
+
+        return parity_figure(self.by_group(threshold), name, agg)  # type: ignore[arg-type]  # checked there
+
+    def demographic_parity_difference(self, threshold: float | None = None) -> Figure:
+        """Return how far selection rates of groups are apart."""
+        return self.fairness("demographic_parity_difference", threshold)
+
+    def demographic_parity_ratio(self, threshold: float | None = None) -> Figure:
+        """Return the least selection rate of a group over the greatest."""
+        return self.fairness("demographic_parity_ratio", threshold)
+
+    def equal_opportunity_difference(self, threshold: float | None = None) -> Figure:
+        """Return how far true positive rates of groups are apart."""
+        return self.fairness("equal_opportunity_difference", threshold)
+
+    def equalized_odds_difference(
+        self, threshold: float | None = None, agg: str = "worst_case"
+    ) -> Figure:
+        """Return how far true or false positive rates of groups are apart, the farther of both."""
+        return self.fairness("equalized_odds_difference", threshold, agg)
+
+    def equalized_odds_ratio(self, threshold: float | None = None, agg: str = "worst_case") -> Figure:
+        """Return the least ratio of true or false positive rates of groups."""
+        return self.fairness("equalized_odds_ratio", threshold, agg)
+
+    def level_for(self, comparisons: int) -> float:
+        """Return the level at which so many intervals hold together."""
+        return at_once(self.level, max(comparisons, 1))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return figures at the default threshold: one row per group and metric, all records first."""
+        import pandas as pd
+
+        parts = []
+        for group in (None, *(self.groups if self.columns else ())):
+            frame = self.metrics(group=group).reset_index()
+            frame.insert(0, "group", "(all)" if group is None else " and ".join(group))
+            frame["small"] = False if group is None else self.small(group)
+            parts.append(frame)
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, ax: Any = None, *, title: str | None = None, kind: str = "roc") -> Any:
+        """Draw a curve with its band, and those of large groups beside it.
+
+        Args:
+          ax: axes, or None for new ones.
+          title: of the picture.
+          kind: ``roc``, ``precision_recall``, ``calibration`` or ``lift``. Distances of groups are
+            drawn by ``by_group().plot()``.
+        """
+        from discreet.evaluation.binary.pictures import PICTURES, EvaluationDisplay
+
+        check_choice("kind", kind, PICTURES)
+        return EvaluationDisplay(self, kind).plot(ax, title=title)  # type: ignore[arg-type]  # checked
+
+
+def turn_of(output: str, low: float, high: float) -> float:
+    """Return the score at which an answer turns, inside the range of scores."""
+    turn = {"probability": 0.5, "margin": 0.0}.get(output, low / 2 + high / 2)
+    return min(max(turn, low), high)
+
+
+def _score_figure(tally: Tally, name: str) -> Figure:
+    return tally.mean_score if name == "mean_score" else tally.loss(name)
