@@ -47,6 +47,7 @@ PLANS = {
     "shap_importance": "discreet.explain.shap.importance",
     "shap_ranking": "discreet.explain.shap.ranking",
     "shap_values": "discreet.explain.shap.values",
+    "source_values": "discreet.value.sources.plan",
     "synthesize": "discreet.tables.synthesis.plan",
     "total": "discreet.statistics.mean",
 }
@@ -88,6 +89,7 @@ _HOMES = PLANS | {
     "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "SourceValues": "discreet.value.sources.result",
     "Statistic": "discreet.plans.results.statistic",
     "Surface": "discreet.plans",
     "SyntheticRows": "discreet.plans.results.synthetic_rows",
@@ -195,6 +197,8 @@ if TYPE_CHECKING:
     from discreet.value.plan import data_shapley as data_shapley
     from discreet.value.private_layered import Coreset as Coreset
     from discreet.value.private_neighbours import NeighbourCounts as NeighbourCounts
+    from discreet.value.sources.plan import source_values as source_values
+    from discreet.value.sources.result import SourceValues as SourceValues
 
 
 def __getattr__(name: str) -> Any:

@@ -226,6 +226,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "shap_importance": {"model": model, "background": background},
         "shap_ranking": {"model": model, "x": query()},
         "shap_values": {"model": model, "x": query()},
+        "source_values": {"source": "home", "test": labelled_rows()},
         "synthesize": {"rows": 3, "bins": 4},
         "total": {"column": "income"},
     }

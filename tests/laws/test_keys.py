@@ -245,6 +245,11 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         lambda: {"model": fitted(), **QUERY},
         MODEL | budget(x=POINTS, clip=0.5, clip_norm="linf", base_value=0.5) | SHAP | GAUSS,
     ),
+    (
+        "source_values",
+        lambda: {"source": "c", "test": rows(1)},
+        budget(source="d", test=lambda: rows(2), features=["a"], bins=3) | GAUSS,
+    ),
     ("synthesize", dict, budget(rows=9, columns=["a", "b"], bins=4, seed=1) | GAUSS),
 ]
 SEALED = {"protects", "background", "radius"}

@@ -19,5 +19,6 @@ from discreet.session.price import PlanPrice, Price, Remaining
 from discreet.session.session import Session
 from discreet.trees.result import RandomForest as _RandomForest  # noqa: F401
 from discreet.value.private_neighbours import NeighbourCounts as _NeighbourCounts  # noqa: F401
+from discreet.value.sources.result import SourceValues as _SourceValues  # noqa: F401
 
 __all__ = ["PlanPrice", "Price", "Release", "Remaining", "Session", "protect"]

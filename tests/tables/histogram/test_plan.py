@@ -14,8 +14,9 @@ from discreet.audit.hunting.runs import SimulatedReleaser
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
+from discreet.plans.stages.counts import onto_total
 from discreet.privacy.accounting import CountGaussianEvent
-from discreet.tables.histogram.plan import onto_total, whole_counts
+from discreet.tables.histogram.plan import whole_counts
 from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(

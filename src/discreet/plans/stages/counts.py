@@ -116,3 +116,21 @@ def build_histogram(
         level=level,
         half_width_all=noise.half_width(at_once(level, len(counts))),
     )
+
+
+def onto_total(noisy_counts: FloatArray, total: float | FloatArray) -> FloatArray:
+    """Return the nearest counts, along the last axis, that are not negative and sum to ``total``.
+
+    Guarantees:
+      - Never further from the true counts, in the sum of squares, than the noisy ones were, if the true
+        total is known. [histogram-total]
+
+    >>> onto_total(np.array([5.0, 2.0, -3.0]), 5.0).tolist()
+    [4.0, 1.0, 0.0]
+    """
+    ordered = -np.sort(-noisy_counts, axis=-1)
+    above = np.cumsum(ordered, axis=-1) - total
+    shifts = above / np.arange(1, noisy_counts.shape[-1] + 1)
+    kept = np.sum(ordered > shifts, axis=-1, keepdims=True)
+    shift = np.take_along_axis(shifts, np.maximum(kept, 1) - 1, axis=-1)
+    return np.maximum(noisy_counts - shift, 0.0)

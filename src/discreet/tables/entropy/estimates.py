@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.mechanisms import Noise
+from discreet.plans.stages.counts import onto_total
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import FloatArray
 from discreet.tables.entropy.values import Measure
-from discreet.tables.histogram.plan import onto_total
 
 _SEED = 0
 _FEWEST_DRAWS, _DRAWS = 16, 100

@@ -16,8 +16,10 @@ from discreet.plans.results.pictures.canvas import (
     axes_or_new,
     ink,
     name_band,
+    name_ticks,
     number_axis,
     tidy,
+    wrapped,
     write_title,
 )
 from discreet.schema import FloatArray
@@ -70,6 +72,34 @@ class Counted(Protocol):
     @property
     def noise_std(self) -> float:
         """The noise on a count."""
+
+
+class Sourced(Protocol):
+    """What is drawn of sources: see ``value.sources.result``."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """One per source."""
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """Lower ends of the bands."""
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """Upper ends of the bands."""
+
+    @property
+    def level(self) -> float:
+        """How often they hold."""
+
+    @property
+    def quantity(self) -> str:
+        """What a value measures."""
 
 
 class ValuationDisplay:
@@ -164,6 +194,45 @@ class NeighbourDisplay:
         self.ax_.set_xlabel("public test points, most neighbours first")
         self.ax_.set_ylabel("noisy number of records")
         number_axis(self.ax_, axis="y")
+        add_legend(self.ax_)
+        write_title(self.ax_, title)
+        tidy(self.ax_)
+        return self
+
+
+class SourceDisplay:
+    """Draws ``SourceValues``; after ``plot`` it has ``ax_`` and ``figure_``."""
+
+    def __init__(self, valued: Sourced) -> None:
+        self.valued = valued
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> SourceDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        values, low, high = (
+            np.array(part) for part in (self.valued.values, self.valued.low, self.valued.high)
+        )
+        order = np.argsort(-values, kind="stable")
+        places = np.arange(len(order))
+        self.ax_ = axes_or_new(ax, height=1.4 + 0.3 * len(order))
+        self.figure_ = self.ax_.figure
+        colours = [LINE if value >= 0 else LOSS for value in values[order]]
+        self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
+        self.ax_.errorbar(
+            values[order],
+            places,
+            xerr=np.array([(values - low)[order], (high - values)[order]]),
+            fmt="none",
+            ecolor=ink(self.ax_),
+            lw=1,
+            capsize=2,
+            label=name_band("each", self.valued.level),
+        )
+        self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
+        name_ticks(self.ax_, places.tolist(), [self.valued.sources[i] for i in order], axis="y")
+        self.ax_.invert_yaxis()
+        self.ax_.set_xlabel(wrapped(self.ax_, self.valued.quantity, 10))
         add_legend(self.ax_)
         write_title(self.ax_, title)
         tidy(self.ax_)

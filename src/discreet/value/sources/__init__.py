@@ -1,0 +1,1 @@
+"""What a source of records is worth: private Shapley values of hospitals, vendors, sites."""
