@@ -48,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     if folder() is None:
         raise SystemExit("Set DISCREET_DATA to the folder with Adult.")
-    sources, draws = (("vendor",), 5) if options.quick else (SOURCES, 30)
+    sources, draws = (("vendor",), 5) if options.quick else (SOURCES, 12)
     rows = [measure(source, n, draws) for source in sources for n in (1_000, 5_000, 20_000)]
     print_table("values of sources on Adult, epsilon = 1, delta = 1e-6", rows)
     summary = {f"{row['source']} n={row['n']}": round(row["ratio"], 2) for row in rows}

@@ -19,9 +19,9 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NOISES
 from discreet.plans import Program, Releaser, Setting, Stage
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import Table
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import WherePlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages.counts import BinCounts
 from discreet.plans.stages.sums import TableNoise, table_noise
@@ -37,7 +37,7 @@ _FEATURES = 6
 _MOST_BINS = 64
 
 
-class source_values(DeclaredPlan):
+class source_values(WherePlan):
     """Plan the Shapley value of every source of records (a hospital, a vendor) for a model.
 
     The model is naive Bayes on counts by source, its score Brier's on public test rows. The counts are
@@ -73,7 +73,7 @@ class source_values(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the tables, calibrate their noise, and rehearse on the public test rows."""
         cells = self._cells(setting.schema)
         test = cells.test_rows(self.test.value)
