@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import PROVEN, CallEvidence, ModelCalls, Pulse
+from discreet.data.direct import DirectSum
 from discreet.data.table import ROWS_CAP
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
@@ -60,6 +61,7 @@ class VectorContribution:
       calls: of a model, with its Lipschitz constant; None if ``compute`` calls none. Third-party code
         may warn and print; it runs alone, on one thread, with its output dropped, and the certificate
         pays for what answers move with the rows of their batch.
+      direct: the same vector, where it is one number that is a column's clipped value.
 
     Guarantees:
       - With third-party code a coordinate moves by at most the Lipschitz constant times the farthest
@@ -74,6 +76,7 @@ class VectorContribution:
     proven: Certificate | None = None
     partners: int = 0
     calls: ModelCalls | None = field(kw_only=True)
+    direct: DirectSum | None = field(default=None, kw_only=True)
 
     @property
     def own_row(self) -> bool:

@@ -28,7 +28,8 @@ from discreet.data.contributions import (
     VectorContribution,
     WholeContribution,
 )
-from discreet.data.rows import open_rows
+from discreet.data.direct import DirectSum
+from discreet.data.rows import open_numbers, open_rows
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
@@ -134,7 +135,9 @@ def _add_up(
     columns = tuple(dict.fromkeys(name for s in added for name in s.contribution.columns))
     loud = any(s.contribution.pulse is not None for s in added)
     blocks = open_rows(table, columns, kept=kept)
-    if cluster is None:
+    if cluster is None and all(direct_of(s.contribution) is not None for s in added):
+        made = _directly(table, added, columns)
+    elif cluster is None:
         made = _in_order(blocks, added, workers, loud)
     else:
         made = cluster.sum_blocks(blocks, _sum_sent, added)
@@ -242,6 +245,26 @@ def _in_order(
             yield future.result()
 
 
+def direct_of(contribution: Contribution) -> DirectSum | None:
+    """Return how a contribution is added up without blocks; None if it needs them."""
+    return contribution.direct if isinstance(contribution, VectorContribution) else None
+
+
+def _directly(
+    table: PrivateTable, summands: Sequence[Summand], columns: tuple[str, ...]
+) -> Generator[Sums]:
+    """Yield partial sums of single columns, chunk by chunk as they come from the source."""
+    for numbers in open_numbers(table, columns):
+        sums = [_add_directly(numbers[s.contribution.columns[0]], s) for s in summands]
+        yield len(numbers[columns[0]]), [*sums, _dead(summands)]
+
+
+def _add_directly(numbers: FloatArray, summand: Summand) -> IntArray:
+    direct = direct_of(summand.contribution)
+    assert direct is not None
+    return np.array([direct.add(numbers, summand.step)], dtype=np.int64)
+
+
 def _batches(blocks: Iterator[Block], cells: int) -> Iterator[list[Block]]:
     """Yield successive blocks together until they have so many cells: to hand over one costs time."""
     batch: list[Block] = []
@@ -314,6 +337,8 @@ def _sum_groups(
         tables = zip(contribution.index(block), contribution.sizes, strict=True)
         counts = [_count(cells, size, block, places, groups) for cells, size in tables]
         return np.concatenate(counts, axis=1).ravel()
+    if contribution.direct is not None and places is None:
+        return np.array([contribution.direct.add(block.values[:, 0], step)], dtype=np.int64)
     totals = np.zeros((groups, contribution.size), dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):

@@ -28,3 +28,35 @@ def round_and_add(
             value = min(max(value, low), high)
             total += np.int64(np.rint(value * per_step))
         totals[j] += total
+
+
+@njit(cache=True, nogil=True)
+def encode_and_add(
+    numbers: NDArray[np.float64],
+    low: float,
+    high: float,
+    step: float,
+    last: float,
+    fill: float,
+    box_low: float,
+    box_high: float,
+    middle: float,
+    least: float,
+    most: float,
+    per_step: float,
+) -> np.int64:
+    """Encode every number, clip it to a box, measure it from the middle, add whole steps of a lattice.
+
+    A ``step`` of zero is none; ``last`` is the last point of a step grid.
+    """
+    total = np.int64(0)
+    for i in range(len(numbers)):
+        value = numbers[i]
+        if value != value:
+            value = fill
+        value = min(max(value, low), high)
+        if step > 0:
+            value = min(low + step * min(np.rint((value - low) / step), last), high)
+        value = min(max(value, box_low), box_high) - middle
+        total += np.int64(np.rint(min(max(value, least), most) * per_step))
+    return total

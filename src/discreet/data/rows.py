@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.table import PrivateTable
-from discreet.schema import FloatArray
+from discreet.schema import FloatArray, Number
 from discreet.schema.raw import RawColumn
 
 _Piece = tuple[list[FloatArray], NDArray[Any] | None]
@@ -52,6 +52,23 @@ def open_rows(
     if kept is not None and keeping:
         kept.blocks[key] = fresh
         kept.room -= table.count() * len(columns)
+
+
+def open_numbers(table: PrivateTable, columns: Sequence[str]) -> Iterator[dict[str, FloatArray]]:
+    """Yield numbers of the named columns as they came, not yet brought inside their bounds."""
+    seen = 0
+    for chunk in table.unseal().chunks(list(columns)):
+        found = {name: _number(table, name).numbers(chunk[name]) for name in columns}
+        rows = len(found[columns[0]])
+        places = table.places_between(seen, seen + rows)
+        seen += rows
+        yield found if places is None else {name: own[places] for name, own in found.items()}
+
+
+def _number(table: PrivateTable, name: str) -> Number:
+    column = table.schema[name]
+    assert isinstance(column, Number)
+    return column
 
 
 def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterator[Block]:

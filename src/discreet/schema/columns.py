@@ -127,13 +127,13 @@ class Number:
         inside -= self.low
         inside /= self.step
         np.rint(inside, out=inside)
-        return self._at(np.minimum(inside, self._step_count - 1, out=inside))
+        return self._at(np.minimum(inside, self.step_count - 1, out=inside))
 
     def grid(self, resolution: int) -> FloatArray:
         """Return at most ``resolution`` points across the range, on the step grid if there is one."""
         if self.step is None:
             return np.linspace(self.low, self.high, resolution)
-        steps = self._step_count
+        steps = self.step_count
         chosen = np.unique(np.rint(np.linspace(0, steps - 1, min(resolution, steps))))
         return self._at(chosen)
 
@@ -153,9 +153,7 @@ class Number:
             labels = [f"[{self.show(a)}, {self.show(b)})" for a, b in _pairs(edges)]
             labels[-1] = labels[-1][:-1] + "]"
             return labels, edges
-        starts = np.unique(
-            np.linspace(0, self._step_count, min(count, self._step_count) + 1).astype(int)
-        )
+        starts = np.unique(np.linspace(0, self.step_count, min(count, self.step_count) + 1).astype(int))
         labels = [self._steps_label(a, b - 1) for a, b in _pairs(starts)]
         return labels, self.low + self.step * (starts - 0.5)
 
@@ -167,7 +165,7 @@ class Number:
         if self.step is None:
             values = generator.uniform(self.low, self.high, size)
         else:
-            values = self._at(generator.integers(0, self._step_count, size))
+            values = self._at(generator.integers(0, self.step_count, size))
         if self.may_be_missing:
             values[generator.random(size) < _DRAWN_MISSING] = MISSING
         values[: min(2, size)] = self.encode(np.array([self.low, self.high]))[:size]
@@ -183,7 +181,8 @@ class Number:
         return np.where(encoded == MISSING, np.nan, encoded) if self.may_be_missing else encoded
 
     @cached_property
-    def _step_count(self) -> int:
+    def step_count(self) -> int:
+        """The number of points of the step grid."""
         assert self.step is not None
         # As written: (0.3 - 0) / 0.1 is 3, which it is not in floats. What the three numbers lost
         # when they became floats is less than four of the last digits of the greater bound.

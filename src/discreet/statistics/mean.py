@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
+from discreet.data.direct import direct_sum
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Expected, Program, Releaser, Setting
@@ -21,8 +22,8 @@ from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import in_part, may_lack
 from discreet.privacy.certificate import Box
-from discreet.schema import FloatArray, Schema
-from discreet.statistics.bounds import PublicClip, box_of, known_rows
+from discreet.schema import FloatArray, Number, Schema
+from discreet.statistics.bounds import PublicClip, box_of, known_rows, number_of
 from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of, within
 from discreet.statistics.shares import Shares, noisy_share, shares_contribution, two_shares
 
@@ -77,7 +78,7 @@ class mean(DeclaredPlan):
         else:
             stage = sum_stage(
                 "sum",
-                _centred(self.column, box),
+                _centred(self.column, number_of(setting.schema, self.column), box),
                 setting,
                 statement="mean-replace",
                 **terms,
@@ -157,7 +158,15 @@ class total(DeclaredPlan):
 
         stage = sum_stage(
             "sum",
-            VectorContribution((column,), 1, region, 0.0, compute, calls=None),
+            VectorContribution(
+                (column,),
+                1,
+                region,
+                0.0,
+                compute,
+                calls=None,
+                direct=direct_sum(number_of(schema, column), box, 0.0, region),
+            ),
             setting,
             statement="part",
             epsilon=self.epsilon,
@@ -180,15 +189,17 @@ class total(DeclaredPlan):
         return Program((stage,), finish, {"sum": error})
 
 
-def _centred(column: str, box: Box) -> VectorContribution:
+def _centred(column: str, number: Number, box: Box) -> VectorContribution:
     """Return what a record adds to the sum of a column that is never missing, from the middle."""
     middle = box.low / 2 + box.high / 2
     half = up(box.high / 2 - box.low / 2, 1)
+    region = Box(-half, half)
 
     def compute(block: Block) -> FloatArray:
         return (np.clip(block[column], *box.limits) - middle)[:, None]
 
-    return VectorContribution((column,), 1, Box(-half, half), 0.0, compute, calls=None)
+    direct = direct_sum(number, box, middle, region)
+    return VectorContribution((column,), 1, region, 0.0, compute, calls=None, direct=direct)
 
 
 def described(

@@ -158,7 +158,7 @@ def test_large_counts_stay_exact() -> None:
 
 
 def test_values_count_at_the_nearest_candidate() -> None:
-    assert nearest(np.array([0.0, 1.0, 10.0]), np.array([-5.0, 0.4, 0.6, 5.0, 6.0, 99.0])).tolist() == [
+    assert nearest(np.array([0.0, 1.0, 10.0]))(np.array([-5.0, 0.4, 0.6, 5.0, 6.0, 99.0])).tolist() == [
         0,
         0,
         1,

@@ -24,7 +24,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
-from discreet.schema import MISSING, FloatArray
+from discreet.schema import MISSING, Bins, FloatArray
 
 _FINEST = 10**6
 """Percentiles are multiples of a hundredth of a millionth, so that products stay in 64 bits."""
@@ -167,10 +167,16 @@ def _run_length(function: Callable[[int], int], start: int, value: int, most: in
     return low if value == 0 else min(low, most)
 
 
-def nearest(candidates: FloatArray, encoded: FloatArray) -> NDArray[np.int64]:
-    """Return the nearest candidate of every value; -1 for one that is missing."""
+def nearest(candidates: FloatArray) -> Callable[[FloatArray], NDArray[np.int64]]:
+    """Return the function that finds the nearest candidate of every value; -1 if it is missing."""
     middles = candidates[:-1] / 2 + candidates[1:] / 2
-    return np.where(encoded == MISSING, -1, np.searchsorted(middles, encoded, side="right"))
+    ends = 1.5 * candidates[[0, -1]] - 0.5 * candidates[[1, -2]] if len(middles) else candidates[[0, 0]]
+    cells = Bins(("",) * len(candidates), (ends[0], *middles, ends[1]))
+
+    def find(encoded: FloatArray) -> NDArray[np.int64]:
+        return np.where(encoded == MISSING, -1, cells.index(encoded))
+
+    return find
 
 
 def _quotient(number: IntArray, divisor: int) -> IntArray:

@@ -188,8 +188,10 @@ class percentile(DeclaredPlan):
         even = self.mechanism == "local-dampening"
         grid = value_grid(self.column, self.candidates, setting, even=even).values
 
+        find = nearest(grid)
+
         def index(block: Block) -> NDArray[np.int64]:
-            return nearest(grid, block[self.column])
+            return find(block[self.column])
 
         contribution = CellContribution((self.column,), len(grid), index)
         most = float(setting.rows or ROWS_CAP)

@@ -98,9 +98,10 @@ class quantiles(WherePlan):
     def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the grid and divide the budget over the rounds."""
         grid = value_grid(self.column, self.candidates, setting)
+        find = nearest(grid.values)
 
         def index(block: Block) -> NDArray[np.int64]:
-            return nearest(grid.values, block[self.column])
+            return find(block[self.column])
 
         contribution = CellContribution((self.column,), len(grid.values), index)
         noise, errors = quantile_cuts(

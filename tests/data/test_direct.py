@@ -1,0 +1,77 @@
+"""Sums in one loop over numbers as they came are those of encoded, clipped and rounded blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.data import PrivateTable, Summand, VectorContribution, add_up
+from discreet.data.blocks import Block
+from discreet.data.direct import direct_sum
+from discreet.privacy.certificate import Box
+from discreet.schema import FloatArray, Number, Schema
+from tests.schema.strategies import hostile, numbers
+
+COLUMNS = [
+    Number(0, 1, missing=False),
+    Number(-3, 7, missing=2.5),
+    Number(0, 90, step=1, missing=False),
+    Number(0, 0.3, step=0.1, missing=0.2),
+]
+
+
+def contribution(column: Number) -> VectorContribution:
+    """Return the value, clipped to the upper three quarters of the range, from its middle."""
+    box = Box(column.low + (column.high - column.low) / 4, column.high)
+    middle = box.low / 2 + box.high / 2
+    region = Box(box.low - middle, box.high - middle)
+
+    def compute(block: Block) -> FloatArray:
+        return (np.clip(block["x"], *box.limits) - middle)[:, None]
+
+    direct = direct_sum(column, box, middle, region)
+    return VectorContribution(("x",), 1, region, 0.0, compute, calls=None, direct=direct)
+
+
+def both_sums(data: object, column: Number, places: list[int] | None = None) -> list[list[int]]:
+    schema = Schema({"x": column})
+    table = PrivateTable(data, schema)
+    table = table if places is None else table.at(places)
+    fast = contribution(column)
+    step = fast.region.magnitude / 2**20
+    slow = replace(fast, direct=None)
+    return [add_up(table, [Summand(way, step)])[0].tolist() for way in (fast, slow)]
+
+
+@hostile
+@given(numbers(), st.lists(st.floats(), min_size=1, max_size=8))
+def test_one_loop_gives_the_integers_of_the_long_way(column: Number, values: list[float]) -> None:
+    if not column.may_be_missing and column.high - column.low > 1e-290:
+        fast, slow = both_sums(np.array(values)[:, None], column)
+        assert fast == slow
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_every_source_gives_the_same_integers(column: Number) -> None:
+    draw = np.random.default_rng(0)
+    values = draw.uniform(column.low - 1, column.high + 1, 70_001)
+    values[:7] = [np.nan, np.inf, -np.inf, -0.0, column.low, column.high, 1e300]
+    frames = [
+        pd.DataFrame({"x": values}),
+        pd.DataFrame({"x": values.astype(object)}),
+        np.asfortranarray(np.column_stack([values])),
+        np.repeat(values[:, None], 2, axis=1)[:, :1],
+    ]
+    found = [both_sums(frame, column) for frame in frames]
+    assert all(sums == found[0] for sums in found) and found[0][0] == found[0][1]
+    fast, slow = both_sums(frames[0], column, places=list(range(0, 70_001, 3)))
+    assert fast == slow != found[0][0]
+
+
+def test_a_column_with_missing_values_takes_the_long_way() -> None:
+    assert direct_sum(Number(0, 1), Box(0, 1), 0.5, Box(-1, 1)) is None
