@@ -24,7 +24,9 @@ PLANS = {
     "any_ranking": "discreet.explain.aggregate.plan",
     "background": "discreet.explain.shap.background",
     "choose": "discreet.select.choose.plan",
+    "correlation": "discreet.statistics.covariance",
     "count": "discreet.statistics.count",
+    "covariance": "discreet.statistics.covariance",
     "data_shapley": "discreet.value.plan",
     "decision_tree": "discreet.trees.plan",
     "deniable_rows": "discreet.tables.synthesis.plan",
@@ -33,6 +35,7 @@ PLANS = {
     "feature_interaction": "discreet.explain.interaction.plan",
     "functional_mean": "discreet.tables.functional.plan",
     "histogram": "discreet.tables.histogram.plan",
+    "linear_regression": "discreet.statistics.regression",
     "mean": "discreet.statistics.mean",
     "most_frequent": "discreet.select.choose.most_frequent",
     "mutual_information": "discreet.tables.entropy.plan",
@@ -47,9 +50,14 @@ PLANS = {
     "shap_importance": "discreet.explain.shap.importance",
     "shap_ranking": "discreet.explain.shap.ranking",
     "shap_values": "discreet.explain.shap.values",
+<<<<<<< HEAD
     "source_values": "discreet.value.sources.plan",
+=======
+    "std": "discreet.statistics.variance",
+>>>>>>> 9a54e50 (Add variances, covariances, correlations and linear regressions from jointly bounded moments)
     "synthesize": "discreet.tables.synthesis.plan",
     "total": "discreet.statistics.mean",
+    "variance": "discreet.statistics.variance",
 }
 """Every question, and the module that declares it: a new one is a line here and an import below."""
 
@@ -72,6 +80,8 @@ _HOMES = PLANS | {
     "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
+    "Coefficients": "discreet.plans.results.matrix",
+    "Matrix": "discreet.plans.results.matrix",
     "MeanCurve": "discreet.plans.results.result",
     "Model": "discreet.models",
     "NeighbourCounts": "discreet.value.private_neighbours",
@@ -155,6 +165,8 @@ if TYPE_CHECKING:
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
     from discreet.plans.results.groups import Groups as Groups
+    from discreet.plans.results.matrix import Coefficients as Coefficients
+    from discreet.plans.results.matrix import Matrix as Matrix
     from discreet.plans.results.range_histogram import RangeHistogram as RangeHistogram
     from discreet.plans.results.result import MeanCurve as MeanCurve
     from discreet.plans.results.scalar import Scalar as Scalar
@@ -180,9 +192,14 @@ if TYPE_CHECKING:
     from discreet.session import Session as Session
     from discreet.session import protect as protect
     from discreet.statistics.count import count as count
+    from discreet.statistics.covariance import correlation as correlation
+    from discreet.statistics.covariance import covariance as covariance
     from discreet.statistics.mean import mean as mean
     from discreet.statistics.mean import total as total
     from discreet.statistics.proportion import proportion as proportion
+    from discreet.statistics.regression import linear_regression as linear_regression
+    from discreet.statistics.variance import std as std
+    from discreet.statistics.variance import variance as variance
     from discreet.tables.entropy.plan import entropy as entropy
     from discreet.tables.entropy.plan import mutual_information as mutual_information
     from discreet.tables.functional.plan import functional_mean as functional_mean

@@ -190,7 +190,9 @@ def make_cases(draw: Draw) -> list[Case]:
         "any_ranking": {"explainer": explainer, "items": ["age", "income", "home"], "subsets": 5},
         "background": {"kind": "mean", "rows": 3},
         "choose": {"utility": utility, "candidates": ["a", "b"], "bounds": (0, 1)},
+        "correlation": {"columns": numbers},
         "count": {"columns": ["age"]},
+        "covariance": {"columns": numbers},
         "data_shapley": {
             "model": LogisticRegression(),
             "test": labelled_rows(),
@@ -205,6 +207,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "feature_interaction": {"model": model, "subsets": 4, "points": 3},
         "functional_mean": {"columns": numbers, "delta": 1e-6},
         "histogram": {"columns": "home"},
+        "linear_regression": {"target": "income", "features": ["age"]},
         "mean": {"column": "income"},
         "most_frequent": {"column": "home"},
         "mutual_information": {"first": "home", "second": "paid"},
@@ -226,8 +229,13 @@ def make_cases(draw: Draw) -> list[Case]:
         "shap_importance": {"model": model, "background": background},
         "shap_ranking": {"model": model, "x": query()},
         "shap_values": {"model": model, "x": query()},
+<<<<<<< HEAD
         "source_values": {"source": "home", "test": labelled_rows()},
+=======
+        "std": {"column": "income"},
+>>>>>>> 9a54e50 (Add variances, covariances, correlations and linear regressions from jointly bounded moments)
         "synthesize": {"rows": 3, "bins": 4},
         "total": {"column": "income"},
+        "variance": {"column": "income"},
     }
     return [Case(name, {"epsilon": 0.5, **given}) for name, given in asked.items()]

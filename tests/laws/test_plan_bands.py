@@ -100,6 +100,7 @@ BANDED = (
     "Curve",
     "Statistic",
     "Histogram",
+    "Matrix",
     "MeanCurve",
     "RangeHistogram",
     "Ranking",

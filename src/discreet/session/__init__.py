@@ -10,6 +10,7 @@ from discreet.evaluation.regression.result import (  # noqa: F401
 from discreet.explain.shap.background import Background as _Background  # noqa: F401
 from discreet.plans import Release
 from discreet.plans.results.choice import Choice as _Choice  # noqa: F401
+from discreet.plans.results.matrix import Matrix as _Matrix  # noqa: F401
 from discreet.plans.results.range_histogram import RangeHistogram as _RangeHistogram  # noqa: F401
 from discreet.plans.results.statistic import Statistic as _Statistic  # noqa: F401
 from discreet.plans.results.synthetic_rows import SyntheticRows as _SyntheticRows  # noqa: F401

@@ -31,8 +31,11 @@ from discreet.select.choose.plan import choose
 from discreet.select.quantiles.percentile import percentile
 from discreet.select.quantiles.plan import quantiles
 from discreet.statistics.count import count
+from discreet.statistics.covariance import correlation, covariance
 from discreet.statistics.mean import mean, total
 from discreet.statistics.proportion import proportion
+from discreet.statistics.regression import linear_regression
+from discreet.statistics.variance import std, variance
 from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.functional.plan import functional_mean
 from discreet.tables.histogram.plan import histogram
@@ -261,7 +264,14 @@ def _of_choices() -> list[Question]:
 def _of_statistics() -> list[Question]:
     return [
         Question("count", lambda _: count("home", epsilon=1.0), relations=(ADD_REMOVE,)),
+        Question("correlation", lambda _: correlation(["age", "income"], epsilon=1.0)),
+        Question("covariance", lambda _: covariance(["age", "income"], epsilon=1.0)),
+        Question(
+            "linear_regression", lambda _: linear_regression("income", ["age"], epsilon=1.0, delta=1e-5)
+        ),
         Question("mean", lambda _: mean("income", epsilon=1.0)),
         Question("proportion", lambda _: proportion("home", "rent", epsilon=1.0)),
+        Question("std", lambda _: std("income", epsilon=1.0)),
         Question("total", lambda _: total("income", epsilon=1.0)),
+        Question("variance", lambda _: variance("income", epsilon=1_000.0)),
     ]
