@@ -50,11 +50,8 @@ PLANS = {
     "shap_importance": "discreet.explain.shap.importance",
     "shap_ranking": "discreet.explain.shap.ranking",
     "shap_values": "discreet.explain.shap.values",
-<<<<<<< HEAD
     "source_values": "discreet.value.sources.plan",
-=======
     "std": "discreet.statistics.variance",
->>>>>>> 9a54e50 (Add variances, covariances, correlations and linear regressions from jointly bounded moments)
     "synthesize": "discreet.tables.synthesis.plan",
     "total": "discreet.statistics.mean",
     "variance": "discreet.statistics.variance",

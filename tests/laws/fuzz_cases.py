@@ -229,11 +229,8 @@ def make_cases(draw: Draw) -> list[Case]:
         "shap_importance": {"model": model, "background": background},
         "shap_ranking": {"model": model, "x": query()},
         "shap_values": {"model": model, "x": query()},
-<<<<<<< HEAD
         "source_values": {"source": "home", "test": labelled_rows()},
-=======
         "std": {"column": "income"},
->>>>>>> 9a54e50 (Add variances, covariances, correlations and linear regressions from jointly bounded moments)
         "synthesize": {"rows": 3, "bins": 4},
         "total": {"column": "income"},
         "variance": {"column": "income"},
