@@ -56,8 +56,11 @@ def picture_or_table(release: Release, *, annotate: Callable[[Any], None] | None
       annotate: called with the display, to draw more.
     """
     try:
-        drawn = draw_svg(release.value, release.title, annotate=annotate)
-        return Html(f'<div style="overflow-x:auto">{drawn}</div>')
+        drawn = [
+            draw_svg(one, title or release.title, title=title, annotate=annotate)
+            for title, one in release.value.pictures().items()
+        ]
+        return Html("".join(f'<div style="overflow-x:auto">{picture}</div>' for picture in drawn))
     except ArgumentError:
         frame = release.value.to_frame()
         rest = len(frame) - _SHOWN

@@ -45,6 +45,10 @@ class Result(ABC):
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the numbers with their noise; returns a display with ``ax_`` and ``figure_``."""
 
+    def pictures(self) -> dict[str, Result]:
+        """Return what is drawn of it on a page, by title: itself, or answers that it consists of."""
+        return {"": self}
+
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data, without loss."""
         return {"type": self.type_name, **_plain(asdict(self))}  # type: ignore[call-overload]

@@ -28,19 +28,22 @@ _MOST = 1.75
 """Pixels of a point above which it is not blown up."""
 
 
-def draw_svg(result: Result, words: str, *, annotate: Callable[[Any], None] | None = None) -> str:
+def draw_svg(
+    result: Result, words: str, *, title: str = "", annotate: Callable[[Any], None] | None = None
+) -> str:
     """Return a result's picture as an SVG element.
 
     Args:
       result: what is drawn.
       words: the picture in words, for those who do not see it.
+      title: what is written above it.
       annotate: called with the display, to draw more.
     """
     import matplotlib as mpl
     import matplotlib.style
 
     with mpl.style.context(["default", dict.fromkeys(_INKED, INK) | _STYLE]):
-        display = result.plot(Paper())
+        display = result.plot(Paper(), title=title or None)
         if annotate is not None:
             annotate(display)
         buffer = io.StringIO()

@@ -1,0 +1,1 @@
+"""All there is to tell about a model, under one budget."""
