@@ -346,10 +346,22 @@ def _sum_groups(
         vectors = np.asfortranarray(contribution.compute(part), dtype=np.float64)
         _check_shape(vectors.shape, (len(part), contribution.size))
         own = None if places is None else places[start : start + rows]
-        for group in range(groups):
-            chosen = vectors if own is None else np.asfortranarray(vectors[own == group])
+        for group, chosen in _by_group(vectors, own, groups):
             totals[group] += _rounded_sum(chosen, contribution.region, contribution.fill, step)
     return totals.ravel()
+
+
+def _by_group(
+    vectors: FloatArray, places: NDArray[np.int64] | None, groups: int
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the vectors of every group that has some; those of no group belong to none."""
+    if places is None:
+        yield 0, vectors
+        return
+    order = np.argsort(places, kind="stable")
+    ends = np.searchsorted(places[order], np.arange(groups + 1))
+    for group in np.flatnonzero(np.diff(ends)).tolist():
+        yield group, np.asfortranarray(vectors[order[ends[group] : ends[group + 1]]])
 
 
 def _count(
