@@ -23,9 +23,9 @@ from discreet.evaluation.question import (
 )
 from discreet.evaluation.regression.release import prepare_regression
 from discreet.plans import Program, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.held import FittedModel
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Whole
+from discreet.plans.parts import WherePlan
 
 MOST_BINS = 200
 
@@ -36,7 +36,7 @@ PREPARE: Mapping[TargetKind, Callable[[EvaluationQuestion], Program]] = {
 """Every kind of target there is, and what makes an evaluation of it ready."""
 
 
-class evaluate(DeclaredPlan):
+class evaluate(WherePlan):
     """Plan how good a model is on the records, and for whom.
 
     Args:
@@ -73,7 +73,7 @@ class evaluate(DeclaredPlan):
         Literal["auto", "laplace", "gaussian"], OneOf(("auto", "laplace", "gaussian"))
     ] = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Find the kind of target, bind the model, lay out the table and calibrate its noise."""
         schema = setting.schema
         kind = kind_of(self.model, schema)

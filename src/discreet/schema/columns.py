@@ -20,6 +20,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,11 +151,11 @@ class Number:
     def _parts(self, count: int) -> tuple[list[str], FloatArray]:
         if self.step is None:
             edges = np.linspace(self.low, self.high, count + 1)
-            labels = [f"[{self.show(a)}, {self.show(b)})" for a, b in _pairs(edges)]
+            labels = [f"[{self.show(a)}, {self.show(b)})" for a, b in pairwise(edges.tolist())]
             labels[-1] = labels[-1][:-1] + "]"
             return labels, edges
         starts = np.unique(np.linspace(0, self.step_count, min(count, self.step_count) + 1).astype(int))
-        labels = [self._steps_label(a, b - 1) for a, b in _pairs(starts)]
+        labels = [self._steps_label(a, b - 1) for a, b in pairwise(starts.tolist())]
         return labels, self.low + self.step * (starts - 0.5)
 
     def draw(self, generator: np.random.Generator, size: int) -> FloatArray:
@@ -322,17 +323,17 @@ class Category:
         return {_plain(value): code for code, value in enumerate(self.values)}
 
     def _code(self, table: dict[str | None, int], text: str | None) -> int:
-        found = None if text is None else self._listed(table, text)
-        stray = self.missing_code if text is None else self.other_code
-        return stray if found is None else found
+        if text is None:
+            return self.missing_code
+        found = self._listed(table, text)
+        return self.other_code if found is None else found
 
     def _listed(self, table: dict[str | None, int], text: str) -> int | None:
         return table.get(text)
 
     def code_of(self, value: Scalar) -> int | None:
         """Return the code of a value that is listed; None for others."""
-        text = _plain(value)
-        return None if text is None else self._listed(self._table(), text)
+        return self._listed(self._table(), _plain(value) or "")
 
     def grid(self, resolution: int) -> FloatArray:
         """Return all codes: a category's grid is its values whatever the resolution."""
@@ -396,7 +397,3 @@ def _check_words(**words: Any) -> None:
     for name, word in words.items():
         if word is not None and not isinstance(word, str):
             raise SchemaError(f"{name} must be a text, got {word!r}.")
-
-
-def _pairs(values: NDArray[Any]) -> list[tuple[Any, Any]]:
-    return list(zip(values[:-1].tolist(), values[1:].tolist(), strict=True))

@@ -18,7 +18,7 @@ from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import Figure, ratio
 from discreet.numerics import check_choice, check_whole
 from discreet.plans.results.bands import at_once
-from discreet.plans.results.result import Result
+from discreet.plans.results.result import Drawing, Result
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
@@ -324,6 +324,16 @@ class BinaryEvaluation(Result):
             frame["small"] = False if group is None else self.small(group)
             parts.append(frame)
         return pd.concat(parts, ignore_index=True)
+
+    def pictures(self) -> dict[str, Drawing]:
+        """Return the pictures of a page: ROC curve, calibration, and groups if there are some."""
+        from discreet.evaluation.binary.pictures import EvaluationDisplay
+
+        drawn: dict[str, Drawing] = {
+            "ROC curve": EvaluationDisplay(self, "roc"),
+            "Calibration": EvaluationDisplay(self, "calibration"),
+        }
+        return drawn | ({"Groups beside all records": self.by_group()} if self.columns else {})
 
     def plot(self, ax: Any = None, *, title: str | None = None, kind: str = "roc") -> Any:
         """Draw a curve with its band, and those of large groups beside it.

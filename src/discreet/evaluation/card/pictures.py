@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ArgumentError
@@ -11,7 +10,7 @@ from discreet.plans.results.pictures.canvas import Paper, axes_or_new, ink, wrap
 if TYPE_CHECKING:
     from discreet.evaluation.card.result import ModelCard
 
-_FIELD, _HEAD = 3.2, 0.3
+_FIELD, _TALL, _HEAD, _WIDTH = 3.2, 5.2, 0.3, 9.6
 
 
 class CardDisplay:
@@ -26,14 +25,17 @@ class CardDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         fields = self.card.pictures()
         columns = 1 if isinstance(ax, Paper) else 2
-        rows = math.ceil(len(fields) / columns)
-        self.ax_ = axes_or_new(ax, width=None if columns == 1 else 9.6, height=_HEAD + _FIELD * rows)
+        names = [*fields]
+        starts = range(0, len(names), columns)
+        heights = [max(map(_height, names[start : start + columns])) for start in starts]
+        wide = None if columns == 1 else _WIDTH
+        self.ax_ = axes_or_new(ax, width=wide, height=_HEAD + sum(heights))
         self.figure_ = self.ax_.figure
         spec = self.ax_.get_subplotspec()
         if spec is None:
             raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
         self.figure_.delaxes(self.ax_)
-        inner = spec.subgridspec(rows + 1, columns, height_ratios=[_HEAD, *[_FIELD] * rows])
+        inner = spec.subgridspec(len(heights) + 1, columns, height_ratios=[_HEAD, *heights])
         self.ax_ = self.figure_.add_subplot(inner[0, :])
         self.ax_.set_axis_off()
         if title:
@@ -41,3 +43,8 @@ class CardDisplay:
         for place, (name, one) in enumerate(fields.items()):
             one.plot(self.figure_.add_subplot(inner[1 + place // columns, place % columns]), title=name)
         return self
+
+
+def _height(name: str) -> float:
+    """Return the height of a field: a row for every group and figure needs more."""
+    return _TALL if name.startswith("Groups") else _FIELD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.plans.results.result import Result
+from discreet.plans.results.result import Drawing, Result
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class ModelCard(Result):
         """The number of answers."""
         return f"{len(self.parts)} answers"
 
-    def pictures(self) -> dict[str, Result]:
+    def pictures(self) -> dict[str, Drawing]:
         """Return what is drawn on a page: every answer, and those that an answer consists of."""
-        found: dict[str, Result] = {}
+        found: dict[str, Drawing] = {}
         for name, one in self.parts.items():
             inner = one.pictures()
             found |= {name: one} if len(inner) == 1 else inner
@@ -78,7 +78,9 @@ class ModelCard(Result):
         if not isinstance(model, str) or not isinstance(curves, list):
             raise ValueError("the model or the curves of a card")
         read = Result.read
-        return cls(model, read(plain["evaluation"]), read(plain["importances"]), tuple(map(read, curves)))
+        return cls(
+            model, read(plain["evaluation"]), read(plain["importances"]), tuple(map(read, curves))
+        )
 
     def fits_together(self) -> bool:
         """Return whether every curve is one of a feature."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS: dict[str, type[Result]] = {}
+
+
+class Drawing(Protocol):
+    """Something that can be drawn."""
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw on ``ax`` or on new axes; returns a display with ``ax_`` and ``figure_``."""
 
 
 class Result(ABC):
@@ -45,7 +52,7 @@ class Result(ABC):
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw the numbers with their noise; returns a display with ``ax_`` and ``figure_``."""
 
-    def pictures(self) -> dict[str, Result]:
+    def pictures(self) -> Mapping[str, Drawing]:
         """Return what is drawn of it on a page, by title: itself, or answers that it consists of."""
         return {"": self}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.plans.results.pictures.canvas import INK, Paper
 
 if TYPE_CHECKING:
-    from discreet.plans.results.result import Result
+    from discreet.plans.results.result import Drawing
 
 _INKED = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
 _STYLE = {"svg.fonttype": "path", "axes.labelsize": 8.5, "font.size": 9, "axes.linewidth": 0.7}
@@ -29,7 +29,7 @@ _MOST = 1.75
 
 
 def draw_svg(
-    result: Result, words: str, *, title: str = "", annotate: Callable[[Any], None] | None = None
+    result: Drawing, words: str, *, title: str = "", annotate: Callable[[Any], None] | None = None
 ) -> str:
     """Return a result's picture as an SVG element.
 
