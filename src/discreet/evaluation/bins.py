@@ -82,6 +82,18 @@ class SplitBins:
             return np.append(knots[:1], knots[:-1]), np.append(knots[1:], knots[-1:])
         return np.repeat(knots[:-1], 2), np.repeat(knots[1:], 2)
 
+    def by_cell(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return a value of every cell from those of bins' first and second ones.
+
+        A shared cell holds as much of either bin as evenly spread scores would bring it.
+        """
+        if not self.shared:
+            return np.column_stack([first, second]).ravel()
+        widths = np.diff(self.knots)
+        upper, lower = np.append(widths, 0.0), np.append(0.0, widths)
+        mixed = np.append(first, 0.0) * upper + np.append(0.0, second) * lower
+        return np.asarray(mixed / (upper + lower))
+
     @property
     def steepness(self) -> float:
         """How far a cell moves with an answer, at most; two cells move at once."""

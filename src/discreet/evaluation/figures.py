@@ -111,7 +111,7 @@ def ratio_figure(
         return Figure(value, low, high, half, 0.0, min(max(binning), half))
     widths = [_ends(x, y, value, part, range_) for part in (of_noise, of_sampling)]
     first, last = _ends(x, y, value, lambda r: of_noise(r) + of_sampling(r), range_)
-    noisy, sampled = ((b - a) / 2 for a, b in widths)
+    noisy, sampled = (max(value - a, b - value) for a, b in widths)
     return Figure(value, first - binning[0], last + binning[1], noisy, sampled, max(binning)).within(
         low, high
     )

@@ -31,14 +31,9 @@ def _wide_bins(tally: Tally, count: int) -> list[tuple[float, float, FloatArray]
     edges = sorted({int(np.argmin(np.abs(knots - edge))) for edge in wanted})
     found = []
     for first, last in pairwise(edges):
-        inside = np.zeros(bins.size)
-        if bins.shared:
-            inside[first : last + 1] = 1.0
-            inside[first] = 1.0 if first == 0 else 0.5
-            inside[last] = 1.0 if last == bins.bins else 0.5
-        else:
-            inside[2 * first : 2 * last] = 1.0
-        found.append((float(knots[first]), float(knots[last]), inside))
+        inside = np.zeros(bins.bins)
+        inside[first:last] = 1.0
+        found.append((float(knots[first]), float(knots[last]), bins.by_cell(inside, inside)))
     return found
 
 

@@ -68,11 +68,7 @@ def above(bins: SplitBins, threshold: float) -> ShareAbove:
     least, most = (low >= threshold).astype(float), top.astype(float)
     part = np.clip((threshold - knots[:-1]) / np.diff(knots), 0.0, 1.0)
     first, second = (1 - part) ** 2, 1 - part**2  # of a bin's cells, for even scores
-    if not bins.shared:
-        return ShareAbove(np.column_stack([first, second]).ravel(), least, most)
-    likely = np.append(first, 0.0) + np.append(0.0, second)
-    likely[1:-1] /= 2
-    return ShareAbove(likely, least, most)
+    return ShareAbove(bins.by_cell(first, second), least, most)
 
 
 @dataclass(frozen=True)
@@ -289,14 +285,12 @@ def _weights(
     first, second = 2 * (off * (1 - inside)).mean(axis=1), 2 * (off * inside).mean(axis=1)
     most, least = np.maximum(off.max(axis=1), 0.0), np.minimum(off.min(axis=1), 0.0)
     base = of(bins.centres, outcome)
+    likely = base - bins.by_cell(first, second)
     if not bins.shared:
-        likely = base - np.column_stack([first, second]).ravel()
         return likely, base - np.repeat(most, 2), base - np.repeat(least, 2)
-    mean = np.append(first, 0.0) + np.append(0.0, second)
-    mean[1:-1] /= 2
     far = np.maximum(np.append(most, 0.0), np.append(0.0, most))
     near = np.minimum(np.append(least, 0.0), np.append(0.0, least))
-    return base - mean, base - far, base - near
+    return likely, base - far, base - near
 
 
 def _brier(scores: FloatArray, outcome: int) -> FloatArray:
