@@ -68,6 +68,7 @@ _HOMES = PLANS | {
     "Category": "discreet.schema",
     "Certificate": "discreet.privacy.certificate",
     "Choice": "discreet.plans.results.choice",
+    "ClassEvaluation": "discreet.evaluation.classes.result",
     "Coreset": "discreet.value.private_layered",
     "Curve": "discreet.plans",
     "Date": "discreet.schema",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.evaluation.binary.result import BinaryEvaluation as BinaryEvaluation
+    from discreet.evaluation.classes.result import ClassEvaluation as ClassEvaluation
     from discreet.evaluation.plan import evaluate as evaluate
     from discreet.evaluation.regression.result import RegressionEvaluation as RegressionEvaluation
     from discreet.explain import dataflow as dataflow

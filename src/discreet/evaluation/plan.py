@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.release import prepare_binary
+from discreet.evaluation.classes.models import EvaluatedModel
+from discreet.evaluation.classes.release import prepare_classes
 from discreet.evaluation.question import (
     CutsName,
     EvaluationQuestion,
@@ -23,8 +25,7 @@ from discreet.evaluation.question import (
 )
 from discreet.evaluation.regression.release import prepare_regression
 from discreet.plans import Program, Setting
-from discreet.plans.held import FittedModel
-from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Whole
+from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Switch, Whole
 from discreet.plans.parts import WherePlan
 
 MOST_BINS = 200
@@ -32,15 +33,24 @@ MOST_BINS = 200
 PREPARE: Mapping[TargetKind, Callable[[EvaluationQuestion], Program]] = {
     "binary": prepare_binary,
     "regression": prepare_regression,
+    "classes": prepare_classes,
 }
 """Every kind of target there is, and what makes an evaluation of it ready."""
+
+_BELONGS: tuple[tuple[str, TargetKind, str], ...] = (
+    ("residuals", "regression", "answers numbers"),
+    ("clip", "regression", "answers numbers"),
+    ("one_vs_rest", "classes", "has more than two classes"),
+)
 
 
 class evaluate(WherePlan):
     """Plan how good a model is on the records, and for whom.
 
     Args:
-      model: an estimator, a pipeline, or a ``dc.Model`` with bounds; the schema names the target.
+      model: an estimator, a pipeline, or a ``dc.Model`` with bounds; the schema names the target. A
+        classifier of more than two classes is evaluated by all of them, a ``dc.Model`` of one of its
+        classes by that one against the rest.
       by: one category, or several for every combination of their values: everything is told for all
         records and for every group, at the price of the whole.
       bins: of scores; as many as suit the number of records and epsilon if left out.
@@ -51,6 +61,8 @@ class evaluate(WherePlan):
       clip: for models that answer numbers: the greatest error that is told apart; greater ones count as
         this one. Less noise, and a bias where there are greater ones; by default as far as the bounds
         of model and target allow.
+      one_vs_rest: for classifiers of more than two classes: tell the scores of every class against the
+        rest too, and so an area per class, for half of the budget.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian`` or ``auto``: the one with less noise.
@@ -58,15 +70,17 @@ class evaluate(WherePlan):
     Guarantees:
       - A record shares one count between two cells of the table, in one group: L1 2, L2 sqrt 2 under
         replace-one, 1 under add-remove, however many groups there are. [score-bins]
+      - Sums of errors and of many classes' tables have joint bounds. [residual-sums] [class-tables]
     """
 
-    model: FittedModel
+    model: Annotated[Any, EvaluatedModel()]
     _: KW_ONLY
     by: Annotated[str | Sequence[str] | None, Columns(optional=True)] = None
     bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None
     cuts: Annotated[CutsName, OneOf(("public", "quantile"))] = "public"
     residuals: Annotated[Sequence[str], Columns(empty=True)] = ()
     clip: Annotated[float | None, Positive(optional=True)] = None
+    one_vs_rest: Switch = False
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[
@@ -77,19 +91,12 @@ class evaluate(WherePlan):
         """Find the kind of target, bind the model, lay out the table and calibrate its noise."""
         schema = setting.schema
         kind = kind_of(self.model, schema)
-        if kind not in PREPARE:
-            raise ArgumentError(
-                f"model must be one that can be evaluated ({', '.join(PREPARE)}), got {kind}."
-            )
-        if kind != "regression" and (self.residuals or self.clip is not None):
-            name = "residuals" if self.residuals else "clip"
-            raise ArgumentError(
-                f"{name} must be left out unless the model answers numbers, got "
-                f"{shown(getattr(self, name))}."
-            )
+        self._check_fits(kind)
+        bound = self.model.bind(schema)
+        several = bound if isinstance(bound, tuple) else ()
         question = EvaluationQuestion(
             setting,
-            self.model.bind(schema),
+            several[0] if several else bound,
             self.model.output,
             target_of(schema),
             Grouping.of(schema, self.by or ()),
@@ -100,5 +107,17 @@ class evaluate(WherePlan):
             self.mechanism,
             self.clip,
             tuple(self.residuals),
+            several,
+            self.model.names if several else (),
+            self.one_vs_rest,
         )
         return PREPARE[kind](question)
+
+    def _check_fits(self, kind: TargetKind) -> None:
+        """Refuse arguments that belong to another kind of target."""
+        for name, home, whose in _BELONGS:
+            value = getattr(self, name)
+            if kind != home and value not in (None, (), False):
+                raise ArgumentError(
+                    f"{name} must be left out unless the model {whose}, got {shown(value)}."
+                )

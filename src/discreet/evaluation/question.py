@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
+from discreet.evaluation.classes.models import ClassModels
 from discreet.mechanisms import NoiseName
 from discreet.models import BoundModel, Model
 from discreet.plans import Setting
@@ -93,6 +94,9 @@ class EvaluationQuestion:
       mechanism: of the noise.
       clip: the greatest error of a number that is told apart.
       residuals: columns by whose cells mean residuals are told.
+      models: the scores of every class, for a classifier of many.
+      names: what the classifier calls these.
+      one_vs_rest: whether every class's scores are told against the rest.
     """
 
     setting: Setting
@@ -107,6 +111,9 @@ class EvaluationQuestion:
     mechanism: NoiseName
     clip: float | None = None
     residuals: tuple[str, ...] = ()
+    models: tuple[BoundModel, ...] = ()
+    names: tuple[Any, ...] = ()
+    one_vs_rest: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,12 +131,14 @@ def target_of(schema: Schema) -> str:
     return schema.target
 
 
-def kind_of(model: Model, schema: Schema) -> TargetKind:
+def kind_of(model: Model | ClassModels, schema: Schema) -> TargetKind:
     """Return which kind of evaluation suits a model's output and the schema's target.
 
     A probability or a margin speaks of one class, against all others; a value of a number, or, where
     the target is a category of two values, it is a score of the second of them.
     """
     column = schema[target_of(schema)]
+    if isinstance(model, ClassModels):
+        return "classes"
     two = isinstance(column, Category) and len(column.values) == 2
     return "binary" if model.output != "value" or two else "regression"

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.data.blocks import Block
 from discreet.evaluation.regression.bounds import PowerCurve
 from discreet.evaluation.regression.sums import CENTRES, RESIDUAL, TARGET, ErrorSums
 from discreet.privacy.certificate import Bounds
@@ -125,3 +126,20 @@ def test_planted_faults_are_caught(fault: str) -> None:
             columns = slice(start + here.start, start + here.stop)
             added[:, columns] += inside[:, None] * (np.asarray(CENTRES) * found.scales[here])
     assert not all(within(certified, change) for change in replacements(added))
+
+
+@pytest.mark.proves("residual-sums")
+def test_sums_move_as_slowly_with_answers_as_is_paid_for() -> None:
+    found = layout(opaque(), schema(), residuals=("x", "ward"))
+    rng, step = np.random.default_rng(0), 1e-6
+    target, answer = rng.uniform(0, 60, 3_000), rng.uniform(0, 60, 3_000)
+    places = pd.DataFrame({"x": 10.0, "ward": "a", "y": target})
+    columns = found.contribution.columns
+    encoded = [found.setting.schema[name].encode(places[name].to_numpy()) for name in columns]
+    block = Block(0, columns, np.column_stack(encoded))
+    scaled = (target - 30.0) / 30.0
+    before, after = (found._own(block, target - a, scaled) for a in (answer, answer + step))
+    change, (single, together) = np.abs(after - before), found._steepness()
+    assert change.max() <= single * step * (1 + 1e-6)
+    assert change.sum(axis=1).max() <= together * step * (1 + 1e-6)
+    assert change.sum(axis=1).max() >= 0.5 * together * step

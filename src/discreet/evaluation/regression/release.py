@@ -82,8 +82,10 @@ def _feature_bins(schema: Schema, name: str) -> Bins:
 def _check_model(layout: ErrorSums) -> None:
     """Refuse a model whose answers move so far that noise would have to hide mostly that."""
     contribution, relation = layout.contribution, layout.setting.relation
-    paid = contribution.batch_rows(relation) * contribution.batch_error(relation)
-    if paid * contribution.size > contribution.certificate.sensitivity("l1", relation):
+    assert contribution.calls is not None
+    each = contribution.calls.batch_error_together(relation) or 0.0
+    paid = contribution.batch_rows(relation) * each
+    if paid > contribution.certificate.sensitivity("l1", relation):
         raise ModelError(
             "model must answer in double precision to be evaluated, got answers that move with the "
             "rows beside them. Convert it, or ask for one record at a time: "

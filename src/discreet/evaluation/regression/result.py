@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.figures import Figure
 from discreet.plans.results.result import Histogram, Result
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIGURES = ("mae", "rmse", "r2", "bias")
+
+Group = str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -109,13 +113,16 @@ class RegressionEvaluation(Result):
         """The number of groups."""
         return f"{len(self.groups)} groups" if self.groups else ""
 
-    def group(self, *values: str) -> ErrorReport:
-        """Return the report of a group, by its values in the order of ``by``; of all without any."""
-        for report in (self.overall, *self.groups):
-            if report.group == values:
+    def errors(self, group: Group = None) -> ErrorReport:
+        """Return the errors of a group, by its value or its values of several columns; or of all."""
+        if group is None:
+            return self.overall
+        named = (group,) if isinstance(group, str) else tuple(group)
+        for report in self.groups:
+            if report.group == named:
                 return report
-        known = ", ".join("/".join(report.group) for report in self.groups) or "none"
-        raise ArgumentError(f"group must be one of {known}, got {'/'.join(values)!r}.")
+        known = ", ".join(" and ".join(report.group) for report in self.groups[:12]) or "none"
+        raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per group and figure: its value, its interval and what it is made of."""
@@ -129,7 +136,7 @@ class RegressionEvaluation(Result):
                 rows.append({**names, "figure": name, **_plain(figure)})
         return pd.DataFrame(rows)
 
-    def residuals(self, feature: str, *group: str) -> pd.DataFrame:
+    def residuals(self, feature: str, group: Group = None) -> pd.DataFrame:
         """Return the mean residual of every cell of a feature, with its interval."""
         import pandas as pd
 
@@ -139,9 +146,9 @@ class RegressionEvaluation(Result):
             [{feature: label, "records": count, **_plain(mean)} for label, count, mean in rows]
         )
 
-    def distribution(self, *group: str) -> Histogram:
+    def distribution(self, group: Group = None) -> Histogram:
         """Return the noisy counts of residuals in their cells."""
-        report, wide = self.group(*group), math.sqrt(self._blocks(group))
+        report, wide = self.errors(group), math.sqrt(self._blocks(group))
         edges: tuple[float, ...] | None = None if self.soft else self.edges
         labels = [f"about {edge:.4g}" for edge in self.edges]
         if not self.soft:
@@ -157,14 +164,14 @@ class RegressionEvaluation(Result):
             level=self.level,
         )
 
-    def within(self, length: float, *group: str) -> Figure:
+    def within(self, length: float, group: Group = None) -> Figure:
         """Return the share of records whose answer is at most so far from the target.
 
         Cells that are partly within are counted by half; what that leaves open is ``binning``.
         """
         if not 0 <= length < math.inf:
             raise ArgumentError(f"length must be a finite number of at least zero, got {length!r}.")
-        report, edges = self.group(*group), np.asarray(self.edges)
+        report, edges = self.errors(group), np.asarray(self.edges)
         low, high = edges[:-1], edges[1:]
         if self.soft:  # a hat spans two cells
             low, high = np.append(edges[0], edges[:-1]), np.append(edges[1:], edges[-1])
@@ -188,7 +195,7 @@ class RegressionEvaluation(Result):
         return ResidualsDisplay(self).plot(ax, title=title)
 
     def plot_residuals(
-        self, feature: str, *group: str, ax: Any = None, title: str | None = None
+        self, feature: str, *, group: Group = None, ax: Any = None, title: str | None = None
     ) -> Any:
         """Draw the mean residual in every cell of a feature, with its interval."""
         from discreet.evaluation.regression.pictures import CellsDisplay
@@ -203,12 +210,12 @@ class RegressionEvaluation(Result):
             raise ArgumentError(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}.")
         return GroupsDisplay(self, figure).plot(ax, title=title)
 
-    def _blocks(self, group: tuple[str, ...]) -> int:
+    def _blocks(self, group: Group) -> int:
         """Return how many noisy counts make one of a group, or of all."""
-        return 1 if group or not self.groups else len(self.groups)
+        return 1 if group is not None or not self.groups else len(self.groups)
 
-    def _cells(self, feature: str, group: tuple[str, ...]) -> CellResiduals:
-        report = self.group(*group)
+    def _cells(self, feature: str, group: Group) -> CellResiduals:
+        report = self.errors(group)
         for cells in report.residuals:
             if cells.feature == feature:
                 return cells

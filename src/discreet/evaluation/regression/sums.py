@@ -18,12 +18,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
+from discreet.evaluation.bins import answers_exactly, model_answers
 from discreet.evaluation.question import Grouping
 from discreet.evaluation.regression.bounds import PowerCurve, add_bounds, times
 from discreet.models import BoundModel
@@ -79,7 +79,7 @@ class ErrorSums:
     @property
     def soft(self) -> bool:
         """Whether cells of residuals are hat functions."""
-        return self.model.batch_error(self.setting.relation) > 0
+        return not answers_exactly(self.model, self.setting.relation)
 
     @property
     def counted(self) -> bool:
@@ -181,6 +181,7 @@ class ErrorSums:
         columns = (*self.model.columns, self.target, *self.features, *self.groups.columns)
         proven = self.certify()
         most = float(proven.sensitivity("linf", ADD_REMOVE))
+        single, together = self._steepness()
         return VectorContribution(
             columns=tuple(dict.fromkeys(columns)),
             size=self.block * len(self.groups),
@@ -188,23 +189,29 @@ class ErrorSums:
             fill=0.0,
             compute=self._compute,
             proven=proven,
-            calls=ModelCalls(self.model.third_party, lipschitz=self._steepness()),
+            calls=ModelCalls(self.model.third_party, lipschitz=single, together=together),
         )
 
-    def _steepness(self) -> float:
-        weights = self.weights
-        steep = [2 * max(WEIGHTS[:3]) * weights["moments"] / self.length]
-        steep += [weights["distribution"] / float(np.diff(self.edges).min())] if self.soft else []
-        steep += [weights[f"residuals of {name}"] / self.length for name in self.features]
-        return max(steep)
+    def _steepness(self) -> tuple[float, float]:
+        """Return how far one number moves with an answer, and all numbers of a record together."""
+        moments, per_unit = self.weights["moments"], 1.0 / self.length
+        linear, square = RESIDUAL.odd + RESIDUAL.even[0], 2 * RESIDUAL.even[1]
+        single = [square * moments * per_unit]
+        together = [(linear + square) * moments * per_unit]
+        if self.soft:
+            single.append(self.weights["distribution"] / float(np.diff(self.edges).min()))
+            together.append(2 * single[-1])
+        for name in self.features:
+            single.append(self.weights[f"residuals of {name}"] * per_unit)
+            together.append((1 + 2 * _BESIDE) * single[-1])
+        return max(single), math.fsum(together)
 
     def _compute(self, block: Block) -> FloatArray:
         target = np.asarray(block[self.target])
         known = has_value(self.setting.schema[self.target], target)
-        rows = block.narrow(self.model.columns).values
         middle, half = self.scale
         target = np.where(known, target, middle)
-        residual = np.clip(target - answers(self.model, rows), -self.length, self.length)
+        residual = np.clip(target - model_answers(self.model)(block), -self.length, self.length)
         own = self._own(block, residual, np.clip((target - middle) / half, -1.0, 1.0))
         own *= np.where(known, 1.0, 0.0)[:, None]
         if len(self.groups) == 1:
@@ -237,15 +244,6 @@ class ErrorSums:
             return
         share = np.clip((residual - edges[cell]) / (edges[cell + 1] - edges[cell]), 0.0, 1.0)
         out[rows, cell], out[rows, cell + 1] = 1.0 - share, share
-
-
-def answers(model: BoundModel, rows: FloatArray) -> FloatArray:
-    """Return one answer inside the bounds per row: by code of ours where the model's form is linear."""
-    form: Any = model.weighted_sum
-    if form is None:
-        return model.predict(rows)
-    raw = form.predict(model.seen(rows))
-    return np.clip(np.where(np.isnan(raw), model.fill, raw), model.bounds.low, model.bounds.high)
 
 
 def _either(first: Bounds, second: Bounds) -> Bounds:
