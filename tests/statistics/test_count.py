@@ -15,6 +15,8 @@ from tests.statistics.coverage import LEAST, SCHEMA, answers, held, people, sett
 EXAMPLES = [
     Example("count", lambda _: dc.count(epsilon=1.0)),
     Example("count", lambda _: dc.count(["income", "home"], epsilon=1.0)),
+    Example("count", lambda _: dc.count(where="age >= 40", epsilon=1.0)),
+    Example("count", lambda _: dc.count(by="home", epsilon=1.0)),
 ]
 
 

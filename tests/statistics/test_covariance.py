@@ -16,7 +16,12 @@ from tests.statistics.coverage import answers, people, setting_of
 
 EXAMPLES = [
     Example("covariance", lambda _: dc.covariance(["income", "debt"], epsilon=1.0)),
-    Example("covariance", lambda _: dc.covariance(["age", "debt", "income"], epsilon=1.0, delta=1e-5)),
+    Example(
+        "covariance",
+        lambda _: dc.covariance(
+            ["age", "debt", "income"], epsilon=1.0, delta=1e-5, mechanism="gaussian"
+        ),
+    ),
     Example(
         "correlation",
         lambda _: dc.correlation(["age", "income"], clip={"income": (10, 60)}, epsilon=1.0),
@@ -76,7 +81,7 @@ def test_matrices_are_positive_semi_definite_whatever_the_noise(rows: int, relat
 
 def test_frames_are_square_and_pictures_are_drawn() -> None:
     (one,) = answers(dc.correlation(COLUMNS, epsilon=1.0), REPLACE_ONE, people(), 1)
-    assert one.to_frame().loc["age", "gain"] == one.values[0][2]
+    assert one.square().loc["age", "gain"] == one.values[0][2]
     assert one.plot().ax_.get_xticklabels()[0].get_text() == "age"
     assert type(one).read(one.to_json()) == one
 

@@ -14,7 +14,8 @@ from tests.statistics.coverage import answers, people
 
 EXAMPLES = [
     Example(
-        "linear_regression", lambda _: dc.linear_regression("income", ["age", "debt"], epsilon=1.0)
+        "linear_regression",
+        lambda _: dc.linear_regression("income", ["age", "debt"], epsilon=1.0, mechanism="laplace"),
     ),
     Example(
         "linear_regression",

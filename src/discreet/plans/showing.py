@@ -27,7 +27,9 @@ _KINDS = {
     "evaluate": "Evaluation",
     "functional_mean": "Mean curve",
     "most_frequent": "Most frequent value",
+    "std": "Standard deviation",
     "synthesize": "Synthetic records",
+    "total": "Sum",
 }
 """How questions are called where their name with spaces would not do."""
 

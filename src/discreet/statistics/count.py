@@ -13,9 +13,9 @@ from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.mechanisms import count_noise
 from discreet.plans import Expected, Program, Releaser, Setting, Stage
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, of_count
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages.parts import in_part
@@ -23,7 +23,7 @@ from discreet.statistics.bounds import known_rows
 from discreet.statistics.estimates import counted
 
 
-class count(DeclaredPlan):
+class count(PartPlan):
     """Plan the number of records, or of those that have a value.
 
     Args:
@@ -48,7 +48,7 @@ class count(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Answer from the public number, or calibrate the noise on a count."""
         for name in self.columns:
             setting.schema[name]

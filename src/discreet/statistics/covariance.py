@@ -11,9 +11,9 @@ import numpy as np
 from discreet.arguments import as_names, shown
 from discreet.errors import ArgumentError
 from discreet.plans import Expected, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Unknown
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.matrix import Matrix, Table
 from discreet.schema import FloatArray
@@ -34,7 +34,7 @@ def some_columns(name: str, columns: Any) -> tuple[str, ...]:
     return names
 
 
-class covariance(DeclaredPlan):
+class covariance(PartPlan):
     """Plan the covariance matrix of numeric columns, over the records that have a value of all.
 
     Covariances are means of products of distances from the means (``ddof=0`` in numpy).
@@ -64,7 +64,7 @@ class covariance(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the moments."""
         moments = _moments(self, setting)
 
@@ -79,7 +79,7 @@ class covariance(DeclaredPlan):
         return Program((moments.stage,), finish, {"covariance": _expected(moments, setting)})
 
 
-class correlation(DeclaredPlan):
+class correlation(PartPlan):
     """Plan the correlation matrix of numeric columns, over the records that have a value of all.
 
     Args:
@@ -106,7 +106,7 @@ class correlation(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the moments."""
         moments = _moments(self, setting)
 
@@ -135,7 +135,7 @@ def correlations(covariances: FloatArray) -> FloatArray:
     found = covariances / (deviations[:, :, None] * deviations[:, None, :])
     size = covariances.shape[1]
     found[:, range(size), range(size)] = 1.0
-    return np.clip(found, -1.0, 1.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 def _moments(plan: covariance | correlation, setting: Setting) -> Moments:

@@ -14,9 +14,9 @@ from discreet.data.direct import direct_sum
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Expected, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Unknown
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages import sum_stage
@@ -30,7 +30,7 @@ from discreet.statistics.shares import Shares, noisy_share, shares_contribution,
 RANGE = "the range of the values"
 
 
-class mean(DeclaredPlan):
+class mean(PartPlan):
     """Plan the mean of a numeric column, over the records that have a value.
 
     Args:
@@ -61,7 +61,7 @@ class mean(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the sum, or on the two cells that share the records."""
         box = box_of(setting.schema, self.column, self.clip)
         rows = known_rows(setting, (self.column,))
@@ -116,7 +116,7 @@ def _of_sum(noisy_sum: float, noise: Noise, rows: int, box: Box) -> NoisyNumber:
     return NoisyNumber(*inside, noise.std / rows, float(rows))
 
 
-class total(DeclaredPlan):
+class total(PartPlan):
     """Plan the sum of a numeric column, over the records that have a value.
 
     Args:
@@ -144,7 +144,7 @@ class total(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the sum."""
         schema, column = setting.schema, self.column
         box, rows = box_of(schema, column, self.clip), known_rows(setting, (column,))

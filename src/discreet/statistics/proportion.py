@@ -15,9 +15,9 @@ from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
 from discreet.plans import Expected, Program, Releaser, Setting, Stage
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import RECORDS, Unknown
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice, Values
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages.parts import has_value
@@ -35,7 +35,7 @@ def _values(name: str, given: Any) -> tuple[Any, ...]:
     return plain
 
 
-class proportion(DeclaredPlan):
+class proportion(PartPlan):
     """Plan the share of the records that have one of some values, of those that have any.
 
     Args:
@@ -63,7 +63,7 @@ class proportion(DeclaredPlan):
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on one count, or on two."""
         rows, column = known_rows(setting, (self.column,)), setting.schema[self.column]
         found, size = _codes(setting.schema, self.column, self.values), 1 if rows is not None else 2

@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.plans import Expected, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Unknown
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.matrix import Coefficients
 from discreet.schema import FloatArray
@@ -24,7 +24,7 @@ from discreet.statistics.moments import Moments, nearest_covariance
 INTERCEPT = "(intercept)"
 
 
-class linear_regression(DeclaredPlan):
+class linear_regression(PartPlan):
     """Plan a linear regression of a numeric column on others, over the records that have all values.
 
     Args:
@@ -61,7 +61,7 @@ class linear_regression(DeclaredPlan):
             raise ArgumentError(f"features must not hold the target, got {self.target!r} among them.")
         return {}
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the moments of features and target."""
         columns = (*self.features, self.target)
         terms = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
@@ -120,7 +120,7 @@ def plausible_coefficients(moments: Moments, noisy: FloatArray) -> FloatArray:
     """Return intercepts and slopes of sums that may be the exact ones; NaN where there are none."""
     draws = plausible_sums(noisy, moments.stage.noise)
     covariances, means = moments.covariances(draws), moments.means(draws)
-    lost = np.isnan(covariances).any(axis=(1, 2))
+    lost = np.asarray(np.isnan(covariances).any(axis=(1, 2)))
     safe = np.where(lost[:, None, None], np.eye(covariances.shape[1]), covariances)
     lost |= np.linalg.eigvalsh(safe[:, :-1, :-1])[:, 0] <= 0
     safe = np.where(lost[:, None, None], np.eye(covariances.shape[1]), safe)
@@ -147,7 +147,7 @@ def _sampling(
     free = max(records - len(features) - 1, 1.0)
     slopes = scales[-1] * np.sqrt(left * np.diag(inverse) / free) / scales[:-1]
     centre = (middles + means * scales)[:-1] / scales[:-1]
-    intercept = scales[-1] * math.sqrt(left * (1 + max(centre @ inverse @ centre, 0.0)) / free)
+    intercept = scales[-1] * math.sqrt(left * (1 + max(float(centre @ inverse @ centre), 0.0)) / free)
     return np.concatenate([[intercept], slopes])
 
 

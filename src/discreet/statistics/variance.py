@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar
 
 from discreet.plans import Expected, Program, Releaser, Setting
-from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.expected import GREATEST, Unknown
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.statistic import Statistic
 from discreet.privacy.certificate import Box
 from discreet.statistics.bounds import PublicClip, box_of
@@ -17,7 +17,7 @@ from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of
 from discreet.statistics.spread import Spread, spread_of
 
 
-class variance(DeclaredPlan):
+class variance(PartPlan):
     """Plan the variance of a numeric column, over the records that have a value.
 
     It is the mean of squared distances from the mean (``ddof=0`` in numpy).
@@ -47,12 +47,12 @@ class variance(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose a strategy from public facts and calibrate its noise."""
         return _program(self, setting, root=False)
 
 
-class std(DeclaredPlan):
+class std(PartPlan):
     """Plan the standard deviation of a numeric column, over the records that have a value.
 
     It is the root of the variance (``ddof=0`` in numpy), and costs what that costs.
@@ -80,7 +80,7 @@ class std(DeclaredPlan):
 
     clips: ClassVar = (("clip", None),)
 
-    def prepare(self, setting: Setting) -> Program:
+    def prepare_whole(self, setting: Setting) -> Program:
         """Choose a strategy from public facts and calibrate its noise."""
         return _program(self, setting, root=True)
 

@@ -24,7 +24,7 @@ from discreet.explain.shap.ranking import shap_ranking
 from discreet.explain.shap.values import shap_values
 from discreet.models.model import Model
 from discreet.plans import Plan
-from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation
+from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.choose.plan import choose
@@ -263,7 +263,7 @@ def _of_choices() -> list[Question]:
 
 def _of_statistics() -> list[Question]:
     return [
-        Question("count", lambda _: count("home", epsilon=1.0), relations=(ADD_REMOVE,)),
+        Question("count", lambda _: count(where="age >= 40", epsilon=1.0)),
         Question("correlation", lambda _: correlation(["age", "income"], epsilon=1.0)),
         Question("covariance", lambda _: covariance(["age", "income"], epsilon=1.0)),
         Question(

@@ -63,6 +63,16 @@ class Matrix(Result):
         return np.asarray(self.values, dtype=np.float64)
 
     def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of columns: the noisy entry and its interval."""
+        import pandas as pd
+
+        pairs = pd.MultiIndex.from_product([self.columns] * 2, names=("first", "second"))
+        frame = pairs.to_frame(index=False)
+        for name, table in (("value", self.values), ("low", self.low), ("high", self.high)):
+            frame[name] = np.ravel(table)
+        return frame
+
+    def square(self) -> pd.DataFrame:
         """Return the matrix with the columns' names, as ``frame.cov()`` and ``frame.corr()`` do."""
         import pandas as pd
 
