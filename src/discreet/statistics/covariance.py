@@ -152,7 +152,7 @@ def _or_zero(matrix: FloatArray) -> FloatArray:
 def _possible(matrix: FloatArray) -> FloatArray:
     """Return a scaled covariance with no variance above one, the greatest there is."""
     shrunk = 1 / np.sqrt(np.maximum(np.diag(matrix), 1.0))
-    return matrix * np.outer(shrunk, shrunk)
+    return np.asarray(np.clip(matrix * np.outer(shrunk, shrunk), -1.0, 1.0))
 
 
 def _expected(moments: Moments, setting: Setting, spread: float = 1.0) -> Expected:

@@ -118,7 +118,7 @@ def _expected(spread: Spread, setting: Setting, box: Box, root: bool) -> Expecte
 
 def _root(found: NoisyNumber) -> NoisyNumber:
     value = math.sqrt(found.value)
-    # Noise on a root: by the slope there, or by how far the interval reaches where it has none.
+    # Noise on a root: by the slope there, or by half the interval where it has none.
     low, high = math.sqrt(found.low), math.sqrt(found.high)
     slope = 1 / (2 * max(value, (high - low) / 2, math.ulp(1.0)))
     return replace(found, value=value, low=low, high=high, std=found.std * slope)
