@@ -23,6 +23,7 @@ PLANS = {
     "any_curve": "discreet.explain.aggregate.plan",
     "any_ranking": "discreet.explain.aggregate.plan",
     "background": "discreet.explain.shap.background",
+    "cdf": "discreet.statistics.cdf",
     "choose": "discreet.select.choose.plan",
     "correlation": "discreet.statistics.covariance",
     "count": "discreet.statistics.count",
@@ -76,6 +77,7 @@ _HOMES = PLANS | {
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
     "Groups": "discreet.plans.results.groups",
+    "Distribution": "discreet.plans.results.distribution",
     "Guarantee": "discreet.privacy.guarantee",
     "Histogram": "discreet.plans",
     "Ledger": "discreet.ledger",
@@ -165,6 +167,7 @@ if TYPE_CHECKING:
     from discreet.plans.registry import plan_from_json as plan_from_json
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
+    from discreet.plans.results.distribution import Distribution as Distribution
     from discreet.plans.results.groups import Groups as Groups
     from discreet.plans.results.matrix import Coefficients as Coefficients
     from discreet.plans.results.matrix import Matrix as Matrix
@@ -192,6 +195,7 @@ if TYPE_CHECKING:
     from discreet.session import Release as Release
     from discreet.session import Session as Session
     from discreet.session import protect as protect
+    from discreet.statistics.cdf import cdf as cdf
     from discreet.statistics.count import count as count
     from discreet.statistics.covariance import correlation as correlation
     from discreet.statistics.covariance import covariance as covariance

@@ -190,6 +190,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "any_ranking": {"explainer": explainer, "items": ["age", "income", "home"], "subsets": 5},
         "background": {"kind": "mean", "rows": 3},
         "choose": {"utility": utility, "candidates": ["a", "b"], "bounds": (0, 1)},
+        "cdf": {"column": "age", "bins": 8},
         "correlation": {"columns": numbers},
         "count": {"columns": ["age"]},
         "covariance": {"columns": numbers},

@@ -98,6 +98,7 @@ def families() -> dict[str, Case]:
 BANDED = (
     "Attribution",
     "Curve",
+    "Distribution",
     "Statistic",
     "Histogram",
     "Matrix",

@@ -84,6 +84,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "mean": lambda: dc.mean("u", **TERMS),
     "total": lambda: dc.total("u", **TERMS),
     "variance": lambda: dc.variance("u", **TERMS),
+    "cdf": lambda: dc.cdf("u", bins=16, **TERMS),
     "std": lambda: dc.std("u", **TERMS),
     "covariance": lambda: dc.covariance(["u", "v"], **TERMS),
     "correlation": lambda: dc.correlation(["u", "v"], **TERMS),

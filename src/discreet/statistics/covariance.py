@@ -188,7 +188,7 @@ def _matrix(
         low=_table(low),
         high=_table(high),
         level=LEVEL,
-        noise_std=float(np.mean(factor * np.nan_to_num(np.nanstd(draws, axis=0)))),
+        noise_std=float(np.mean(factor * np.where(np.isnan(draws), values, draws).std(axis=0))),
         quantity=quantity,
         records=float(np.nan_to_num(moments.records(noisy[None, :])[0])),
         ends_all=(_table(low_all), _table(high_all)),

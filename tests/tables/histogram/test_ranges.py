@@ -20,8 +20,8 @@ from discreet.plans.results.range_histogram import (
     band_factor,
     range_half_width,
 )
+from discreet.plans.stages.ranges import candidate_trees
 from discreet.privacy.certificate import certify_cells
-from discreet.tables.histogram.range_counts import candidate_trees
 
 SCHEMA = dc.Schema(
     {

@@ -30,6 +30,7 @@ from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.choose.plan import choose
 from discreet.select.quantiles.percentile import percentile
 from discreet.select.quantiles.plan import quantiles
+from discreet.statistics.cdf import cdf
 from discreet.statistics.count import count
 from discreet.statistics.covariance import correlation, covariance
 from discreet.statistics.mean import mean, total
@@ -264,6 +265,7 @@ def _of_choices() -> list[Question]:
 def _of_statistics() -> list[Question]:
     return [
         Question("count", lambda _: count(where="age >= 40", epsilon=1.0)),
+        Question("cdf", lambda _: cdf("age", epsilon=1.0)),
         Question("correlation", lambda _: correlation(["age", "income"], epsilon=1.0)),
         Question("covariance", lambda _: covariance(["age", "income"], epsilon=1.0)),
         Question(

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data import TablesContribution
-from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
-from discreet.mechanisms import NOISES, Noise, NoiseName
-from discreet.plans import Program, Releaser, Setting, Stage
+from discreet.mechanisms import NOISES, NoiseName
+from discreet.plans import Program, Releaser, Setting
 from discreet.plans.expected import of_count
 from discreet.plans.results.bands import at_once
 from discreet.plans.results.range_histogram import RangeHistogram, RangeTree, range_half_width
-from discreet.plans.stages import count_stage
-from discreet.plans.stages.sums import TableNoise, table_noise
+from discreet.plans.stages.ranges import RangeStage, range_stage
 from discreet.schema import Bins
 
 MOST_CELLS = 2**16
 """The most cells a histogram for ranges may have."""
-
-RangeStage = Stage[Noise] | Stage[TableNoise]
 
 
 def range_program(
@@ -50,21 +43,15 @@ def range_program(
             "how wide the band of a range is, is known of such noise alone. Use 'auto'."
         )
 
-    def stage_of(tree: RangeTree) -> RangeStage:
-        if len(tree.widths) == 1:
-            return count_stage(
-                "counts", cells, setting, epsilon=epsilon, delta=delta, mechanism=mechanism
-            )
-        size = sum(tree.sizes)
-        noise = table_noise(
-            len(tree.widths), size, setting, epsilon=epsilon, delta=delta, mechanism=mechanism
-        )
-        contribution = TablesContribution((column,), tree.sizes, _index(column, bins, tree.widths))
-        return Stage("blocks", contribution, replace(noise, places=tuple(range(size))))
-
-    trees = candidate_trees(len(bins), setting.rows is not None)
-    built = [(tree, stage_of(tree)) for tree in trees]
-    tree, stage = min(built, key=lambda pair: pair[0].mean_variance() * pair[1].noise.std ** 2)
+    tree, stage = range_stage(
+        column,
+        bins,
+        setting,
+        RangeTree.mean_variance,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+    )
 
     def finish(releaser: Releaser) -> RangeHistogram:
         (noisy_blocks,) = releaser.answer(stage)
@@ -83,31 +70,8 @@ def range_program(
     return Program((stage,), finish, {"count of a range": share})
 
 
-def candidate_trees(cells: int, known_total: bool) -> list[RangeTree]:
-    """Return the plain histogram, and trees of two levels and more with even branching."""
-    trees = []
-    for levels in range(1, max(2, math.ceil(math.log2(max(cells, 2))) + 1)):
-        branching = max(2, math.ceil(round(cells ** (1 / levels), 9)))
-        widths = tuple(branching**power for power in reversed(range(levels)))
-        if widths[0] < max(cells, 2):
-            trees.append(RangeTree(cells, widths, known_total))
-    return trees
-
-
 def _variance(tree: RangeTree, first: int, last: int) -> float:
     return float(tree.variance(np.array([first]), np.array([last]))[0])
-
-
-def _index(
-    column: str, bins: Bins, widths: tuple[int, ...]
-) -> Callable[[Block], Iterable[NDArray[np.int64]]]:
-    """Return the function that finds the blocks of records, one array per width."""
-
-    def index(block: Block) -> list[NDArray[np.int64]]:
-        cells = bins.index(block[column])
-        return [cells // width for width in widths]
-
-    return index
 
 
 def _build(
