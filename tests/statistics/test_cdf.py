@@ -14,7 +14,7 @@ from tests.statistics.coverage import LEAST, SCHEMA, answers, people, setting_of
 
 EXAMPLES = [
     Example("cdf", lambda _: dc.cdf("income", bins=8, epsilon=1.0)),
-    Example("cdf", lambda _: dc.cdf("age", bins=30, epsilon=1.0, delta=1e-5, mechanism="gaussian")),
+    Example("cdf", lambda _: dc.cdf("age", bins=64, epsilon=1.0, delta=1e-5, mechanism="gaussian")),
 ]
 
 
