@@ -249,3 +249,35 @@ def test_the_worlds_models_are_evaluated_under_both_relations() -> None:
             relation=relation,  # type: ignore[arg-type]
         )
         assert session.release(dc.evaluate(world.model("trees"), epsilon=1.0)).value.auc.low >= 0.0
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_part_of_the_table_is_evaluated_as_if_it_were_all(relation: Any) -> None:
+    records = frame(3_000)
+    session = dc.protect(
+        records, SCHEMA, dataset="d", epsilon=4e6, ledger=":memory:", relation=relation
+    )
+    own = records[records.x >= 0.5]
+    for cuts in ("public", "quantile"):
+        plan = dc.evaluate(model(), by="g", where="x >= 0.5", bins=12, cuts=cuts, epsilon=1e5)
+        value = session.release(plan).value
+        assert value.rows is None
+        assert value.tally().size.value == pytest.approx(len(own), abs=1)
+        mine = own[own.g == "a"]
+        found = value.metric("selection_rate", group="a", threshold=value.knots[8])
+        assert found.value == pytest.approx((scores(mine) >= value.knots[8]).mean(), abs=2e-3)
+
+
+def test_models_in_single_precision_pay_for_hats_together_not_for_every_cell() -> None:
+    """A cell may move by a sixth of a record, all cells together by a third."""
+    setting = Setting(SCHEMA, REPLACE_ONE, 5_000)
+
+    def single(rows: np.ndarray) -> np.ndarray:
+        return (1 / (1 + np.exp(-rows[:, 0].astype(np.float32)))).astype(np.float32)
+
+    plan = dc.evaluate(
+        dc.Model(single, bounds=(0, 1), columns=["x"], name="single"), bins=20, epsilon=1.0
+    )
+    (stage,) = plan.prepare(setting).stages
+    assert stage.certificate.sensitivity("l1", REPLACE_ONE) < 3.0
+    assert stage.certificate.sensitivity("l1", REPLACE_ONE) > 2.0

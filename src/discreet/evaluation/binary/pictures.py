@@ -63,7 +63,7 @@ class EvaluationDisplay:
         if not self.evaluation.columns:
             return []
         large = [group for group in self.evaluation.groups if not self.evaluation.small(group)]
-        return large[: _MOST_LINES - 1]
+        return large if len(large) < _MOST_LINES else []
 
     def _draw_roc(self) -> None:
         area = self.evaluation.auc

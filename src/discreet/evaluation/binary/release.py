@@ -35,7 +35,7 @@ from discreet.schema import FloatArray
 _QUANTILE_SHARE = 0.1
 _FINE = 1024
 _DECILES = 10
-_FEWEST, _MOST = 5, 100
+_FEWEST, _MOST = {"public": 20, "quantile": 10}, 100
 _UNKNOWN_ROWS = 20
 _RATE = "a rate's whole range"
 
@@ -201,12 +201,13 @@ def _suitable(question: EvaluationQuestion) -> int:
     """Return how many bins suit: more of them tell ties apart, and add noise.
 
     What ties leave open falls as 1 / bins, noise grows as the root of it over the records of a group
-    times epsilon; their sum is least where bins are its power of two thirds.
+    times epsilon; their sum is least where bins are its power of two thirds. Cuts that know nothing of
+    the records need to be more.
     """
     if question.setting.rows is None:
         return _UNKNOWN_ROWS
     worth = question.setting.rows * question.epsilon / len(question.groups)
-    return int(min(max((worth / 10) ** (2 / 3), _FEWEST), _MOST))
+    return int(min(max((worth / 10) ** (2 / 3), _FEWEST[question.cuts]), _MOST))
 
 
 def _expected(table: BinaryTable, stage: Stage[Noise]) -> dict[str, Expected]:
