@@ -31,6 +31,7 @@ PLANS = {
     "data_shapley": "discreet.value.plan",
     "decision_tree": "discreet.trees.plan",
     "deniable_rows": "discreet.tables.synthesis.plan",
+    "drift": "discreet.tables.drift.plan",
     "entropy": "discreet.tables.entropy.plan",
     "evaluate": "discreet.evaluation.plan",
     "feature_interaction": "discreet.explain.interaction.plan",
@@ -76,6 +77,7 @@ _HOMES = PLANS | {
     "DecisionTree": "discreet.trees.result",
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
+    "Drift": "discreet.plans.results.drift",
     "Groups": "discreet.plans.results.groups",
     "Distribution": "discreet.plans.results.distribution",
     "Guarantee": "discreet.privacy.guarantee",
@@ -168,6 +170,7 @@ if TYPE_CHECKING:
     from discreet.plans.results.choice import Choice as Choice
     from discreet.plans.results.choice import Quantiles as Quantiles
     from discreet.plans.results.distribution import Distribution as Distribution
+    from discreet.plans.results.drift import Drift as Drift
     from discreet.plans.results.groups import Groups as Groups
     from discreet.plans.results.matrix import Coefficients as Coefficients
     from discreet.plans.results.matrix import Matrix as Matrix
@@ -205,6 +208,7 @@ if TYPE_CHECKING:
     from discreet.statistics.regression import linear_regression as linear_regression
     from discreet.statistics.variance import std as std
     from discreet.statistics.variance import variance as variance
+    from discreet.tables.drift.plan import drift as drift
     from discreet.tables.entropy.plan import entropy as entropy
     from discreet.tables.entropy.plan import mutual_information as mutual_information
     from discreet.tables.functional.plan import functional_mean as functional_mean

@@ -168,6 +168,11 @@ def query() -> pd.DataFrame:
     return pd.DataFrame({"age": [40], "income": [50.0], "home": ["own"]})
 
 
+def counted() -> dc.Histogram:
+    homes = ("rent", "own", "other")
+    return dc.Histogram(("home",), (homes,), (None,), (3.0, 2.0, 1.0), 1.0, 2.0, 0.95)
+
+
 def labelled_rows() -> pd.DataFrame:
     return pd.DataFrame(
         {"age": [30, 60], "income": [10.0, 90.0], "home": ["own", "rent"], "paid": [0, 1]}
@@ -203,6 +208,7 @@ def make_cases(draw: Draw) -> list[Case]:
         },
         "decision_tree": {"target": "paid", "depth": 2},
         "deniable_rows": {"attempts": 2, "delta": 1e-3, "epsilon": 1.0},
+        "drift": {"reference": counted()},
         "entropy": {"columns": "home"},
         "evaluate": {"model": model, "bins": 4},
         "feature_interaction": {"model": model, "subsets": 4, "points": 3},

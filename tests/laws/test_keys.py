@@ -36,6 +36,10 @@ def fitted(flip: bool = False) -> LogisticRegression:
     return LogisticRegression().fit(frame[["a", "b"]].to_numpy(), frame.y ^ flip)
 
 
+def counted(first: float) -> dc.Histogram:
+    return dc.Histogram(("c",), (("u", "v"),), (None,), (first, 2.0), 1.0, 2.0, 0.95)
+
+
 def first(block: Any, candidates: Any) -> Any:
     return np.zeros((len(block["a"]), len(candidates)))
 
@@ -244,6 +248,11 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         "shap_values",
         lambda: {"model": fitted(), **QUERY},
         MODEL | budget(x=POINTS, clip=0.5, clip_norm="linf", base_value=0.5) | SHAP | GAUSS,
+    ),
+    (
+        "drift",
+        lambda: {"reference": counted(3.0)},
+        budget(reference=lambda: counted(4.0), method="direct") | GAUSS,
     ),
     (
         "source_values",

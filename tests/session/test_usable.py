@@ -106,6 +106,9 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "random_forest": lambda: dc.random_forest("t", trees=4, depth=3, **TERMS),
     "data_shapley": lambda: dc.data_shapley(test=frame(10), method="tknn", **TERMS),
     "source_values": lambda: dc.source_values("k", test=frame(100), **TERMS),
+    "drift": lambda: dc.drift(
+        dc.Histogram(("k",), (("x", "y", "z"),), (None,), (5.0, 3.0, 2.0), 0.0, 0.0, 0.95), **TERMS
+    ),
 }
 ONLY_PUBLIC: dict[str, Callable[[], Plan]] = {
     "deniable_rows": lambda: dc.deniable_rows(5, bins=4, delta=1e-4, **TERMS),

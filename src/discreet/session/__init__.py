@@ -12,6 +12,7 @@ from discreet.explain.shap.background import Background as _Background  # noqa: 
 from discreet.plans import Release
 from discreet.plans.results.choice import Choice as _Choice  # noqa: F401
 from discreet.plans.results.distribution import Distribution as _Distribution  # noqa: F401
+from discreet.plans.results.drift import Drift as _Drift  # noqa: F401
 from discreet.plans.results.matrix import Matrix as _Matrix  # noqa: F401
 from discreet.plans.results.range_histogram import RangeHistogram as _RangeHistogram  # noqa: F401
 from discreet.plans.results.statistic import Statistic as _Statistic  # noqa: F401

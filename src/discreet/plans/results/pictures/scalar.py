@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
+    GREY,
     LINE,
     add_legend,
     axes_or_new,
@@ -24,6 +25,7 @@ from discreet.plans.results.pictures.canvas import (
 
 if TYPE_CHECKING:
     from discreet.plans.results.choice import Choice, Quantiles
+    from discreet.plans.results.drift import Drift
     from discreet.plans.results.scalar import Scalar
 
 _LARGE, _MIDDLE, _SMALL = 24.0, 10.0, 8.0
@@ -65,6 +67,23 @@ class ScalarDisplay:
         ax.set_xlabel(number.unit, fontsize=_SMALL)
         tidy(ax)
         ax.spines["left"].set_visible(False)
+
+
+class DriftDisplay(ScalarDisplay):
+    """Draws a ``Drift``: the number, its interval, and where the reference's noise alone would be."""
+
+    def __init__(self, drift: Drift) -> None:
+        super().__init__(drift)
+        self.reference_error = drift.reference_error
+
+    def _draw_band(self) -> None:
+        super()._draw_band()
+        if self.reference_error:
+            label = f"the reference's own noise: up to {self.reference_error:.2g} on average"
+            self.ax_.barh([0.12], [self.reference_error], 0.08, [0.0], color=GREY, label=label)
+            self.ax_.legend(
+                fontsize=_SMALL, frameon=False, labelcolor=ink(self.ax_), loc="center right"
+            )
 
 
 class ChoiceDisplay:

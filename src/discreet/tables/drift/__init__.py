@@ -1,0 +1,1 @@
+"""Drift: how far the table of today is from a histogram that was released before."""

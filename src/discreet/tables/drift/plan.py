@@ -1,0 +1,292 @@
+"""``drift``: the total variation between the table of today and a histogram released before.
+
+Two routes: noise on the one number (*direct*), or on every count (*histogram*), whose distance is then
+taken. Which one errs less follows from public facts, and is known before a row is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+
+from discreet.arguments import shown
+from discreet.errors import ArgumentError
+from discreet.plans import (
+    Histogram,
+    Perturbation,
+    Program,
+    Release,
+    Releaser,
+    Result,
+    Setting,
+    Stage,
+    share_out,
+)
+from discreet.plans.expected import GREATEST, Expected
+from discreet.plans.held import Rows
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, NoiseChoice, OneOf
+from discreet.plans.parts import WherePlan
+from discreet.plans.results.bands import LEVEL
+from discreet.plans.results.drift import Drift
+from discreet.plans.stages import count_stage, partition, size_stage
+from discreet.randomness import IntArray, public_generator
+from discreet.schema import Bins, FloatArray
+from discreet.tables.drift.distance import PARTS, distance_noise, whole_shares
+
+Method = Literal["auto", "direct", "histogram"]
+
+_MOST_CELLS = 2**16
+_DRAWS, _MOST_NUMBERS = 2_000, 2**22
+_REFERENCE_ROWS = 10_000
+"""How many records are imagined where their number is private."""
+
+_MOVED = 0.2
+"""Of the two public tables on which routes are compared one is the reference, the other so far off."""
+
+_SIZE_SHARE = 0.25
+"""What a private number of records gets of epsilon: the distance is divided by it."""
+
+_HALF = 0.5 + LEVEL / 2
+"""The level of either band where a distance is divided by a noisy number of records."""
+
+
+def as_reference(given: Any) -> Histogram:
+    """Return a released or public histogram: a result, its release, or its plain data."""
+    value = given.value if isinstance(given, Release) else given
+    if isinstance(value, Mapping):
+        value = Result.read(dict(value.get("value", value)))
+    if not isinstance(value, Histogram):
+        raise ArgumentError(
+            f"reference must be a histogram or its release, got {shown(given)}. "
+            "Release one with dc.histogram, or load it with dc.Release.load."
+        )
+    return value
+
+
+class drift(WherePlan):
+    """Plan how far the table is from a histogram released before: their total variation.
+
+    That is the share of records that would have to be elsewhere; 0 if nothing changed, 1 if the two
+    have no cell in common.
+
+    Args:
+      reference: a ``Histogram`` or its release, of an earlier table or of a public one; on the command
+        line a saved release. Its columns and cells must be those of this schema.
+      method: ``direct``, noise on the distance itself; ``histogram``, the distance of noisy counts; or
+        ``auto``: the one with the smaller error, by public facts.
+      epsilon: the whole budget of the plan.
+      delta: zero for a pure guarantee.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
+
+    Guarantees:
+      - Replacing a record moves n times the distance by at most 1, adding or removing one by at most 1
+        minus the least share; computed in whole numbers. [drift]
+      - A private number of records is released beside it. [histogram]
+
+    >>> cells = ("x",), (("a", "b"),), (None,), (30.0, 10.0), 1.0, 2.0, 0.95
+    >>> drift(Histogram(*cells), epsilon=0.5).arguments()["method"]
+    'auto'
+    """
+
+    reference: Annotated[Any, Rows(as_reference, inline=True)]
+    _: KW_ONLY
+    method: Annotated[Method, OneOf(get_args(Method))] = "auto"
+    epsilon: Epsilon = UNSAID
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    def prepare_whole(self, setting: Setting) -> Program:
+        """Find the cells, compare the routes and calibrate the one taken."""
+        cells = _same_cells(self.reference, setting)
+        shares = whole_shares(np.array(self.reference.counts))
+        terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        makers = {"direct": _direct, "histogram": _through_counts}
+        asked = makers if self.method == "auto" else (self.method,)
+        routes = [makers[name](cells, shares, setting, terms) for name in asked]
+        route = min(routes, key=lambda each: each.error)
+        compared = tuple((each.name, each.error) for each in routes)
+
+        def finish(releaser: Releaser) -> Drift:
+            return _result(self, route, compared, route.answer(releaser), setting.rows)
+
+        error = route.half / (setting.rows or 1)
+        unknown: Any = None if setting.rows else "noise"
+        expected = Expected(error, 1.0, GREATEST, unknown=unknown)
+        return Program(route.stages, finish, {"total variation": expected})
+
+
+@dataclass(frozen=True)
+class Distance:
+    """What a route found: how many records are off, how many there are, and half the widths."""
+
+    off: float
+    half: float
+    records: float
+    half_records: float
+
+
+@dataclass(frozen=True)
+class DriftRoute:
+    """One way to the distance.
+
+    ``error`` is its mean error on two public tables, one like the reference and one that drifted;
+    ``half`` half the width of its band, whatever the table. Both are in records.
+    """
+
+    name: str
+    stages: tuple[Stage[Perturbation], ...]
+    answer: Callable[[Releaser], Distance]
+    std: float
+    error: float
+    half: float
+
+
+def _direct(
+    cells: dict[str, Bins], shares: IntArray, setting: Setting, terms: dict[str, Any]
+) -> DriftRoute:
+    """Return noise on the number of records that would have to move."""
+    counted = count_stage("counts", cells, setting, epsilon=1.0).contribution
+    if setting.rows is not None:
+        noise, level = distance_noise(shares, setting, **terms), LEVEL
+        stages: tuple[Stage[Any], ...] = (Stage("distance", counted, noise),)
+    else:
+        parts = share_out(terms["epsilon"], (1 - _SIZE_SHARE, _SIZE_SHARE))
+        noise, level = distance_noise(shares, setting, **terms | {"epsilon": parts[0]}), _HALF
+        size = size_stage(next(iter(cells)), setting, epsilon=parts[1])
+        stages = (Stage("distance", counted, noise), size)
+
+    def answer(releaser: Releaser) -> Distance:
+        off, *size = releaser.answer(*stages)
+        rows = float(setting.rows or 0) if not size else float(size[0][0])
+        around = 0.0 if not size else stages[1].noise.half_width(_HALF)
+        return Distance(float(off[0]), noise.half_width(level), rows, around)
+
+    draw = public_generator(0)
+    added, *sized = (
+        each.simulate(draw, _DRAWS, 1)[:, 0] for each in (noise.noise, *(s.noise for s in stages[1:]))
+    )
+    errors = []
+    for _, off, rows in _public_tables(shares, setting):
+        counted_rows = np.maximum(rows + (sized[0] if sized else 0.0), 1.0)
+        found = np.clip((off + added) / counted_rows, 0.0, 1.0)
+        errors.append(np.abs(found - off / rows).mean() * rows)
+    half = noise.half_width(level)
+    return DriftRoute("direct", stages, answer, noise.std, float(np.mean(errors)), half)
+
+
+def _through_counts(
+    cells: dict[str, Bins], shares: IntArray, setting: Setting, terms: dict[str, Any]
+) -> DriftRoute:
+    """Return the distance of noisy counts: off by half the L1 length of what noise does to them."""
+    stage = count_stage("counts", cells, setting, **terms)
+    q, public = shares / PARTS, setting.rows is not None
+    draws = max(100, min(_DRAWS, _MOST_NUMBERS // len(q)))
+    noises = stage.noise.simulate(public_generator(0), draws, len(q))
+    total = noises.sum(axis=1)
+    moved = np.abs(noises - (0.0 if public else q * total[:, None])).sum(axis=1) / 2
+    half = float(np.quantile(moved, LEVEL if public else _HALF))
+    around = 0.0 if public else float(np.quantile(np.abs(total), _HALF))
+
+    def answer(releaser: Releaser) -> Distance:
+        (noisy_counts,) = releaser.answer(stage)
+        rows = float(setting.rows) if setting.rows is not None else float(noisy_counts.sum())
+        return Distance(float(np.abs(noisy_counts - rows * q).sum()) / 2, half, rows, around)
+
+    errors = []
+    for counts, off, rows in _public_tables(shares, setting):
+        sizes = np.full(draws, rows) if public else np.maximum(rows + total, 1.0)
+        found = np.abs(counts + noises - sizes[:, None] * q).sum(axis=1) / 2 / sizes
+        errors.append(np.abs(found - off / rows).mean() * rows)
+    error = float(np.mean(errors))
+    return DriftRoute("histogram", (stage,), answer, float(moved.std()), error, half)
+
+
+def _public_tables(shares: IntArray, setting: Setting) -> list[tuple[FloatArray, float, float]]:
+    """Return counts, records off and records of a table like the reference and of one that drifted."""
+    q, rows = shares / PARTS, float(setting.rows or _REFERENCE_ROWS)
+    order = np.argsort(q)
+    turned = np.empty_like(q)
+    turned[order] = q[order[::-1]]  # what was rare is common
+    far = turned if np.abs(turned - q).sum() > 0 else np.eye(len(q))[0]
+    mixed = q + min(1.0, 2 * _MOVED / max(float(np.abs(far - q).sum()), 1e-9)) * (far - q)
+    return [(rows * p, float(np.abs(p - q).sum()) / 2 * rows, rows) for p in (q, mixed)]
+
+
+def _result(
+    plan: drift,
+    route: DriftRoute,
+    compared: tuple[tuple[str, float], ...],
+    found: Distance,
+    rows: int | None,
+) -> Drift:
+    """Return the distance as a share of the records, with its interval."""
+    least = max(found.records - found.half_records, 1.0)
+    most = max(found.records + found.half_records, 1.0)
+    records = max(found.records, 1.0)
+    ends = (found.off - found.half) / most, (found.off + found.half) / least
+    reference: Histogram = plan.reference
+    value, low, high = (float(min(max(end, 0.0), 1.0)) for end in (found.off / records, *ends))
+    return Drift(
+        name=f"total variation of {', '.join(reference.columns)} from the reference",
+        value=value,
+        half_width=max(high - value, value - low),
+        level=LEVEL,
+        noise_std=route.std / records,
+        unit="of the records",
+        range=(0.0, 1.0),
+        method=route.name,
+        why=_reason(plan.method, compared),
+        compared=tuple((name, error / records) for name, error in compared),
+        ends=(low, high),
+        records=None if rows is not None else found.records,
+        columns=reference.columns,
+        reference_error=reference_error(reference),
+    )
+
+
+def reference_error(reference: Histogram) -> float:
+    """Return how far the reference's own noise moves the distance on average, at the most (about).
+
+    The distances from a noisy and from an exact reference differ by the total variation of these two.
+    """
+    counts: FloatArray = np.maximum(np.array(reference.counts), 0.0)
+    cells, records = len(counts), max(float(counts.sum()), 1.0)
+    return min(1.0, (cells + math.sqrt(cells)) / 2 * reference.noise_std / records)
+
+
+def _same_cells(reference: Histogram, setting: Setting) -> dict[str, Bins]:
+    """Return the cells of the reference, or raise if this schema has others."""
+    missing = [name for name in reference.columns if name not in setting.schema]
+    if missing:
+        raise ArgumentError(
+            f"reference must count columns of this schema, got {missing[0]!r}, which it does not have."
+        )
+    if len(reference.counts) > _MOST_CELLS:
+        raise ArgumentError(
+            f"reference must have at most {_MOST_CELLS} cells, got {len(reference.counts)}. "
+            "Use one with fewer bins."
+        )
+    bins = {
+        name: 1 if edges is None else len(edges) - 1
+        for name, edges in zip(reference.columns, reference.edges, strict=True)
+    }
+    cells = partition(setting, reference.columns, bins)
+    parts = zip(reference.columns, reference.labels, reference.edges, strict=True)
+    for name, labels, edges in parts:
+        if cells[name].labels != tuple(labels) or cells[name].edges != edges:
+            raise ArgumentError(
+                f"reference must have the cells of this schema, got others of {name!r}. Its range, "
+                "values or what may be missing changed; release a reference with this schema."
+            )
+    return cells
+
+
+def _reason(asked: str, compared: tuple[tuple[str, float], ...]) -> str:
+    if asked != "auto":
+        return "asked for"
+    told = ", ".join(f"{name} {error:.3g}" for name, error in compared)
+    return f"mean error on public tables, in records: {told}"
