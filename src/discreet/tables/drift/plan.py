@@ -75,7 +75,8 @@ class drift(WherePlan):
 
     Args:
       reference: a ``Histogram`` or its release, of an earlier table or of a public one; on the command
-        line a saved release. Its columns and cells must be those of this schema.
+        line a saved release. Its columns and cells must be those of this schema, but for missing and
+        unlisted values, of which it had none if it has no cell for them.
       method: ``direct``, noise on the distance itself; ``histogram``, the distance of noisy counts; or
         ``auto``: the one with the smaller error, by public facts.
       epsilon: the whole budget of the plan.
@@ -101,8 +102,8 @@ class drift(WherePlan):
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Find the cells, compare the routes and calibrate the one taken."""
-        cells = _same_cells(self.reference, setting)
-        shares = whole_shares(np.array(self.reference.counts))
+        cells, counts = _same_cells(self.reference, setting)
+        shares = whole_shares(counts)
         terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
         makers = {"direct": _direct, "histogram": _through_counts}
         asked = makers if self.method == "auto" else (self.method,)
@@ -258,8 +259,11 @@ def reference_error(reference: Histogram) -> float:
     return min(1.0, (cells + math.sqrt(cells)) / 2 * reference.noise_std / records)
 
 
-def _same_cells(reference: Histogram, setting: Setting) -> dict[str, Bins]:
-    """Return the cells of the reference, or raise if this schema has others."""
+def _same_cells(reference: Histogram, setting: Setting) -> tuple[dict[str, Bins], FloatArray]:
+    """Return the cells of this schema and the reference's counts in them, or raise if they differ.
+
+    Cells of missing and unlisted values that the reference does not have are empty there.
+    """
     missing = [name for name in reference.columns if name not in setting.schema]
     if missing:
         raise ArgumentError(
@@ -276,13 +280,23 @@ def _same_cells(reference: Histogram, setting: Setting) -> dict[str, Bins]:
     }
     cells = partition(setting, reference.columns, bins)
     parts = zip(reference.columns, reference.labels, reference.edges, strict=True)
-    for name, labels, edges in parts:
-        if cells[name].labels != tuple(labels) or cells[name].edges != edges:
-            raise ArgumentError(
-                f"reference must have the cells of this schema, got others of {name!r}. Its range, "
-                "values or what may be missing changed; release a reference with this schema."
-            )
-    return cells
+    places = [_places(name, cells[name], labels, edges) for name, labels, edges in parts]
+    counts = np.zeros([len(part) for part in cells.values()])
+    counts[np.ix_(*places)] = reference.to_array()
+    return cells, counts.ravel()
+
+
+def _places(
+    name: str, cells: Bins, labels: tuple[str, ...], edges: tuple[float, ...] | None
+) -> list[int]:
+    """Return where the reference's cells of a column are among those of the schema."""
+    listed = cells.labels[: len(cells) - cells.reserved]
+    if cells.edges != edges or not set(listed) <= set(labels) <= set(cells.labels):
+        raise ArgumentError(
+            f"reference must have the cells of this schema, got others of {name!r}. Its range, "
+            "values or what may be missing changed; release a reference with this schema."
+        )
+    return [cells.labels.index(label) for label in labels]
 
 
 def _reason(asked: str, compared: tuple[tuple[str, float], ...]) -> str:
