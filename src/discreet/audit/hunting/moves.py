@@ -21,6 +21,7 @@ from discreet.privacy.certificate import NORMS, Certificate, Norm
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
+from discreet.tables.drift.distance import DistanceNoise, records_off
 from discreet.tables.entropy.noise import MeasureNoise
 from discreet.trees.scores import STEPS_PER_RECORD as UTILITY_STEPS
 from discreet.trees.splits import SplitNoise
@@ -110,6 +111,9 @@ def too_far(
 def apart(noise: Any, first: IntArray, second: IntArray) -> FloatArray:
     """Return how far two sums are apart, or what is made of them where that is what is certified."""
     match noise:
+        case DistanceNoise():
+            parts = np.array(noise.shares)
+            return np.array([float(records_off(first, parts) - records_off(second, parts))])
         case MeasureNoise():
             values = [noise.measure(noise.filled(raw)) / noise.unit for raw in (first, second)]
             steps = np.rint(np.array(values) / noise.noise.step)
