@@ -79,11 +79,9 @@ class DriftDisplay(ScalarDisplay):
     def _draw_band(self) -> None:
         super()._draw_band()
         if self.reference_error:
-            label = f"the reference's own noise: up to {self.reference_error:.2g} on average"
-            self.ax_.barh([0.12], [self.reference_error], 0.08, [0.0], color=GREY, label=label)
-            self.ax_.legend(
-                fontsize=_SMALL, frameon=False, labelcolor=ink(self.ax_), loc="center right"
-            )
+            self.ax_.barh([0.12], [self.reference_error], 0.08, [0.0], color=GREY)
+            told = f"grey: the reference's own noise, up to {self.reference_error:.2g} on average"
+            self.ax_.set_xlabel(f"{self.scalar.unit}; {told}", fontsize=_SMALL)
 
 
 class ChoiceDisplay:
