@@ -131,3 +131,28 @@ def test_a_score_at_a_knot_is_in_the_bin_above_and_the_last_in_the_last() -> Non
     first, second = bins.share(np.array([0.25, np.nextafter(0.25, 0), 1.0, 7.0, -3.0]))
     assert first.tolist() == [2, 0, 4, 4, 0]
     assert second.tolist() == pytest.approx([0.0, 1.0, 1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_pairs_add_up_to_the_integers_of_vectors(shared: bool) -> None:
+    from discreet.data.engine import Summand, sum_block
+
+    draw = np.random.default_rng(4)
+    rows = block(draw.random(3_000), draw.integers(-1, 2, 3_000))
+    fast = made(SplitBins(KNOTS, shared))
+    slow = replace(fast, pairs=None)
+    one, other = (sum_block(rows, [Summand(each, 2.0**-40)])[0] for each in (fast, slow))
+    assert one.tolist() == other.tolist() and one.sum() > 0
+
+
+def test_pairs_of_parts_add_up_to_those_of_their_vectors() -> None:
+    from discreet.data.contributions import GroupedContribution
+    from discreet.data.engine import Summand, sum_block
+
+    draw = np.random.default_rng(6)
+    rows = block(draw.random(2_000), draw.integers(-1, 2, 2_000))
+    sums = []
+    for each in (made(SplitBins(KNOTS, False)), replace(made(SplitBins(KNOTS, False)), pairs=None)):
+        place = GroupedContribution(each, 3, ("s",), lambda b: (b["s"] * 4).astype(np.int64) - 1)
+        sums.append(sum_block(rows, [Summand(place, 2.0**-30)])[0].tolist())
+    assert sums[0] == sums[1]

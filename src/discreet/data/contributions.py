@@ -62,6 +62,8 @@ class VectorContribution:
         may warn and print; it runs alone, on one thread, with its output dropped, and the certificate
         pays for what answers move with the rows of their batch.
       direct: the same vector, where it is one number that is a column's clipped value.
+      pairs: the same vector, where a record shares one between a cell and the next: the first of them,
+        negative for none, and what goes to the second.
 
     Guarantees:
       - With third-party code a coordinate moves by at most the Lipschitz constant times the farthest
@@ -77,6 +79,9 @@ class VectorContribution:
     partners: int = 0
     calls: ModelCalls | None = field(kw_only=True)
     direct: DirectSum | None = field(default=None, kw_only=True)
+    pairs: Callable[[Block], tuple[NDArray[np.int64], FloatArray]] | None = field(
+        default=None, kw_only=True
+    )
 
     @property
     def own_row(self) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.adding import add_pairs, by_group, check_shape, count_cells
 from discreet.data.blocks import Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
@@ -199,7 +200,7 @@ def _rounded_vector(
     step: float,
 ) -> IntArray:
     vector = np.asfortranarray(np.asarray(made, dtype=np.float64)[None, :])
-    _check_shape(vector.shape, (1, contribution.size))
+    check_shape(vector.shape, (1, contribution.size))
     return _rounded_sum(vector, contribution.region, contribution.fill, step)
 
 
@@ -332,57 +333,25 @@ def _sum_groups(
 ) -> IntArray:
     """Return the sums of all groups, laid end to end; without places all records are in one."""
     if isinstance(contribution, CellContribution):
-        return _count(contribution.index(block), contribution.size, block, places, groups).ravel()
+        return count_cells(contribution.index(block), contribution.size, block, places, groups).ravel()
     if isinstance(contribution, TablesContribution):
         tables = zip(contribution.index(block), contribution.sizes, strict=True)
-        counts = [_count(cells, size, block, places, groups) for cells, size in tables]
+        counts = [count_cells(cells, size, block, places, groups) for cells, size in tables]
         return np.concatenate(counts, axis=1).ravel()
     if contribution.direct is not None and places is None:
         return np.array([contribution.direct.add(block.values[:, 0], step)], dtype=np.int64)
+    if contribution.pairs is not None:
+        return add_pairs(*contribution.pairs(block), contribution.size, step, places, groups)
     totals = np.zeros((groups, contribution.size), dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):
         part = block.rows(start, start + rows)
         vectors = np.asfortranarray(contribution.compute(part), dtype=np.float64)
-        _check_shape(vectors.shape, (len(part), contribution.size))
+        check_shape(vectors.shape, (len(part), contribution.size))
         own = None if places is None else places[start : start + rows]
-        for group, chosen in _by_group(vectors, own, groups):
+        for group, chosen in by_group(vectors, own, groups):
             totals[group] += _rounded_sum(chosen, contribution.region, contribution.fill, step)
     return totals.ravel()
-
-
-def _by_group(
-    vectors: FloatArray, places: NDArray[np.int64] | None, groups: int
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield the vectors of every group that has some; those of no group belong to none."""
-    if places is None:
-        yield 0, vectors
-        return
-    order = np.argsort(places, kind="stable")
-    ends = np.searchsorted(places[order], np.arange(groups + 1))
-    for group in np.flatnonzero(np.diff(ends)).tolist():
-        yield group, np.asfortranarray(vectors[order[ends[group] : ends[group + 1]]])
-
-
-def _count(
-    cells: NDArray[np.int64], size: int, block: Block, places: NDArray[np.int64] | None, groups: int
-) -> IntArray:
-    """Return the counts of every group's cells, one row each."""
-    cells = np.asarray(cells, dtype=np.int64)
-    _check_shape(cells.shape, (len(block),))
-    strange = cells.view(np.uint64).max(initial=0) >= size  # one look for both: negative ones are huge
-    if strange:
-        cells = np.minimum(cells, size - 1)
-    if places is not None:
-        cells = np.where((places >= 0) & (cells >= 0), places * size + cells, -1)
-    if strange or places is not None:
-        cells = cells[cells >= 0]
-    return np.bincount(cells, minlength=groups * size).reshape(groups, size)
-
-
-def _check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:
-    if found != needed:  # the kernel would read or write beyond its arrays
-        raise ArgumentError(f"A contribution must have the shape {needed}, got {found}.")
 
 
 def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:

@@ -147,14 +147,17 @@ def shares_contribution(
         cells at once. [score-bins]
     """
 
-    def compute(block: Block) -> FloatArray:
+    def pairs(block: Block) -> tuple[NDArray[np.int64], FloatArray]:
         first, second = bins.share(answers(block))
         place = np.asarray(part(block), dtype=np.int64)
+        return np.where(place < 0, -1, place * bins.size + first), second
+
+    def compute(block: Block) -> FloatArray:
+        cells, second = pairs(block)
         out = np.zeros((len(block), parts * bins.size))
-        rows = np.flatnonzero(place >= 0)
-        cells = place[rows] * bins.size + first[rows]
-        out[rows, cells] = 1.0 - second[rows]
-        out[rows, cells + 1] = second[rows]
+        rows = np.flatnonzero(cells >= 0)
+        out[rows, cells[rows]] = 1.0 - second[rows]
+        out[rows, cells[rows] + 1] = second[rows]
         return out
 
     steep = bins.steepness
@@ -166,6 +169,7 @@ def shares_contribution(
         compute=compute,
         proven=certify_shares(parts * bins.size),
         calls=ModelCalls(model.third_party, lipschitz=steep, together=2 * steep),
+        pairs=pairs,
     )
 
 
