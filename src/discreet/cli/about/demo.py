@@ -38,14 +38,14 @@ def demo_command(
     ),
     json: JsonOption = False,
 ) -> None:
-    """Protect example loans with epsilon 6, release what discreet can, write a page to open."""
+    """Protect example loans with epsilon 8, release what discreet can, write a page to open."""
     out.mkdir(parents=True, exist_ok=True)
     frame, model = loans(), train_model()
     session = protect(
         frame,
         loan_schema(),
         dataset="loans",
-        epsilon=6.0,
+        epsilon=8.0,
         delta=1e-6,
         ledger=out / "loans.db",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.evaluation.card.plan import model_card
 from discreet.explain.ale.plan import accumulated_effects
 from discreet.explain.interaction.plan import feature_interaction
 from discreet.explain.pdp.plan import partial_dependence
@@ -17,9 +18,12 @@ from discreet.explain.shap.ranking import shap_ranking
 from discreet.explain.shap.values import shap_values
 from discreet.plans import Release
 from discreet.samples import loans
+from discreet.schema import col
 from discreet.select.choose.most_frequent import most_frequent
 from discreet.select.quantiles.plan import quantiles
 from discreet.session import Session
+from discreet.statistics.covariance import correlation
+from discreet.statistics.mean import mean
 from discreet.tables.entropy.plan import entropy
 from discreet.tables.histogram.plan import histogram
 from discreet.tables.synthesis.plan import synthesize
@@ -42,6 +46,8 @@ def ask_all(session: Session, model: Any, forest: Any) -> list[Release]:
     """Return every release of the demo."""
     return [
         *count(session),
+        *sum_up(session),
+        *judge(session, forest),
         *draw_curves(session, model),
         *explain_applicant(session, forest),
         *explain_forest(session, forest),
@@ -60,6 +66,22 @@ def count(session: Session) -> list[Release]:
             histogram(["home", "purpose"], epsilon=0.1),
         ]
     )
+
+
+def sum_up(session: Session) -> list[Release]:
+    """Sum up columns, for all records and for some: 0.3."""
+    return session.release(
+        [
+            mean("income", by="home", epsilon=0.1),
+            mean("loan", where=(col("age") < 30) & (col("purpose") == "education"), epsilon=0.1),
+            correlation(["age", "income", "loan", "credit_score"], epsilon=0.1),
+        ]
+    )
+
+
+def judge(session: Session, forest: Any) -> list[Release]:
+    """Tell how good a forest is and for whom, what it looks at and how it moves: 1.5."""
+    return [session.release(model_card(forest, by="home", epsilon=1.5))]
 
 
 def draw_curves(session: Session, model: Any) -> list[Release]:

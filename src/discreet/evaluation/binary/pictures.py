@@ -156,8 +156,7 @@ class GroupForestDisplay:
         colour = _COLOURS[self.metrics.compared.index(group) % _MOST_LINES]
         sure = apart.low > 0 or apart.high < 0
         self.ax_.plot([apart.low, apart.high], [place] * 2, color=colour, lw=1.6)
-        fill = colour if sure else self.ax_.get_facecolor()
-        self.ax_.plot([apart.value], [place], "o", color=colour, mfc=fill, ms=5)
+        self.ax_.plot([apart.value], [place], "o" if sure else "|", color=colour, ms=5 if sure else 9)
 
     def _name_rows(self, places: Any, names: list[tuple[str, tuple[str, ...]]]) -> None:
         labels = [" and ".join(group) for _, group in names]
