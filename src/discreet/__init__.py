@@ -86,6 +86,7 @@ _HOMES = PLANS | {
     "Coefficients": "discreet.plans.results.matrix",
     "Matrix": "discreet.plans.results.matrix",
     "MeanCurve": "discreet.plans.results.result",
+    "Level": "discreet.schema",
     "Model": "discreet.models",
     "ModelCard": "discreet.evaluation.card.result",
     "NeighbourCounts": "discreet.value.private_neighbours",
@@ -188,6 +189,7 @@ if TYPE_CHECKING:
     from discreet.schema import Boolean as Boolean
     from discreet.schema import Category as Category
     from discreet.schema import Date as Date
+    from discreet.schema import Level as Level
     from discreet.schema import Number as Number
     from discreet.schema import Schema as Schema
     from discreet.schema import col as col

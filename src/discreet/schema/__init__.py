@@ -5,6 +5,7 @@ from discreet.schema.booleans import Boolean
 from discreet.schema.columns import Category, Column, Number
 from discreet.schema.conditions import Condition, col
 from discreet.schema.dates import Date
+from discreet.schema.levels import Level
 from discreet.schema.schema import Schema
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Condition",
     "Date",
     "FloatArray",
+    "Level",
     "Number",
     "Schema",
     "col",

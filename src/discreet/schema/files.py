@@ -23,6 +23,10 @@ step = "month"           # minute, hour, day, week, month or year
 
 [columns.insured]
 kind = "boolean"
+
+[levels.tenure]          # groups of a category's values, to ask for by="tenure"
+of = "home"
+groups = { tenants = ["rent"], owners = ["own"] }
 ```
 """
 
@@ -37,6 +41,7 @@ from discreet.errors import SchemaError
 from discreet.schema.booleans import Boolean
 from discreet.schema.columns import Category, Column, Number
 from discreet.schema.dates import Date
+from discreet.schema.levels import levels_from_plain
 
 if TYPE_CHECKING:
     from discreet.schema.schema import Schema
@@ -52,6 +57,8 @@ def to_plain(schema: Schema, *, words: bool = True) -> dict[str, Any]:
     if schema.id is not None:
         plain["id"] = schema.id
     plain["columns"] = {name: _column_to_plain(schema[name], words) for name in schema}
+    if schema.levels:
+        plain["levels"] = {name: level.to_json() for name, level in schema.levels.items()}
     return plain
 
 
@@ -62,11 +69,14 @@ def from_plain(plain: dict[str, Any]) -> Schema:
     columns = plain.get("columns")
     if not isinstance(columns, dict):
         raise SchemaError("A schema must have a table named 'columns', got none.")
-    unknown = set(plain) - {"columns", "target", "id"}
+    unknown = set(plain) - {"columns", "target", "id", "levels"}
     if unknown:
-        raise SchemaError(f"A schema has target, id and columns, got {sorted(unknown)[0]!r} besides.")
+        raise SchemaError(
+            f"A schema has target, id, columns and levels, got {sorted(unknown)[0]!r} besides."
+        )
     built = {name: _column_from_plain(name, entry) for name, entry in columns.items()}
-    return Schema(built, target=plain.get("target"), id=plain.get("id"))
+    levels = levels_from_plain(plain.get("levels", {}))
+    return Schema(built, target=plain.get("target"), id=plain.get("id"), levels=levels)
 
 
 def load_schema(path: Path) -> Schema:
@@ -87,9 +97,10 @@ def save_schema(schema: Schema, path: Path) -> Path:
     import tomlkit
 
     document = tomlkit.document()
-    for key, value in to_plain(schema).items():
-        if key != "columns":
-            document.add(key, value)
+    plain = to_plain(schema)
+    for key in ("target", "id"):
+        if key in plain:
+            document.add(key, plain[key])
     columns = tomlkit.table(is_super_table=True)
     for name in schema:
         table = tomlkit.table()
@@ -101,6 +112,8 @@ def save_schema(schema: Schema, path: Path) -> Path:
                 table[key].comment(_MARK)
         columns.add(name, table)
     document.add("columns", columns)
+    if schema.levels:
+        document.add("levels", plain["levels"])
     if schema.left_out:
         document.add(tomlkit.nl())
     for name, reason in schema.left_out.items():

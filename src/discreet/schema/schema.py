@@ -15,6 +15,7 @@ from discreet.errors import SchemaError
 from discreet.randomness import public_generator
 from discreet.schema.bins import FloatArray
 from discreet.schema.columns import Category, Column, Number
+from discreet.schema.levels import Level, check_levels
 
 _PROBE_SEED = 20_260_415
 
@@ -28,6 +29,8 @@ class Schema:
       target: the column models predict; never shown to a model.
       id: a column that names a record. It only ever feeds the keyed hash that assigns rows to
         subsets, and needs no bounds.
+      levels: names of levels above a category to ``dc.Level(column, groups)``: hospitals, of which
+        every ward is in one. ``by="hospital"`` groups records by them.
 
     Guarantees:
       - Nothing here is read from rows, except by ``sketch``, whose drafts carry marks that
@@ -44,6 +47,7 @@ class Schema:
         *,
         target: str | int | None = None,
         id: str | int | None = None,
+        levels: Mapping[str, Level] | None = None,
     ) -> None:
         if not isinstance(columns, Mapping):
             raise SchemaError(f"columns must map names to columns, got {shown(columns)}.")
@@ -69,6 +73,7 @@ class Schema:
         if id in columns:
             raise SchemaError(f"id must not be one of the columns, got {id!r}. Leave it out of them.")
         self._columns = named
+        self.levels = check_levels(levels or {}, named)
         self.notes: dict[str, tuple[str, ...]] = {}
         self.left_out: dict[str, str] = {}
         self.target: str | None = target

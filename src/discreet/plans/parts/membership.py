@@ -18,13 +18,47 @@ _MOST_GROUPS = 1_000
 
 
 @dataclass(frozen=True)
+class Axis:
+    """One way to group records: by the values of a category, or by a level above it.
+
+    Args:
+      name: of the column or the level.
+      column: the category's.
+      places: the group of every code.
+      labels: what the groups are called.
+    """
+
+    name: str
+    column: str
+    places: tuple[int, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, name: str) -> Axis:
+        """Return the axis of a name, or raise a sentence."""
+        if name in schema.levels:
+            level = schema.levels[name]
+            column = schema[level.of]
+            assert isinstance(column, Category)  # checked by the schema
+            return cls(name, level.of, level.places(column), level.labels(column))
+        column = schema[name]
+        if not isinstance(column, Category):
+            raise ArgumentError(
+                f"by must name categories, got the number {name!r}. Ask for its ranges one by one "
+                f"with where=dc.col({name!r}).between(low, high)."
+            )
+        return cls(name, name, tuple(range(len(column))), column.labels)
+
+
+@dataclass(frozen=True)
 class Membership:
-    """A condition, and columns by whose values records are grouped; both may be left out.
+    """A condition, and categories by whose values records are grouped; both may be left out.
 
     Args:
       schema: the public facts by which rows are encoded.
       where: the condition, None for all records.
-      by: categories; a group is one combination of their values, missing and unlisted ones included.
+      by: categories or levels; a group is one combination of their values, missing and unlisted ones
+        included.
     """
 
     schema: Schema
@@ -35,44 +69,61 @@ class Membership:
         """Raise unless columns and values are in the schema and the groups are few enough."""
         if self.where is not None:
             self.where.check(self.schema)
-        for name in self.by:
-            if not isinstance(self.schema[name], Category):
-                raise ArgumentError(
-                    f"by must name categories, got the number {name!r}. Ask for its ranges one by one "
-                    f"with where=dc.col({name!r}).between(low, high)."
-                )
         if self.groups > _MOST_GROUPS:
             raise ArgumentError(
                 f"by must give at most {_MOST_GROUPS:,} groups, got {self.groups:,}. Use fewer columns."
             )
 
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """How records are grouped, one way after the other."""
+        return tuple(Axis.of(self.schema, name) for name in self.by)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that decide."""
         conditions = () if self.where is None else self.where.columns
-        return tuple(dict.fromkeys((*conditions, *self.by)))
+        return tuple(dict.fromkeys((*conditions, *(axis.column for axis in self.axes))))
 
     @cached_property
     def labels(self) -> tuple[tuple[str, ...], ...]:
         """What every group is called: a value of each column."""
-        return tuple(itertools.product(*(self._category(name).labels for name in self.by)))
+        return tuple(itertools.product(*(axis.labels for axis in self.axes)))
 
     @property
     def groups(self) -> int:
         """The number of groups; one without columns."""
-        return math.prod(len(self._category(name)) for name in self.by)
+        return math.prod(len(axis.labels) for axis in self.axes)
 
     def place(self, block: Block) -> NDArray[np.int64]:
         """Return the group of every record; -1 if the condition is not true of it."""
         places = np.zeros(len(block), dtype=np.int64)
-        for name in self.by:
-            places = places * len(self._category(name)) + block[name].astype(np.int64)
+        for axis in self.axes:
+            own = np.array(axis.places)[block[axis.column].astype(np.int64)]
+            places = places * len(axis.labels) + own
         if self.where is None:
             return places
         true, _ = self.where.truth(self.schema, block)
         return np.where(true, places, -1)
 
-    def _category(self, name: str) -> Category:
-        column = self.schema[name]
-        assert isinstance(column, Category)  # checked
-        return column
+    def levels(self) -> tuple[Membership, ...]:
+        """Return one grouping per level, coarse ones first, if they are levels of one category.
+
+        Empty if columns are to be combined instead; raises if both are meant at once.
+        """
+        columns = [axis.column for axis in self.axes]
+        if len(columns) < 2 or len(set(columns)) == len(columns):
+            return ()
+        if len(set(columns)) > 1:
+            raise ArgumentError(
+                f"by must name levels of one category, or categories to combine, got "
+                f"{', '.join(self.by)}. Leave out a level or a category."
+            )
+        ordered = sorted(self.axes, key=lambda axis: len(axis.labels))
+        for coarse, fine in itertools.pairwise(ordered):
+            if len(set(zip(fine.places, coarse.places, strict=True))) != len(set(fine.places)):
+                raise ArgumentError(
+                    f"by must name levels of which one lies within the next, got {coarse.name!r} and "
+                    f"{fine.name!r}, of which neither does."
+                )
+        return tuple(Membership(self.schema, self.where, (axis.name,)) for axis in ordered)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.kinds import Columns, Kind
+from discreet.plans.parts.hierarchy import Hierarchy
 from discreet.plans.parts.membership import Membership
-from discreet.plans.parts.program import prepare_part
-from discreet.plans.plan import Program, Setting
+from discreet.plans.parts.program import prepare_part, tell_part
+from discreet.plans.plan import Program, Setting, share_out
 from discreet.schema import Condition
 from discreet.schema.conditions import condition_from_json, read_condition
 
@@ -84,7 +85,9 @@ class PartPlan(WherePlan):
 
     Args:
       by: one category, or several for their combinations: an answer for every group, all of them
-        together at the price of one, with ``.groups``, ``.to_frame()`` and small pictures.
+        together at the price of one, with ``.groups``, ``.to_frame()`` and small pictures. A level of
+        the schema and its category (``["hospital", "ward"]``) are answered both, each for an even part
+        of epsilon, with sums that agree.
     """
 
     _: KW_ONLY
@@ -97,3 +100,16 @@ class PartPlan(WherePlan):
     def _membership(self, setting: Setting) -> Membership:
         part = super()._membership(setting)
         return Membership(part.schema, part.where, tuple(self.by or ()))
+
+    def prepare(self, setting: Setting) -> Program:
+        """Make the question ready for those records, or for every group, of one level or of all."""
+        member = self._membership(setting)
+        levels = member.levels()
+        if not levels:
+            return super().prepare(setting)
+        member.check()
+        epsilon, delta = (share_out(one, (1.0,) * len(levels)) for one in (self.epsilon, self.delta))
+        even = self.paid(min(epsilon), min(delta))
+        within = Setting(setting.schema, setting.relation.between_groups, None)
+        program = Hierarchy(even.prepare_whole(within), levels).prepare()
+        return replace(program, assumptions=program.assumptions + tell_part(member))

@@ -149,7 +149,7 @@ def prepare_part(
     program = prepare(Setting(setting.schema, within, None))
     parted = Parted(membership)
     stages = tuple(map(parted.stage, program.stages))
-    told = program.assumptions + _told(membership, setting)
+    told = program.assumptions + tell_part(membership)
     if not membership.by:
         return replace(
             program,
@@ -157,13 +157,13 @@ def prepare_part(
             finish=lambda releaser: program.finish(parted.answer_with(releaser)),
             assumptions=told,
         )
-    finish = _Stacked(program, stages, membership)
+    finish = Stacked(program, stages, membership)
     finish.rehearse()
     return replace(program, stages=stages, finish=finish, assumptions=told)
 
 
 @dataclass(frozen=True)
-class _Stacked:
+class Stacked:
     """Answers the stages of all groups at once and makes a result of each."""
 
     program: Program
@@ -171,20 +171,22 @@ class _Stacked:
     membership: Membership
 
     def __call__(self, releaser: Releaser) -> Groups:
-        return self._finish(releaser.answer(*self.stages))
+        """Ask for all groups at once, and answer for each."""
+        return self.finish(releaser.answer(*self.stages))
 
     def rehearse(self) -> None:
         """Try it without records: a question must ask for nothing but the stages it was priced by."""
         empty = [np.zeros(self._length(stage)) for stage in self.program.stages]
         try:
-            self._finish([np.tile(values, self.membership.groups) for values in empty])
+            self.finish([np.tile(values, self.membership.groups) for values in empty])
         except KeyError:
             raise ArgumentError(
                 "by must be left out of a question that asks for more once it has an answer, got one. "
                 "Ask for the groups one by one with where=."
             ) from None
 
-    def _finish(self, answers: Sequence[FloatArray]) -> Groups:
+    def finish(self, answers: Sequence[FloatArray]) -> Groups:
+        """Return the results of all groups from what their stages were answered."""
         member, asked = self.membership, self.program.stages
         split = [np.split(np.asarray(values), member.groups) for values in answers]
         results = []
@@ -211,7 +213,8 @@ def _additive(stage: Stage[Perturbation]) -> Noise:
     return stage.noise  # type: ignore[return-value]
 
 
-def _told(membership: Membership, setting: Setting) -> tuple[str, ...]:
+def tell_part(membership: Membership) -> tuple[str, ...]:
+    """Return which records were meant, as understood."""
     if membership.where is None:
         return ()
-    return (f"answered for the records where {membership.where.understood(setting.schema)}",)
+    return (f"answered for the records where {membership.where.understood(membership.schema)}",)
