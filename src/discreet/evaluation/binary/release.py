@@ -35,9 +35,12 @@ from discreet.schema import FloatArray
 _QUANTILE_SHARE = 0.1
 _FINE = 1024
 _DECILES = 10
-_FEWEST, _MOST = {"public": 20, "quantile": 10}, 100
+_FEWEST, _MOST = 8, 100
 _UNKNOWN_ROWS = 20
 _RATE = "a rate's whole range"
+_FARTHEST_LOGIT = 3.7
+_NEAREST, _NEAREST_HATS = 12, 3
+"""Knots are no nearer than this part of an even step: hats pay for how steep they are."""
 
 
 @dataclass(frozen=True)
@@ -147,13 +150,13 @@ def _cut_stage(table: BinaryTable, epsilon: float) -> Stage[QuantileNoise]:
 def _filled_up(cuts: FloatArray, bins: SplitBins) -> tuple[float, ...]:
     """Return as many knots as planned: the ends, the middle, and cuts that are not too near."""
     low, high = bins.knots[0], bins.knots[-1]
-    return _spread([low, high, low / 2 + high / 2, *cuts.tolist()], len(bins.knots))
+    return _spread([low, high, low / 2 + high / 2, *cuts.tolist()], len(bins.knots), _NEAREST)
 
 
-def _spread(candidates: list[float], wanted: int) -> tuple[float, ...]:
+def _spread(candidates: list[float], wanted: int, nearest: int) -> tuple[float, ...]:
     """Return so many knots: candidates in order, but none too near another, then even steps."""
     low, high = candidates[:2]
-    least = (high - low) / (3 * wanted)
+    least = (high - low) / (nearest * wanted)
     knots: list[float] = []
     for value in (*candidates, *np.linspace(low, high, 8 * wanted).tolist()):
         if len(knots) < wanted and all(abs(value - knot) >= least for knot in knots):
@@ -177,8 +180,19 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
     marks = [low, high, *([turn] if low < turn < high else [])]
     half = count // 2 if count < 2 * _DECILES else count // (2 * _DECILES) * _DECILES
     even = np.linspace(low, high, half + 1)
+    if (low, high) == (0.0, 1.0):
+        crowded = _crowded(half)
+        even = np.append(crowded, even) if count < 2 * _DECILES else np.append(even, crowded)
     quantiles = np.quantile(_public_scores(question), np.linspace(0, 1, count - half + 2))
-    return SplitBins(_spread([*marks, *even.tolist(), *quantiles.tolist()], count + 1), shared)
+    candidates = [*marks, *even.tolist(), *quantiles.tolist()]
+    nearest = _NEAREST_HATS if shared else _NEAREST
+    return SplitBins(_spread(candidates, count + 1, nearest), shared)
+
+
+def _crowded(count: int) -> FloatArray:
+    """Return probabilities at even steps of their logits: where outcomes are rare, scores crowd."""
+    logits = np.linspace(-_FARTHEST_LOGIT, _FARTHEST_LOGIT, count + 1)
+    return np.asarray(1.0 / (1.0 + np.exp(-logits)))
 
 
 def _scores_are(question: EvaluationQuestion) -> str:
@@ -200,14 +214,14 @@ def _public_scores(question: EvaluationQuestion) -> FloatArray:
 def _suitable(question: EvaluationQuestion) -> int:
     """Return how many bins suit: more of them tell ties apart, and add noise.
 
-    What ties leave open falls as 1 / bins, noise grows as the root of it over the records of a group
-    times epsilon; their sum is least where bins are its power of two thirds. Cuts that know nothing of
-    the records need to be more.
+    Inside a bin both outcomes are nearly even, so that what ties change falls as the square of the
+    bins, while noise on a sum of cells grows as their root: their sum is least where bins are the
+    records, times epsilon, to the power of two fifths. Of the figures some are of groups.
     """
     if question.setting.rows is None:
         return _UNKNOWN_ROWS
-    worth = question.setting.rows * question.epsilon / len(question.groups)
-    return int(min(max((worth / 10) ** (2 / 3), _FEWEST[question.cuts]), _MOST))
+    worth = question.setting.rows * question.epsilon / math.sqrt(len(question.groups))
+    return int(min(max((worth / 8) ** 0.4, _FEWEST), _MOST))
 
 
 def _expected(table: BinaryTable, stage: Stage[Noise]) -> dict[str, Expected]:
