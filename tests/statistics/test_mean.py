@@ -16,6 +16,7 @@ from tests.statistics.coverage import LEAST, answers, held, people, setting_of
 EXAMPLES = [
     Example("mean", lambda _: dc.mean("income", epsilon=1.0)),
     Example("mean", lambda _: dc.mean("age", clip=(20, 60), epsilon=1.0, delta=1e-5)),
+    Example("mean", lambda _: dc.mean("income", clip="auto", epsilon=10.0)),
     Example("total", lambda _: dc.total("income", epsilon=1.0)),
     Example("total", lambda _: dc.total("debt", clip=(1, 3), epsilon=1.0)),
 ]

@@ -23,7 +23,8 @@ from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import in_part, may_lack
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
-from discreet.statistics.bounds import PublicClip, box_of, known_rows, number_of
+from discreet.statistics.auto_clip import auto_clipped
+from discreet.statistics.bounds import Clip, box_of, known_rows, number_of
 from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of, within
 from discreet.statistics.shares import Shares, noisy_share, shares_contribution, two_shares
 
@@ -36,7 +37,8 @@ class mean(PartPlan):
     Args:
       column: a numeric column.
       clip: clip values to this (low, high), public and narrower than the schema's bounds: less noise,
-        and another mean if there are values outside.
+        and another mean if there are values outside. ``auto``: where there are records enough, a fifth
+        of epsilon chooses the range; the answer tells it, and the ``bias`` that is expected of it.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
@@ -47,6 +49,7 @@ class mean(PartPlan):
       - Where it is private, or values may be missing, every record is shared by two cells, which move
         as any two counts do. [shares] [part]
       - A mean outside the range of the values is brought back into it. [feasible]
+      - ``clip="auto"`` chooses by the number of records beyond a range. [clip-auto] [exponential]
 
     >>> mean("age", clip=(20, 60), epsilon=0.5)
     mean(column='age', clip=[20.0, 60.0], mechanism='auto', epsilon=0.5)
@@ -54,7 +57,7 @@ class mean(PartPlan):
 
     column: Annotated[str, Column()]
     _: KW_ONLY
-    clip: PublicClip = None
+    clip: Clip = None
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
@@ -63,9 +66,17 @@ class mean(PartPlan):
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the sum, or on the two cells that share the records."""
-        box = box_of(setting.schema, self.column, self.clip)
+
+        def build(box: Box, epsilon: float) -> Program:
+            return self._within(box, setting, epsilon)
+
+        if self.clip == "auto":
+            return auto_clipped(self.column, setting, self.epsilon, build, per_record=True)
+        return build(box_of(setting.schema, self.column, self.clip), self.epsilon)
+
+    def _within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         rows = known_rows(setting, (self.column,))
-        terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        terms: Any = {"epsilon": epsilon, "delta": self.delta, "mechanism": self.mechanism}
         if rows is None:
             stage = sum_stage(
                 "shares of the records",
@@ -121,7 +132,8 @@ class total(PartPlan):
 
     Args:
       column: a numeric column.
-      clip: clip values to this (low, high), public and narrower than the schema's bounds.
+      clip: clip values to this (low, high), public and narrower than the schema's bounds; or ``auto``,
+        as in ``mean``.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
@@ -137,7 +149,7 @@ class total(PartPlan):
 
     column: Annotated[str, Column()]
     _: KW_ONLY
-    clip: PublicClip = None
+    clip: Clip = None
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
@@ -146,9 +158,17 @@ class total(PartPlan):
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Calibrate noise on the sum."""
+
+        def build(box: Box, epsilon: float) -> Program:
+            return self._within(box, setting, epsilon)
+
+        if self.clip == "auto":
+            return auto_clipped(self.column, setting, self.epsilon, build, per_record=False)
+        return build(box_of(setting.schema, self.column, self.clip), self.epsilon)
+
+    def _within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         schema, column = setting.schema, self.column
-        box, rows = box_of(schema, column, self.clip), known_rows(setting, (column,))
-        region = box
+        rows, region = known_rows(setting, (column,)), box
         if may_lack(schema[column]):
             region = Box(min(box.low, 0.0), max(box.high, 0.0))
 
@@ -169,7 +189,7 @@ class total(PartPlan):
             ),
             setting,
             statement="part",
-            epsilon=self.epsilon,
+            epsilon=epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
         )

@@ -1,0 +1,155 @@
+"""Where to clip a column whose bounds are wider than its values: chosen by private counts.
+
+A schema knows no skew: incomes up to ten million, of which nearly all are below a hundredth of that,
+make a sum as noisy as if all were ten million. A fifth of epsilon chooses a narrower range among powers
+of the root of two of the whole one, by the exponential mechanism: a candidate's score is minus the
+number of records beyond it, minus a public price for every doubling. So about that many records are
+beyond what is chosen, and far fewer where their tail is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data import CellContribution
+from discreet.data.blocks import Block
+from discreet.mechanisms.selection.basic import ExponentialMechanism
+from discreet.plans import Program, Releaser, Setting, Stage, share_out
+from discreet.plans.results.statistic import Statistic
+from discreet.plans.stages.parts import has_value
+from discreet.privacy.accounting import BoundedRangeEvent
+from discreet.privacy.certificate import Box, Certificate
+from discreet.randomness import IntArray, NoiseSource
+from discreet.schema import FloatArray, Number
+from discreet.statistics.bounds import number_of
+
+SHARE = 0.2
+"""What the choice gets of epsilon."""
+
+_DOUBLING = 3.0
+"""The price of a doubling, in records times the choice's epsilon."""
+
+_ENOUGH = 100.0
+"""So many records times the choice's epsilon are needed for it to pay."""
+
+_CANDIDATES = 41
+
+Build = Callable[[Box, float], Program]
+"""Makes the question ready for a range and an epsilon."""
+
+
+@dataclass(frozen=True)
+class ClipChoice:
+    """Choose how far from an anchor values may be, by the number of records beyond.
+
+    Guarantees:
+      - A record that comes, goes or is replaced moves every score by at most one. [clip-auto]
+      - epsilon-differentially private. [exponential]
+    """
+
+    certificate: Certificate
+    epsilon: float
+    distances: tuple[float, ...]
+
+    name = "exponential"
+    step = 1.0
+    delta = 0.0
+
+    @property
+    def _pick(self) -> ExponentialMechanism:
+        return ExponentialMechanism(1, self.epsilon)
+
+    @property
+    def events(self) -> tuple[BoundedRangeEvent]:
+        """What the accountant is told."""
+        return (self._pick.event,)
+
+    @property
+    def std(self) -> float:
+        """By how many records the choice is off on average, in the worst case."""
+        return self._pick.scale * self._pick.worst_loss(len(self.distances))
+
+    @property
+    def prices(self) -> IntArray:
+        """What every candidate costs, in records: nothing for the least."""
+        each = _DOUBLING / self.epsilon / 2  # candidates are half a doubling apart
+        return np.asarray(np.ceil(each * np.arange(len(self.distances))), dtype=np.int64)
+
+    def scores(self, raw_counts: IntArray) -> IntArray:
+        """Return the score of every candidate from the records beyond the candidate before it."""
+        counts = np.asarray(raw_counts, dtype=np.int64)
+        beyond = counts.sum() - np.cumsum(counts)[: len(self.distances)]
+        return np.asarray(-beyond - self.prices)
+
+    def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
+        """Return the chosen distance."""
+        return np.array([self.distances[self._pick.release(self.scores(raw_counts), source)]])
+
+
+def anchor_of(number: Number) -> float:
+    """Return where distances are measured from: zero, or the end of the range that is nearest to it."""
+    return min(max(0.0, number.low), number.high)
+
+
+def choice_stage(column: str, setting: Setting, epsilon: float) -> Stage[ClipChoice]:
+    """Return the stage that chooses how far from the anchor values of a column may be."""
+    number = number_of(setting.schema, column)
+    anchor = anchor_of(number)
+    farthest = max(number.high - anchor, anchor - number.low)
+    least = number.step or 0.0
+    found = [farthest * 2.0 ** (-place / 2) for place in range(_CANDIDATES)]
+    distances = tuple(sorted(one for one in found if one >= least))
+
+    def index(block: Block) -> NDArray[np.int64]:
+        apart = np.abs(block[column] - anchor)
+        cells = np.searchsorted(np.asarray(distances), apart, side="left")
+        return np.where(has_value(number, block[column]), np.minimum(cells, len(distances) - 1), -1)
+
+    contribution = CellContribution((column,), len(distances), index)
+    proven = replace(contribution.certificate, statements=("histogram", "clip-auto", "exponential"))
+    return Stage("clip", contribution, ClipChoice(proven, epsilon, distances))
+
+
+def auto_clipped(
+    column: str, setting: Setting, epsilon: float, build: Build, *, per_record: bool
+) -> Program:
+    """Return the question asked within a range that is chosen first, if that can pay.
+
+    Args:
+      column: the column that is clipped.
+      setting: what is public.
+      epsilon: the whole budget.
+      build: makes the question ready for a range and an epsilon.
+      per_record: whether the answer is divided by the number of records.
+    """
+    number = number_of(setting.schema, column)
+    whole = Box(number.low, number.high)
+    if setting.rows is not None and setting.rows * epsilon * SHARE < _ENOUGH:
+        return build(whole, epsilon)
+    rest, first = share_out(epsilon, (1 - SHARE, SHARE))
+    stage, widest = choice_stage(column, setting, first), build(whole, rest)
+
+    def finish(releaser: Releaser) -> Statistic:
+        ((distance,),) = releaser.answer(stage)
+        box = range_within(number, float(distance))
+        found: Any = build(box, rest).finish(releaser)
+        beyond = _DOUBLING / first * box.width / 2
+        if box == whole:
+            beyond = 0.0
+        bias = beyond / max(found.records or setting.rows or 1.0, 1.0) if per_record else beyond
+        told: Statistic = replace(found, bias=bias)
+        return told
+
+    return replace(widest, stages=(stage, *widest.stages), finish=finish)
+
+
+def range_within(number: Number, distance: float) -> Box:
+    """Return the part of a column's range that is no farther from the anchor than a distance."""
+    anchor = anchor_of(number)
+    low, high = max(number.low, anchor - distance), min(number.high, anchor + distance)
+    return Box(low, high) if low < high else Box(number.low, number.high)
