@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
+import operator
 
 import numpy as np
 import pytest
@@ -11,7 +13,10 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError
-from discreet.schema.conditions import Condition, condition_from_json, read_condition
+from discreet.schema.conditions import Condition, condition_from_json, read_condition, settled
+from discreet.schema.conditions.comparisons import Ordered
+from discreet.schema.conditions.condition import Encoded, Truth
+from discreet.schema.schema import Schema
 
 SCHEMA = dc.Schema(
     {
@@ -90,6 +95,7 @@ def test_conditions_are_true_false_or_unknown(condition: Condition, expected: st
         ),
         ("age.between(18, 30)", col("age").between(18, 30)),
         ("age.is_missing()", col("age").is_missing()),
+        ("col('in') == 'a'", col("in") == "a"),
         ("(age > 20) & ~(home != 'own')", (col("age") > 20) & ~(col("home") != "own")),
     ],
 )
@@ -113,6 +119,7 @@ def test_texts_say_the_same(text: str, same: Condition | None) -> None:
         (col("age") == "old", "where must compare 'age' with a number"),
         (col("admitted") > "soon", "where must compare 'admitted' with a date"),
         (col("blood pressure").is_missing(), "none is missing"),
+        (col("grade") < "(other)", "where must compare 'grade' with values of the schema"),
     ],
     ids=str,
 )
@@ -137,6 +144,13 @@ def test_what_no_record_can_be_is_refused(condition: Condition, sentence: str) -
         lambda: condition_from_json({"column": "age", "is": "like", "value": 3}),
         lambda: condition_from_json({"all": []}),
         lambda: condition_from_json("age > 3"),
+        lambda: condition_from_json({"column": "age", "is": ["in"], "value": 3}),
+        lambda: col("age") > 10**400,
+        lambda: col("age").isin(10**5000),
+        lambda: read_condition("age > " + "9" * 400),
+        lambda: read_condition("age > 1e999"),
+        lambda: read_condition("age > [65]"),
+        lambda: read_condition("age > b'65'"),
     ],
 )
 def test_what_is_no_condition_is_refused_with_a_sentence(make: object) -> None:
@@ -148,8 +162,42 @@ def test_nesting_without_end_is_refused() -> None:
     plain: dict[str, object] = {"column": "age", "is": "missing"}
     for _ in range(10_000):
         plain = {"not": plain}
-    with pytest.raises(DiscreetError, match="where must be a condition"):
+    with pytest.raises(DiscreetError, match="where must have at most 50 conditions inside"):
         condition_from_json(plain)
+    deep = col("age") >= 65
+    for _ in range(10_000):
+        deep = ~(deep & col("age").is_missing())
+    with pytest.raises(DiscreetError, match="where must have at most 50 conditions inside"):
+        settled(deep)
+
+
+def test_many_terms_side_by_side_are_no_deeper_than_two() -> None:
+    many = [col("age") == year for year in range(18, 90)]
+    joined = functools.reduce(operator.or_, many)
+    assert settled(joined) == joined and truth(joined) == truth(col("age") < 90)
+    assert read_condition(" or ".join(map(str, many))) == joined
+    assert ~~joined is joined
+
+
+def test_a_condition_is_what_its_plain_data_says() -> None:
+    """Whoever derives a class of their own cannot have one thing asked and another one in the key."""
+
+    class Sly(Ordered):
+        def truth(self, schema: Schema, rows: Encoded) -> Truth:
+            raise AssertionError("never asked")
+
+    assert settled(Sly("age", ">=", 65)) == (col("age") >= 65)
+
+
+def test_dates_of_numpy_are_dates_however_fine() -> None:
+    for unit in ("D", "s", "ns"):
+        later = col("admitted") >= np.datetime64("2020-06-01", unit)
+        assert later.understood(SCHEMA) == "admitted >= 2020-06"
+
+
+def test_there_is_one_zero() -> None:
+    assert (col("blood pressure") > -0.0).to_json() == (col("blood pressure") > 0.0).to_json()
+    assert str((col("blood pressure") > -0.0).to_json()["value"]) == "0.0"
 
 
 ATOMS = st.sampled_from(

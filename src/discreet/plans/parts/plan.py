@@ -21,7 +21,7 @@ from discreet.plans.parts.membership import Membership
 from discreet.plans.parts.program import prepare_part, tell_part
 from discreet.plans.plan import Program, Setting, share_out
 from discreet.schema import Condition
-from discreet.schema.conditions import condition_from_json, read_condition
+from discreet.schema.conditions import condition_from_json, read_condition, settled
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class ConditionKind(Kind):
     def check(self, name: str, value: Any) -> Condition:
         """Return the condition."""
         if isinstance(value, Condition):
-            return value
+            return settled(value)
         if isinstance(value, str):
-            return read_condition(value)
+            return settled(read_condition(value))
         if isinstance(value, Mapping):
             return condition_from_json(value)
         raise ArgumentError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.schema.bins import MISSING, OTHER_LABEL, FloatArray
 from discreet.schema.columns import Category, Column, Number, Scalar
@@ -80,7 +82,7 @@ class Ordered(Condition):
                     f"where must compare {self.column!r} by ==, != or isin, got {self}. It is a "
                     "category without an order."
                 )
-            return float(_code(self.column, column, self.value))
+            return float(_known(self.column, column, self.value, column.code_of(self.value)))
         return _number(self.column, column, self.value)
 
 
@@ -186,16 +188,20 @@ def _number(name: str, column: Number, value: Scalar) -> float:
         number = float(value)
     if math.isnan(number):
         kind = "a date" if isinstance(column, Date) else "a number"
-        raise ArgumentError(f"where must compare {name!r} with {kind}, got {value!r}.")
+        raise ArgumentError(f"where must compare {name!r} with {kind}, got {shown(value)}.")
     return number
 
 
 def _code(name: str, column: Category, value: Scalar) -> int:
-    found = column.other_code if column.other and value == OTHER_LABEL else column.code_of(value)
+    unlisted = column.other and value == OTHER_LABEL
+    return _known(name, column, value, column.other_code if unlisted else column.code_of(value))
+
+
+def _known(name: str, column: Category, value: Scalar, found: int | None) -> int:
     if found is None:
         known = ", ".join(map(repr, column.values[:10])) + (", …" if len(column.values) > 10 else "")
         raise ArgumentError(
-            f"where must compare {name!r} with values of the schema ({known}), got {value!r}."
+            f"where must compare {name!r} with values of the schema ({known}), got {shown(value)}."
         )
     return found
 
@@ -205,4 +211,5 @@ def _show(column: Column, code: float) -> str:
 
 
 def _called(name: str) -> str:
-    return name if name.isidentifier() else f"col({name!r})"
+    plain = name.isidentifier() and not keyword.iskeyword(name)
+    return name if plain else f"col({name!r})"

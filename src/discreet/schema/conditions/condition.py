@@ -62,10 +62,10 @@ class Condition(ABC):
         """Return it as it is compared: with values as they are encoded."""
 
     def __and__(self, other: Condition) -> Condition:
-        return Both((self, _condition(other)))
+        return Both((*_terms(self, Both), *_terms(_condition(other), Both)))
 
     def __or__(self, other: Condition) -> Condition:
-        return Either((self, _condition(other)))
+        return Either((*_terms(self, Either), *_terms(_condition(other), Either)))
 
     def __invert__(self) -> Condition:
         return Not(self)
@@ -158,6 +158,9 @@ class Not(Condition):
         """Return the condition with a "not" before it."""
         return f"not ({self.term.understood(schema)})"
 
+    def __invert__(self) -> Condition:
+        return self.term
+
     def __str__(self) -> str:
         return f"not ({self.term})"
 
@@ -169,6 +172,11 @@ def _condition(value: Any) -> Condition:
             "(dc.col('age') >= 65) & (dc.col('sex') == 'F')."
         )
     return value
+
+
+def _terms(condition: Condition, kind: type[Joined]) -> tuple[Condition, ...]:
+    """Return what a condition joins, so that a long row of terms is no deeper than a short one."""
+    return condition.terms if isinstance(condition, kind) else (condition,)
 
 
 def _join(word: str, terms: list[tuple[Condition, str]]) -> str:

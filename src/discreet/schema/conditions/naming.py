@@ -37,16 +37,16 @@ class col:
             raise ArgumentError(f"name must be the name of a column, got {shown(self.name)}.")
 
     def __ge__(self, value: Any) -> Condition:
-        return Ordered(self.name, ">=", _plain(value))
+        return self.compared(">=", value)
 
     def __gt__(self, value: Any) -> Condition:
-        return Ordered(self.name, ">", _plain(value))
+        return self.compared(">", value)
 
     def __le__(self, value: Any) -> Condition:
-        return Ordered(self.name, "<=", _plain(value))
+        return self.compared("<=", value)
 
     def __lt__(self, value: Any) -> Condition:
-        return Ordered(self.name, "<", _plain(value))
+        return self.compared("<", value)
 
     def __eq__(self, value: Any) -> Condition:  # type: ignore[override]
         return self.isin((_plain(value),))
@@ -55,6 +55,10 @@ class col:
         return ~self.isin((value,))
 
     __hash__ = None  # type: ignore[assignment]
+
+    def compared(self, order: str, value: Any) -> Condition:
+        """Return the condition that it is on one side of a value, by one of >=, >, <=, <."""
+        return Ordered(self.name, order, _plain(value))
 
     def isin(self, *values: Any) -> Condition:
         """Return the condition that it is one of some values, given one by one or as a list."""
@@ -73,9 +77,19 @@ class col:
         return Missing(self.name)
 
 
+def settled(condition: Condition) -> Condition:
+    """Return a condition as its plain data says it: what is asked is what a plan's key is made of."""
+    try:
+        return condition_from_json(condition.to_json())
+    except RecursionError:
+        raise _too_deep() from None
+
+
 def condition_from_json(plain: Any, depth: int = 0) -> Condition:
     """Return the condition that ``to_json`` wrote."""
-    if not isinstance(plain, Mapping) or depth > _DEEPEST:
+    if depth > _DEEPEST:
+        raise _too_deep()
+    if not isinstance(plain, Mapping):
         raise _unreadable(plain)
     parts = dict(plain)
     kinds: dict[str, type[Joined]] = {"all": Both, "any": Either}
@@ -95,9 +109,16 @@ def _atom(plain: Mapping[str, Any]) -> Condition:
         return column.is_missing()
     if kind == "in" and rest == {"values"} and isinstance(plain["values"], list):
         return column.isin(plain["values"])
-    if kind in ORDERS and rest == {"value"}:
-        return Ordered(column.name, str(kind), _plain(plain["value"]))
+    if isinstance(kind, str) and kind in ORDERS and rest == {"value"}:
+        return column.compared(kind, plain["value"])
     raise _unreadable(plain)
+
+
+def _too_deep() -> ArgumentError:
+    return ArgumentError(
+        f"where must have at most {_DEEPEST} conditions inside of each other, got more. Use isin for "
+        "many values, and join conditions side by side."
+    )
 
 
 def _unreadable(plain: Any) -> ArgumentError:
@@ -110,15 +131,22 @@ def _unreadable(plain: Any) -> ArgumentError:
 def _plain(value: Any) -> Scalar:
     """Return what a column is compared with as plain data: dates as texts."""
     if isinstance(value, np.datetime64):
-        value = value.item()
+        value = value.astype("datetime64[us]").item()  # finer ones would become whole numbers
     if isinstance(value, dt.date):
         return value.isoformat()
     found = value.item() if isinstance(value, np.generic) else value
-    usable = isinstance(found, str | int | float | bool)
-    if not usable or (isinstance(found, float) and not math.isfinite(found)):
-        raise ArgumentError(
-            f"A column must be compared with a text, a truth value, a date or a finite number, got "
-            f"{shown(value)}. Ask for missing values by is_missing()."
-        )
-    plain: Scalar = found
-    return plain
+    if isinstance(found, str | bool) or _is_finite(found):
+        plain: Scalar = found + 0.0 if isinstance(found, float) else found  # one zero
+        return plain
+    raise ArgumentError(
+        f"A column must be compared with a text, a truth value, a date or a finite number, got "
+        f"{shown(value)}. Ask for missing values by is_missing()."
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(float(value))
+    except OverflowError:
+        return False

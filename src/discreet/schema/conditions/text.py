@@ -11,7 +11,6 @@ from typing import Any
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.schema.conditions.comparisons import Ordered
 from discreet.schema.conditions.condition import Condition
 from discreet.schema.conditions.naming import col
 
@@ -72,7 +71,7 @@ def _pair(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Condition:
     column = col(name)
     if type(sign) in _ORDERS:
         order = _ORDERS[type(sign)]
-        return Ordered(name, _TURNED[order] if turned else order, value)
+        return column.compared(_TURNED[order] if turned else order, value)
     if isinstance(sign, ast.Eq | ast.NotEq):
         same = column.isin((value,))
         return same if isinstance(sign, ast.Eq) else ~same
