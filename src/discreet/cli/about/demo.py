@@ -15,6 +15,8 @@ from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.shap.background import Background
 from discreet.models import as_model
 from discreet.plans import Attribution, Curve, Histogram, Ranking, Release, Surface
+from discreet.plans.results.choice import Choice, Quantiles
+from discreet.plans.results.groups import Groups
 from discreet.plans.results.pictures.canvas import LOSS, add_legend
 from discreet.plans.results.scalar import Scalar
 from discreet.plans.results.synthetic_rows import SyntheticRows
@@ -141,4 +143,8 @@ def _typical_noise(release: Release) -> str:
         return f"± {value.half_width:.3g}"
     if isinstance(value, Background | SyntheticRows):
         return "in its rows"
-    return "in its counts" if isinstance(value, DecisionTree | NeighbourCounts) else "by choice"
+    if isinstance(value, Groups):
+        return "by group"
+    if isinstance(value, Choice | Quantiles | Ranking):
+        return "by choice"
+    return "in its counts" if isinstance(value, DecisionTree | NeighbourCounts) else "in its parts"

@@ -73,7 +73,7 @@ def sum_up(session: Session) -> list[Release]:
     return session.release(
         [
             mean("income", by="home", epsilon=0.1),
-            mean("loan", where=(col("age") < 30) & (col("purpose") == "education"), epsilon=0.1),
+            mean("loan", where=col("age") < 30, epsilon=0.1),
             correlation(["age", "income", "loan", "credit_score"], epsilon=0.1),
         ]
     )

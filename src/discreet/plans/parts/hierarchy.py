@@ -68,7 +68,7 @@ class Tree:
         parents = np.array(self.parents[level])
         sums = np.zeros((parents.max() + 1, values.shape[1]))
         np.add.at(sums, parents, values)
-        return sums, np.bincount(parents, weights=spread)
+        return sums, np.asarray(np.bincount(parents, weights=spread), dtype=np.float64)
 
 
 @dataclass(frozen=True)
