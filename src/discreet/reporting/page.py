@@ -116,6 +116,7 @@ def _card(release: Release, annotate: Annotate | None) -> dict[str, Any]:
         "statements": release.guarantee.statements,
         "stages": [_stage(stage, release) for stage in release.stages],
         "picture": picture_or_table(release, annotate=draw_more),
+        "wide": len(release.value.pictures()) > 1,
         "id": release.id,
         "created": release.created,
     }
