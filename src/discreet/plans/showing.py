@@ -19,6 +19,7 @@ _SHOWN = 10
 _NAMED = ("feature", "columns", "column", "target", "features")
 _KINDS = {
     "accumulated_effects": "Accumulated effects",
+    "cdf": "Distribution",
     "choose": "Choice",
     "data_shapley": "Shapley values of records",
     "decision_tree": "Decision tree for",

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
+    INK,
     LINE,
     add_legend,
     axes_or_new,
@@ -41,25 +42,27 @@ class MatrixDisplay:
         matrix, values = self.matrix, self.matrix.to_array()
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
-        greatest = 1.0 if matrix.quantity == "correlation" else float(np.abs(values).max()) or 1.0
-        image = self.ax_.imshow(values, cmap="RdBu_r", vmin=-greatest, vmax=greatest)
+        # Covariances are coloured as correlations: columns have units of their own.
+        deviations = np.sqrt(np.maximum(np.diag(values), np.finfo(float).tiny))
+        colours = np.clip(values / deviations[:, None] / deviations, -1.0, 1.0)
+        image = self.ax_.imshow(colours, cmap="RdBu_r", vmin=-1.0, vmax=1.0)
         places = list(range(len(values)))
         name_ticks(self.ax_, places, matrix.columns)
         name_ticks(self.ax_, places, matrix.columns, axis="y")
         self.ax_.tick_params(labelsize=8)
         if len(values) <= _MOST_WRITTEN:
-            self._write(values, greatest)
+            self._write(values, colours)
         self.colorbar_ = self.figure_.colorbar(image, ax=self.ax_)
-        self.colorbar_.set_label(f"{matrix.quantity} (± {matrix.level:.0%} interval)", fontsize=8)
+        self.colorbar_.set_label(f"correlation (written: {matrix.quantity})", fontsize=8)
         write_title(self.ax_, title)
         return self
 
-    def _write(self, values: Any, greatest: float) -> None:
+    def _write(self, values: Any, colours: Any) -> None:
         low, high = self.matrix.band()
         for (i, j), value in np.ndenumerate(values):
             half = max(high[i, j] - value, value - low[i, j])
             told = f"{say_number(float(f'{value:.2g}'))}\n± {say_number(float(f'{half:.1g}'))}"
-            colour = "white" if abs(value) > 0.6 * greatest else "#1f2a44"
+            colour = "white" if abs(colours[i, j]) > 0.6 else INK
             self.ax_.text(j, i, told, ha="center", va="center", fontsize=7, color=colour)
 
 

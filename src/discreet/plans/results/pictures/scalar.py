@@ -46,8 +46,11 @@ class ScalarDisplay:
         self.figure_ = self.ax_.figure
         digits = _digits(number.half_width)
         shown = f"{_rounded(number.value, digits)} ± {_rounded(number.half_width, digits)}"
+        error = f"within this {number.level:.0%} of the time"
+        if number.half_width == 0:  # a public fact, or noise that never shows
+            shown, error = say_number(number.value), "exactly"
         write_large(self.ax_, 0.84, f"{shown} {number.unit}")
-        told = wrapped(self.ax_, f"{number.name}, within this {number.level:.0%} of the time", _MIDDLE)
+        told = wrapped(self.ax_, f"{number.name}, {error}", _MIDDLE)
         self.ax_.text(
             0.0, 0.62, told, transform=self.ax_.transAxes, fontsize=9, color=ink(self.ax_), va="top"
         )
