@@ -57,6 +57,13 @@ def test_choices_and_rows_have_no_distance_from_an_exact_answer(name: str) -> No
         owner().diagnose(PLANS[name]())
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_an_evaluation_is_diagnosed_with_the_bins_of_its_epsilon(relation: str) -> None:
+    facts = owner(relation).diagnose(dc.evaluate(MODEL, epsilon=1.0)).facts
+    assert facts["exact values inside their band"] > 0.85
+    assert facts["of it not noise (clips, shrinking)"] < facts["error, root mean square"] / 2
+
+
 def test_the_exact_answer_is_exact_and_without_clips() -> None:
     records = frame()
     counts = np.histogram(records["u"], bins=8, range=(0, 1))[0]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.evaluation.binary.release import prepare_binary
+from discreet.evaluation.binary.release import prepare_binary, suitable_bins
 from discreet.evaluation.classes.models import EvaluatedModel
 from discreet.evaluation.classes.release import prepare_classes
 from discreet.evaluation.question import (
@@ -24,7 +24,7 @@ from discreet.evaluation.question import (
     target_of,
 )
 from discreet.evaluation.regression.release import prepare_regression
-from discreet.plans import Program, Setting
+from discreet.plans import Diagnosis, ExactSums, Program, Setting
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Switch, Whole
 from discreet.plans.parts import WherePlan
 
@@ -112,6 +112,15 @@ class evaluate(WherePlan):
             self.one_vs_rest,
         )
         return PREPARE[kind](question)
+
+    def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
+        """Return exact facts for the curator, with as many bins as this epsilon has."""
+        schema = setting.schema
+        if self.bins is not None or kind_of(self.model, schema) != "binary":
+            return super().diagnose(setting, exact)
+        rows, groups = None if self.where else setting.rows, Grouping.of(schema, self.by or ())
+        bins = suitable_bins(rows, self.epsilon, len(groups))
+        return self._with({"bins": bins}).diagnose(setting, exact)
 
     def _check_fits(self, kind: TargetKind) -> None:
         """Refuse arguments that belong to another kind of target."""

@@ -174,7 +174,8 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
     """Return bins at scores of public rows and at even steps; hats for answers that are not exact."""
     model, setting = question.model, question.setting
     shared = not answers_exactly(model, setting.relation)
-    count = question.bins or _suitable(question)
+    rows, groups = setting.rows, len(question.groups)
+    count = question.bins or suitable_bins(rows, question.epsilon, groups)
     low, high = model.bounds.limits
     turn = turn_of(_scores_are(question), low, high)
     marks = [low, high, *([turn] if low < turn < high else [])]
@@ -211,16 +212,16 @@ def _public_scores(question: EvaluationQuestion) -> FloatArray:
     return np.clip(np.nan_to_num(scores, nan=model.fill), *model.bounds.limits)
 
 
-def _suitable(question: EvaluationQuestion) -> int:
+def suitable_bins(rows: int | None, epsilon: float, groups: int) -> int:
     """Return how many bins suit: more of them tell ties apart, and add noise.
 
     Inside a bin both outcomes are nearly even, so that what ties change falls as the square of the
     bins, while noise on a sum of cells grows as their root: their sum is least where bins are the
     records, times epsilon, to the power of two fifths. Of the figures some are of groups.
     """
-    if question.setting.rows is None:
+    if rows is None:
         return _UNKNOWN_ROWS
-    worth = question.setting.rows * question.epsilon / math.sqrt(len(question.groups))
+    worth = rows * epsilon / math.sqrt(groups)
     return int(min(max((worth / 8) ** 0.4, _FEWEST), _MOST))
 
 

@@ -73,8 +73,9 @@ class BinaryEvaluation(Result):
 
     @property
     def extent(self) -> str:
-        """The number of cells and groups."""
-        return f"{len(self.counts):,} cells, {len(self.groups):,} groups"
+        """The number of bins, and of groups if there are several."""
+        groups = f", {len(self.groups):,} groups" if self.columns else ""
+        return f"{self.bins.bins:,} bins{groups}"
 
     def fits_together(self) -> bool:
         """Return whether every group and outcome has its cells, and knots rise."""
