@@ -182,8 +182,9 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
     half = count // 2 if count < 2 * _DECILES else count // (2 * _DECILES) * _DECILES
     even = np.linspace(low, high, half + 1)
     if (low, high) == (0.0, 1.0):
-        crowded = _crowded(half)
-        even = np.append(crowded, even) if count < 2 * _DECILES else np.append(even, crowded)
+        few = count < 2 * _DECILES
+        crowded = _crowded(half if few else count - half)
+        even = np.append(crowded, even) if few else np.append(even, crowded)
     quantiles = np.quantile(_public_scores(question), np.linspace(0, 1, count - half + 2))
     candidates = [*marks, *even.tolist(), *quantiles.tolist()]
     nearest = _NEAREST_HATS if shared else _NEAREST
