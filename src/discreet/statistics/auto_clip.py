@@ -4,7 +4,8 @@ A schema knows no skew: incomes up to ten million, of which nearly all are below
 make a sum as noisy as if all were ten million. A fifth of epsilon chooses a narrower range among powers
 of the root of two of the whole one, by the exponential mechanism: a candidate's score is minus the
 number of records beyond it, minus a public price for every doubling. So about that many records are
-beyond what is chosen, and far fewer where their tail is short.
+beyond what is chosen, and far fewer where their tail is short. Fewer records than that which stand
+together far out cannot be told from none, and are clipped as well.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from discreet.statistics.bounds import number_of
 SHARE = 0.2
 """What the choice gets of epsilon."""
 
-_DOUBLING = 3.0
+_DOUBLING = 1.5
 """The price of a doubling, in records times the choice's epsilon."""
 
 _ENOUGH = 100.0
@@ -138,6 +139,7 @@ def auto_clipped(
         ((distance,),) = releaser.answer(stage)
         box = range_within(number, float(distance))
         found: Any = build(box, rest).finish(releaser)
+        # Of a tail that halves with every doubling; records that stand far out lose more.
         beyond = _DOUBLING / first * box.width / 2
         if box == whole:
             beyond = 0.0
