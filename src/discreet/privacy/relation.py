@@ -21,6 +21,9 @@ from discreet.errors import ArgumentError
 
 RelationName = Literal["replace-one", "add-remove"]
 
+MOST_GROUPS = 1_000
+"""Groups of records that may be asked about at once."""
+
 
 class Relation(StrEnum):
     """What may differ between two neighbouring tables.

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.data import VectorContribution
 from discreet.data.blocks import Block
+from discreet.data.contributions import GroupedContribution
 from discreet.data.state import quietly
 from discreet.errors import DiscreetError
 from discreet.numerics import format_units
@@ -38,7 +39,10 @@ def waiting(program: Program, setting: Setting) -> Waiting | None:
 
     That models which are asked for one record at a time take their time is always told.
     """
-    found = {id(stage.contribution): stage.contribution for stage in program.stages}
+    summed = [stage.contribution for stage in program.stages]
+    # Of a part or of groups, too, all records are asked about.
+    each = [one.each if isinstance(one, GroupedContribution) else one for one in summed]
+    found = {id(one): one for one in each}
     calling = [
         contribution
         for contribution in found.values()

@@ -14,6 +14,7 @@ from discreet.data import CellContribution, PrivateTable, Summand, VectorContrib
 from discreet.data.contributions import GroupedContribution
 from discreet.errors import ArgumentError
 from discreet.mechanisms import LinfNoise
+from discreet.mechanisms.additive.noise import Query
 from discreet.plans.parts.membership import Membership
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, GROUPED, PARTED, REPLACE_ONE, Relation
@@ -208,8 +209,38 @@ def test_groups_that_are_none_are_refused(by: str, sentence: str) -> None:
 
 
 def test_choices_are_refused_by_group() -> None:
-    with pytest.raises(ArgumentError, match="by must be left out of quantiles"):
+    with pytest.raises(ArgumentError, match="Every group would pay by itself"):
         dc.quantiles("age", [0.5], by="ward", epsilon=1.0)
+
+
+def test_whoever_shares_a_call_moves_the_coordinates_of_any_group() -> None:
+    proven = Box(-1.0, 1.0).certify(3)
+    moved = {
+        (relation, rows): Query(proven, relation, 1.0, 1e-6, batch_rows=rows).moved_coordinates
+        for relation in (REPLACE_ONE, GROUPED)
+        for rows in (0, 5)
+    }
+    assert moved[REPLACE_ONE, 0] == moved[REPLACE_ONE, 5] == 3
+    assert moved[GROUPED, 0] == 3 * 2 and moved[GROUPED, 5] == 3 * (2 + 5)
+
+
+def test_groups_of_more_numbers_than_can_be_kept_are_refused() -> None:
+    schema = dc.Schema({"cost": dc.Number(0, 1), "ward": dc.Category(list(range(900)))})
+    frame = pd.DataFrame({"cost": [0.5], "ward": [3]})
+    opened = dc.protect(frame, schema, dataset="d", epsilon=1, ledger=":memory:", progress=False)
+    with pytest.raises(ArgumentError, match="by must give at most 16,777,216 numbers of all groups"):
+        opened.price(dc.histogram("cost", bins=2**20, by="ward", epsilon=1.0))
+
+
+def test_a_price_tells_how_long_models_take_that_are_asked_about_a_part() -> None:
+    slow = dc.Model(
+        lambda rows: rows[:, 0] / 90, bounds=(0.0, 1.0), columns=["age"], isolated=True, name="slow"
+    )
+    whole, part = (
+        session().price(dc.partial_dependence(slow, "age", where=where, epsilon=1.0))
+        for where in (None, OLD)
+    )
+    assert all(line.waiting is not None for price in (whole, part) for line in price.plans)
 
 
 def test_tables_are_not_registered_under_relations_of_parts() -> None:

@@ -48,10 +48,11 @@ def small_tables(values: int, most: int) -> list[Counts]:
 def neighbouring_tables(counts: Counts, relation: Relation | str) -> Iterator[Counts]:
     """Yield every table one edit away."""
     for i in range(len(counts)):
+        moves: list[dict[int, int]] = []
         if not Relation(relation).rows_public:
-            moves = [{i: 1}] + ([{i: -1}] if counts[i] else [])
-        else:
-            moves = [{i: -1, j: 1} for j in range(len(counts)) if j != i and counts[i]]
+            moves += [{i: 1}] + ([{i: -1}] if counts[i] else [])
+        if Relation(relation).keeps_places:  # in a part of a table a record may do either
+            moves += [{i: -1, j: 1} for j in range(len(counts)) if j != i and counts[i]]
         for move in moves:
             yield tuple(c + move.get(place, 0) for place, c in enumerate(counts))
 

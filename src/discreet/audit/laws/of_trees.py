@@ -89,11 +89,13 @@ def counts_of(stage: Stage[Any], rows: Any) -> IntArray:
 def neighbouring_rows(relation: Relation | str) -> Iterator[tuple[Rows, Rows]]:
     """Yield the tables with one record more, or with one of two records."""
     for rows, old, new in TELLING:
-        if (old is not None) == Relation(relation).rows_public:
+        replaced = old is not None
+        if Relation(relation).keeps_places if replaced else not Relation(relation).rows_public:
             yield (*rows, *([old] if old else [])), (*rows, new)
     for rows, new in itertools.product(TABLES, RECORDS):
-        if not Relation(relation).keeps_places:
+        if not Relation(relation).rows_public:
             yield rows, (*rows, new)
+        if not Relation(relation).keeps_places:
             continue
         for old in RECORDS:
             if old != new:

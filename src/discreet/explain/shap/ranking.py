@@ -212,7 +212,7 @@ class shap_ranking(WherePlan):
     def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
         """Compare the strategies to rank for many queries with this plan's budget."""
         explained = self._explain(setting)
-        if explained.sealed:
+        if explained.sealed or self._asked_of_some:
             return ()
         return ranking_strategies(
             explained.engine,
@@ -229,6 +229,10 @@ class shap_ranking(WherePlan):
         """Return gaps and the chance of a right answer, for the curator alone."""
         if self.threshold is not None:
             raise ArgumentError("plan must have k instead of a threshold to be diagnosed.")
+        if self._asked_of_some:
+            raise ArgumentError(
+                "plan must rank for all records to be diagnosed, got one with where. Leave it out."
+            )
 
         def ranked(seed: int) -> Ranked:
             other = replace(self, seed=seed)

@@ -191,7 +191,7 @@ class shap_values(PartPlan):
     def strategies(self, setting: Setting, queries: int) -> tuple[Strategy, ...]:
         """Compare the strategies to explain many queries with this plan's budget."""
         explained = self.measured.explain(setting)
-        if explained.sealed:
+        if explained.sealed or self._asked_of_some:
             return ()
         return value_strategies(
             explained.engine,

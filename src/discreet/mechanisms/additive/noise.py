@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.errors import ArgumentError
 from discreet.privacy.accounting import Event
 from discreet.privacy.certificate import Certificate, Norm
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import MOST_GROUPS, Relation
 from discreet.randomness import IntArray, NoiseSource
 
 FloatArray = NDArray[np.float64]
@@ -58,8 +58,13 @@ class Query:
 
     @property
     def moved_coordinates(self) -> int:
-        """How many coordinates neighbours can move, those of all groups together."""
-        return self.certificate.size * self.relation.groups_touched
+        """How many coordinates neighbours can move, those of all groups together.
+
+        Rows that share a model call with a record may be in any group, and move its coordinates too.
+        """
+        touched = Relation(self.relation).groups_touched
+        groups = 1 if touched == 1 else min(MOST_GROUPS, touched + self.batch_rows)
+        return self.certificate.size * groups
 
 
 class Noise(ABC):

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
+from discreet.privacy.relation import MOST_GROUPS
 from discreet.schema import Category, Condition, Schema
-
-_MOST_GROUPS = 1_000
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,9 @@ class Membership:
         """Raise unless columns and values are in the schema and the groups are few enough."""
         if self.where is not None:
             self.where.check(self.schema)
-        if self.groups > _MOST_GROUPS:
+        if self.groups > MOST_GROUPS:
             raise ArgumentError(
-                f"by must give at most {_MOST_GROUPS:,} groups, got {self.groups:,}. Use fewer columns."
+                f"by must give at most {MOST_GROUPS:,} groups, got {self.groups:,}. Use fewer columns."
             )
 
     @cached_property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
@@ -60,6 +60,8 @@ class WherePlan(DeclaredPlan):
     where: Annotated[
         Condition | str | Mapping[str, Any] | None, ConditionKind(optional=True, unsaid=True)
     ] = None
+
+    whole_only: ClassVar = "Every group would pay by itself; ask for them one by one with where=."
 
     @abstractmethod
     def prepare_whole(self, setting: Setting) -> Program:

@@ -31,6 +31,9 @@ from discreet.privacy.certificate import Certificate
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
+_MOST_NUMBERS = 2**24
+"""Numbers that are kept for all groups together: 128 MB."""
+
 SIZE_NAME = "number of records"
 """How stages are called that count the records of a group."""
 
@@ -157,9 +160,19 @@ def prepare_part(
             finish=lambda releaser: program.finish(parted.answer_with(releaser)),
             assumptions=told,
         )
+    _check_size(program, membership)
     finish = Stacked(program, stages, membership)
     finish.rehearse()
     return replace(program, stages=stages, finish=finish, assumptions=told)
+
+
+def _check_size(program: Program, membership: Membership) -> None:
+    numbers = membership.groups * sum(stage.contribution.size for stage in program.stages)
+    if numbers > _MOST_NUMBERS:
+        raise ArgumentError(
+            f"by must give at most {_MOST_NUMBERS:,} numbers of all groups together, got {numbers:,}. "
+            "Use fewer groups, or ask for less of each."
+        )
 
 
 @dataclass(frozen=True)
