@@ -38,14 +38,28 @@ def contribution(column: Number) -> VectorContribution:
     return VectorContribution(("x",), 1, region, 0.0, compute, calls=None, direct=direct)
 
 
+def squares(column: Number) -> VectorContribution:
+    """Return the square of how far the place of a value is from a third of its range."""
+    box, region = Box(column.low, column.high), Box(0.0, 0.5)
+
+    def compute(block: Block) -> FloatArray:
+        places = np.clip((np.clip(block["x"], *box.limits) - box.low) / box.width, 0.0, 1.0)
+        return ((places - 1 / 3) ** 2)[:, None]
+
+    direct = direct_sum(column, box, 1 / 3, region, places=True, square=True)
+    return VectorContribution(("x",), 1, region, 0.0, compute, calls=None, direct=direct)
+
+
 def both_sums(data: object, column: Number, places: list[int] | None = None) -> list[list[int]]:
-    schema = Schema({"x": column})
-    table = PrivateTable(data, schema)
+    """Return the sums of values and squares, by one loop and by blocks."""
+    table = PrivateTable(data, Schema({"x": column}))
     table = table if places is None else table.at(places)
-    fast = contribution(column)
-    step = fast.region.magnitude / 2**20
-    slow = replace(fast, direct=None)
-    return [add_up(table, [Summand(way, step)])[0].tolist() for way in (fast, slow)]
+    sums: list[list[int]] = [[], []]
+    for fast in (contribution(column), squares(column)):
+        step = fast.region.magnitude / 2**20
+        for own, way in zip(sums, (fast, replace(fast, direct=None)), strict=True):
+            own += add_up(table, [Summand(way, step)])[0].tolist()
+    return sums
 
 
 @hostile

@@ -17,13 +17,16 @@ from discreet.schema import FloatArray, Number
 class DirectSum:
     """What a record adds is its value of ``column``, clipped to ``box``, less the ``middle``.
 
-    The column has no missing values; ``region`` is the contribution's.
+    The column has no missing values; ``region`` is the contribution's. By ``places`` it is not the
+    value but its place in the box, from 0 to 1; by ``square`` the square of what is said so far.
     """
 
     column: Number
     box: Box
     middle: float
     region: Box
+    places: bool = False
+    square: bool = False
 
     def add(self, numbers: FloatArray, lattice_step: float) -> int:
         """Return the sum of encoded numbers in whole steps of a lattice; encoded ones stay as they are.
@@ -45,13 +48,25 @@ class DirectSum:
                 last,
                 column.fill,
                 *self.box.limits,
+                self.box.width if self.places else 0.0,
                 self.middle,
+                self.square,
                 *self.region.limits,
                 1.0 / lattice_step,
             )
         )
 
 
-def direct_sum(column: Number, box: Box, middle: float, region: Box) -> DirectSum | None:
+def direct_sum(
+    column: Number,
+    box: Box,
+    middle: float,
+    region: Box,
+    *,
+    places: bool = False,
+    square: bool = False,
+) -> DirectSum | None:
     """Return the one loop for a column's sum; None for a column whose values may be missing."""
-    return None if column.may_be_missing else DirectSum(column, box, middle, region)
+    if column.may_be_missing:
+        return None
+    return DirectSum(column, box, middle, region, places, square)

@@ -40,14 +40,17 @@ def encode_and_add(
     fill: float,
     box_low: float,
     box_high: float,
+    width: float,
     middle: float,
+    square: bool,
     least: float,
     most: float,
     per_step: float,
 ) -> np.int64:
     """Encode every number, clip it to a box, measure it from the middle, add whole steps of a lattice.
 
-    A ``step`` of zero is none; ``last`` is the last point of a step grid.
+    A ``step`` of zero is none; ``last`` is the last point of a step grid. With a ``width`` other than
+    zero it is the place in the box that is measured, from 0 to 1.
     """
     total = np.int64(0)
     for i in range(len(numbers)):
@@ -57,6 +60,11 @@ def encode_and_add(
         value = min(max(value, low), high)
         if step > 0:
             value = min(low + step * min(np.rint((value - low) / step), last), high)
-        value = min(max(value, box_low), box_high) - middle
+        value = min(max(value, box_low), box_high)
+        if width > 0:
+            value = min(max((value - box_low) / width, 0.0), 1.0)
+        value -= middle
+        if square:
+            value *= value
         total += np.int64(np.rint(min(max(value, least), most) * per_step))
     return total

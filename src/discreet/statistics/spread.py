@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.data import VectorContribution, WholeContribution
 from discreet.data.blocks import Block
+from discreet.data.direct import direct_sum
 from discreet.mechanisms import Noise
 from discreet.numerics import UNIT_ROUNDOFF, up
 from discreet.plans import Releaser, Setting, Stage, share_out
@@ -30,7 +31,7 @@ from discreet.plans.stages.parts import in_part
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.schema import FloatArray
-from discreet.statistics.bounds import known_rows
+from discreet.statistics.bounds import known_rows, number_of
 from discreet.statistics.estimates import NoisyNumber, within
 from discreet.statistics.fiducial import ends_of, plausible_sums
 from discreet.statistics.shares import shares_contribution
@@ -135,9 +136,11 @@ def _about_mean(column: str, box: Box, setting: Setting, rows: int, share: float
     def middle(block: Block) -> FloatArray:
         return (places(column, box, block[column]) - 0.5)[:, None]
 
+    number, half = number_of(setting.schema, column), Box(-0.5, 0.5)
+    direct = direct_sum(number, box, 0.5, half, places=True)
     start = sum_stage(
         "sum",
-        VectorContribution((column,), 1, Box(-0.5, 0.5), 0.0, middle, calls=None),
+        VectorContribution((column,), 1, half, 0.0, middle, calls=None, direct=direct),
         setting,
         statement="mean-replace",
         epsilon=first,
@@ -149,8 +152,9 @@ def _about_mean(column: str, box: Box, setting: Setting, rows: int, share: float
         def compute(block: Block) -> FloatArray:
             return ((places(column, box, block[column]) - centre) ** 2)[:, None]
 
-        most = up(max(centre, 1 - centre) ** 2)
-        contribution = VectorContribution((column,), 1, Box(0.0, most), 0.0, compute, calls=None)
+        region = Box(0.0, up(max(centre, 1 - centre) ** 2))
+        direct = direct_sum(number, box, centre, region, places=True, square=True)
+        contribution = VectorContribution((column,), 1, region, 0.0, compute, calls=None, direct=direct)
         return sum_stage(
             "squares about the mean",
             contribution,
