@@ -82,7 +82,7 @@ def ask_both(cases: list[Case], epsilons: tuple[float, ...], draws: int) -> Peer
         return {}
     arrays = {case.name: case.told.values for case in cases}
     arrays |= {f"{case.name} by": case.told.by for case in cases}
-    facts = ("low", "high", "step", "groups")
+    facts = ("low", "high", "step", "groups", "edges")
     columns = {case.name: {key: getattr(case.told, key) for key in facts} for case in cases}
     found = ask_peer(
         "diffprivlib", "statistics", arrays, columns=columns, epsilons=epsilons, draws=draws

@@ -50,6 +50,8 @@ class Case:
         return PrivateTable(frame, self.schema)
 
 
+BINS = 20
+
 _PIMA = ["pregnancies", "glucose", "pressure", "skin", "insulin", "mass", "pedigree", "age", "outcome"]
 
 _PLAIN = {
@@ -90,4 +92,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _told(values: Any, by: Any, low: float, high: float, step: float | None) -> Told:
     groups, labels = pd.factorize(by, sort=True)
-    return Told(values.to_numpy(np.float64), groups, float(low), float(high), step, len(labels))
+    edges = Number(low, high, step=step, missing=False).bins(BINS).edges
+    assert edges is not None
+    found = values.to_numpy(np.float64)
+    return Told(found, groups, float(low), float(high), step, len(labels), list(edges))

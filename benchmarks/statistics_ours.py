@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
@@ -10,8 +11,8 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet as dc
-from benchmarks.peers.statistics import BINS, QUANTILES
-from benchmarks.statistics_cases import Case
+from benchmarks.peers.statistics import QUANTILES
+from benchmarks.statistics_cases import BINS, Case
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
 from discreet.plans import Plan
@@ -66,7 +67,7 @@ def our_errors(
 
     A cell gets ``draws`` releases, or a tenth of them and what more there is in ``enough`` seconds.
     """
-    releaser, rows = SumsReleaser(case.table()), []
+    releaser, rows = SumsReleaser(case.table(), zlib.crc32(case.name.encode())), []
     for statistic, (plan, numbers) in questions(case).items():
         asked = statistic.removesuffix(AUTO)
         for epsilon in epsilons:
@@ -94,7 +95,7 @@ def _draw(release: Callable[[], Any], draws: int, enough: float) -> list[Any]:
 class SumsReleaser:
     """Answers stages with seeded noise; sums of stages that a program always asks are taken once."""
 
-    def __init__(self, table: PrivateTable, seed: int = 0) -> None:
+    def __init__(self, table: PrivateTable, seed: int) -> None:
         self._table, self._noise = table, SimulatedNoise(seed)
         self._kept, self._sums = KeptRows(), dict[int, tuple[Any, Any]]()
         self.fixed: tuple[Any, ...] = ()

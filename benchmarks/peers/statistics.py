@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.peers.script import serve
 
 QUANTILES = {"median": 0.5, "quantile 0.9": 0.9}
-BINS = 20
 CANDIDATES = 1_025
 
 
@@ -30,7 +29,8 @@ def answer(
 
     Args:
       arrays: the values of columns by name; their groups, as numbers from 0, by ``<name> by``.
-      columns: what is public of them: ``low``, ``high``, ``step`` and the number of ``groups``.
+      columns: what is public of them: ``low``, ``high``, ``step``, the number of
+        ``groups`` and the ``edges`` of cells.
       epsilons: budgets of one release each.
       draws: releases.
     """
@@ -55,16 +55,12 @@ class Told:
     high: float
     step: float | None
     groups: int
+    edges: list[float]
 
     @property
     def rows(self) -> int:
         """The public number of records."""
         return len(self.values)
-
-    @property
-    def edges(self) -> Any:
-        """The edges of even cells."""
-        return np.linspace(self.low, self.high, BINS + 1)
 
     @property
     def candidates(self) -> Any:
@@ -220,8 +216,11 @@ class Diffprivlib:
             )
         }
 
+        edges = np.array(self.told.edges)
+        ends = (edges[0], edges[-1])
+
         def counts(values: Any, epsilon: float, bounds: Any) -> None:
-            histograms.histogram(values, epsilon=epsilon / 2, bins=BINS, range=bounds)
+            histograms.histogram(values, epsilon=epsilon / 2, bins=edges, range=ends)
 
         found["histogram"] = self._replayed(histograms, "GeometricTruncated", counts)
         found |= {name: self._quantile(alpha) for name, alpha in QUANTILES.items()}
@@ -266,8 +265,8 @@ class Diffprivlib:
                 lambda group: histograms.histogram(
                     told.values[told.by == group],
                     epsilon=epsilon / 2,
-                    bins=BINS,
-                    range=(told.low, told.high),
+                    bins=np.array(told.edges),
+                    range=(told.edges[0], told.edges[-1]),
                 ),
             )
 

@@ -194,7 +194,7 @@ class total(PartPlan):
             mechanism=self.mechanism,
         )
         noise, most = stage.noise, setting.rows
-        ends = (-math.inf, math.inf) if most is None else (most * region.low, most * region.high)
+        ends = _ends_of_sum(region, most)
 
         def finish(releaser: Releaser) -> Statistic:
             ((noisy,),) = releaser.answer(stage)
@@ -207,6 +207,17 @@ class total(PartPlan):
             noise.half_width(LEVEL), region.magnitude * (most or 1), GREATEST, unknown=unknown
         )
         return Program((stage,), finish, {"sum": error})
+
+
+def _ends_of_sum(region: Box, most: int | None) -> tuple[float, float]:
+    """Return the least and the greatest sum of at most so many numbers, of any number if that is None.
+
+    >>> _ends_of_sum(Box(0.0, 5.0), None), _ends_of_sum(Box(-1.0, 5.0), 3)
+    ((0.0, inf), (-3.0, 15.0))
+    """
+    if most is not None:
+        return most * region.low, most * region.high
+    return (-math.inf if region.low < 0 else 0.0), (math.inf if region.high > 0 else 0.0)
 
 
 def _centred(column: str, number: Number, box: Box) -> VectorContribution:
