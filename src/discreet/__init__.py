@@ -25,6 +25,7 @@ PLANS = {
     "background": "discreet.explain.shap.background",
     "cdf": "discreet.statistics.cdf",
     "choose": "discreet.select.choose.plan",
+    "compare": "discreet.explain.compare.plan",
     "correlation": "discreet.statistics.covariance",
     "count": "discreet.statistics.count",
     "covariance": "discreet.statistics.covariance",
@@ -147,6 +148,7 @@ if TYPE_CHECKING:
     from discreet.explain.aggregate.plan import any_curve as any_curve
     from discreet.explain.aggregate.plan import any_ranking as any_ranking
     from discreet.explain.ale.plan import accumulated_effects as accumulated_effects
+    from discreet.explain.compare.plan import compare as compare
     from discreet.explain.interaction.plan import feature_interaction as feature_interaction
     from discreet.explain.pdp.plan import partial_dependence as partial_dependence
     from discreet.explain.permutation.plan import permutation_importance as permutation_importance

@@ -199,6 +199,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "correlation": {"columns": numbers},
         "count": {"columns": ["age"]},
         "covariance": {"columns": numbers},
+        "compare": {"first": models()[0], "second": models()[1]},
         "data_shapley": {
             "model": LogisticRegression(),
             "test": labelled_rows(),

@@ -250,6 +250,13 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         MODEL | budget(x=POINTS, clip=0.5, clip_norm="linf", base_value=0.5) | SHAP | GAUSS,
     ),
     (
+        "compare",
+        lambda: {"first": fitted(), "second": fitted(flip=True), "feature": "a"},
+        {"first": lambda: fitted(flip=True), "second": fitted}
+        | budget(feature="b", scoring="brier", resolution=5, clip=0.5)
+        | GAUSS,
+    ),
+    (
         "drift",
         lambda: {"reference": counted(3.0)},
         budget(reference=lambda: counted(4.0), method="direct") | GAUSS,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
@@ -41,6 +42,12 @@ def frame(rows: int = 800) -> pd.DataFrame:
 def logistic(rows: Any) -> np.ndarray:
     table = np.asarray(rows, dtype=object)
     return 1 / (1 + np.exp(-4 * (table[:, 0].astype(float) - 0.5) - table[:, 1].astype(float)))
+
+
+def compiled(regularised: float) -> dc.Model:
+    rows = frame(200)
+    fitted = LogisticRegression(C=regularised).fit(rows[["u", "v"]].to_numpy(), rows["t"])
+    return dc.Model(fitted, columns=["u", "v"])
 
 
 MODEL = dc.Model(logistic, bounds=(0, 1), name="logistic")
@@ -106,6 +113,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "random_forest": lambda: dc.random_forest("t", trees=4, depth=3, **TERMS),
     "data_shapley": lambda: dc.data_shapley(test=frame(10), method="tknn", **TERMS),
     "source_values": lambda: dc.source_values("k", test=frame(100), **TERMS),
+    "compare": lambda: dc.compare(compiled(1.0), compiled(0.01), **TERMS),
     "drift": lambda: dc.drift(
         dc.Histogram(("k",), (("x", "y", "z"),), (None,), (5.0, 3.0, 2.0), 0.0, 0.0, 0.95), **TERMS
     ),

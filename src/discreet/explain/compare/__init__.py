@@ -1,0 +1,1 @@
+"""Two models on the same records: how much better one is, and where they part."""

@@ -1,0 +1,123 @@
+"""``compare``: exact differences below the noise, clips that pay, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import discreet as dc
+from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.data import PrivateTable
+from discreet.errors import ArgumentError
+from discreet.plans import Release, Setting
+from tests.laws import world
+from tests.laws.examples import Example
+
+FRAME = world.draw_rows(4_000, 3)
+
+
+def fitted(kind: str) -> Any:
+    train = world.draw_rows(500, 8)
+    made = {"tree": DecisionTreeClassifier(max_depth=3), "line": LogisticRegression(max_iter=2_000)}[
+        kind
+    ]
+    return made.fit(world.encoded(train), train.paid.to_numpy())
+
+
+TREE, LINE = fitted("tree"), fitted("line")
+
+
+def ask(plan: Any, relation: str = "replace-one", seed: int = 0) -> Any:
+    setting = Setting(world.SCHEMA, relation, len(FRAME) if relation == "replace-one" else None)  # type: ignore[arg-type]
+    table = PrivateTable(FRAME, world.SCHEMA, relation)  # type: ignore[arg-type]
+    return plan.prepare(setting).finish(SimulatedReleaser(table, seed))
+
+
+def brier(model: Any) -> np.ndarray:
+    rows = world.encoded(FRAME)
+    return np.asarray((model.predict_proba(rows)[:, 1] - FRAME.paid.to_numpy()) ** 2)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_the_difference_of_losses_is_the_plain_one(relation: str) -> None:
+    exact = float((brier(TREE) - brier(LINE)).mean())
+    value = ask(dc.compare(TREE, LINE, clip=None, epsilon=1e5), relation)
+    assert value.value == pytest.approx(exact, abs=2e-3) and value.clip is None
+    assert ask(dc.compare(LINE, TREE, clip=None, epsilon=1e5)).value == pytest.approx(-exact, abs=2e-3)
+
+
+def test_the_difference_of_curves_is_the_plain_one() -> None:
+    curve = ask(dc.compare(TREE, LINE, feature="debt", resolution=5, clip=None, epsilon=1e5))
+    rows = world.encoded(FRAME)
+    for x, y in zip(curve.x, curve.y, strict=True):
+        moved = rows.copy()
+        moved[:, 2] = x
+        gap = TREE.predict_proba(moved)[:, 1] - LINE.predict_proba(moved)[:, 1]
+        assert y == pytest.approx(gap.mean(), abs=2e-3)
+    by_home = ask(dc.compare(TREE, LINE, feature="home", epsilon=1e5))
+    assert by_home.labels == world.HOMES
+
+
+def test_intervals_hold_and_clipping_pays() -> None:
+    exact = float((brier(TREE) - brier(LINE)).mean())
+    plans = {clip: dc.compare(TREE, LINE, clip=clip, epsilon=0.05) for clip in ("auto", None)}
+    found = {clip: [ask(plan, seed=s) for s in range(60)] for clip, plan in plans.items()}
+    for values in found.values():
+        assert np.mean([v.low <= exact <= v.high for v in values]) > 0.88
+    errors = {clip: np.mean([abs(v.value - exact) for v in values]) for clip, values in found.items()}
+    assert errors["auto"] <= 1.05 * errors[None]
+    assert found["auto"][0].bias is not None and found["auto"][0].noise_std <= found[None][0].noise_std
+
+
+def test_a_model_does_not_differ_from_itself() -> None:
+    same = dc.compare(TREE, TREE, epsilon=1.0)
+    assert abs(ask(same).value) < 0.01 and ask(same).clip[1] < 0.01
+
+
+def test_one_sum_of_differences_has_less_noise_than_two_releases() -> None:
+    setting = Setting(world.SCHEMA, "replace-one", len(FRAME))
+    whole = dc.compare(TREE, LINE, feature="debt", clip=None, epsilon=1.0).prepare(setting).stages[0]
+    each = dc.partial_dependence(TREE, "debt", grid="uniform", rug=False, epsilon=0.5)
+    assert whole.noise.std < np.sqrt(2) * each.prepare(setting).stages[0].noise.std
+
+
+def test_a_release_is_saved_drawn_and_asked_of_groups() -> None:
+    session = dc.protect(FRAME, world.SCHEMA, dataset="d", epsilon=50, delta=1e-3, ledger=":memory:")
+    for plan in (
+        dc.compare(TREE, LINE, epsilon=1.0),
+        dc.compare(TREE, LINE, feature="age", epsilon=1.0),
+    ):
+        release = session.release(plan)
+        assert Release.loads(release.dumps()) == release and release.plot().figure_ is not None
+        assert "mean-replace" in release.guarantee.statements
+    groups = session.release(dc.compare(TREE, LINE, by="home", epsilon=5.0)).value
+    assert len(groups.to_frame()) == 3
+
+
+FUNCTION = dc.Model(world.smooth_score, bounds=(0, 1), name="smooth")
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"feature": "paid"}, "feature must be one both models use, got 'paid'"),
+    ({"scoring": "squared_error"}, "scoring must be one of"),
+    ({"first": FUNCTION, "second": FUNCTION}, "must have the output|must not both be models"),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), WRONG, ids=[text for _, text in WRONG])
+def test_what_cannot_be_compared_is_refused(given: Any, sentence: str) -> None:
+    with pytest.raises(ArgumentError, match=sentence):
+        ask(dc.compare(**{"first": TREE, "second": LINE, "epsilon": 1.0} | given))
+
+
+def compared(**options: Any) -> dc.Plan:
+    return dc.compare(world.model("trees"), world.model("linear"), epsilon=1.0, **options)
+
+
+EXAMPLES = [
+    Example("compare", lambda _: compared(feature="income")),
+    Example("compare", lambda _: compared(feature="home", clip=0.25)),
+    Example("compare", lambda _: compared()),
+]
