@@ -104,7 +104,8 @@ def statement_ids(releases: Iterable[Release]) -> tuple[str, ...]:
 
 def columns_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns that a plan names; empty if it names none."""
-    pair = [*_listed(arguments.get("first")), *_listed(arguments.get("second"))]
+    both = [*_listed(arguments.get("first")), *_listed(arguments.get("second"))]
+    pair = [name for name in both if isinstance(name, str)]  # not two models
     found = [_listed(arguments[key]) for key in _NAMED if arguments.get(key)]
     return tuple(str(name) for name in (pair or (found or [[]])[0]))
 

@@ -176,7 +176,7 @@ class compare(PartPlan):
             high=tuple(mean.high[there].tolist()),
             level=LEVEL,
             noise_std=mean.std,
-            quantity=f"mean {self.first.output} of the first model minus the second",
+            quantity=f"mean {self.first.output}, first minus second",
             rug=None,
             ends_all=(tuple(wide.low[there].tolist()), tuple(wide.high[there].tolist())),
             missing=None if there.all() else last,
