@@ -36,7 +36,7 @@ _LEAST = 1e-3
 
 
 @dataclass(frozen=True)
-class Difference:
+class ModelDifference:
     """Vectors of differences, and how long they can be.
 
     Args:
@@ -93,7 +93,7 @@ def clip_bias(seen: FloatArray, length: float) -> float:
 
 def curve_difference(
     first: BoundModel, second: BoundModel, feature: str, grid: FloatArray
-) -> Difference:
+) -> ModelDifference:
     """Return the difference of records' curves of answers as a feature is set to grid points."""
     curves = [
         (model, engine_for("curve", model, [model.columns.index(feature)], (grid,)))
@@ -109,12 +109,14 @@ def curve_difference(
 
     farthest = max(first.bounds.high - second.bounds.low, second.bounds.high - first.bounds.low)
     code = _one_code(*(engine.third_party for _, engine in curves))
-    return Difference(_columns(first, second), len(grid), up(farthest), compute, ModelCalls(code, 1.0))
+    return ModelDifference(
+        _columns(first, second), len(grid), up(farthest), compute, ModelCalls(code, 1.0)
+    )
 
 
 def loss_difference(
     first: BoundModel, second: BoundModel, schema: Schema, scorers: tuple[Scorer, Scorer]
-) -> Difference:
+) -> ModelDifference:
     """Return the difference of records' losses: above zero where the second model does better."""
     target = schema.target
     assert target is not None
@@ -136,7 +138,7 @@ def loss_difference(
     code = _one_code(first.third_party, second.third_party)
     steep = max(scorer.steepness for scorer in scorers)
     columns = (*_columns(first, second), target)
-    return Difference(columns, 1, whole, compute, ModelCalls(code, steep))
+    return ModelDifference(columns, 1, whole, compute, ModelCalls(code, steep))
 
 
 def scorers_of(

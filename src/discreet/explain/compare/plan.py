@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.explain.compare.difference import (
-    Difference,
+    ModelDifference,
     clip_bias,
     curve_difference,
     loss_difference,
@@ -100,7 +100,7 @@ class compare(PartPlan):
 
     def _asked(
         self, models: tuple[BoundModel, BoundModel], setting: Setting, grid: FloatArray | None
-    ) -> Difference:
+    ) -> ModelDifference:
         if grid is not None:
             assert self.feature is not None
             return curve_difference(*models, self.feature, grid)
@@ -119,7 +119,7 @@ class compare(PartPlan):
         column = setting.schema[self.feature]
         return with_missing(column, column.grid(self.resolution))
 
-    def _length(self, asked: Difference, seen: FloatArray, setting: Setting) -> float:
+    def _length(self, asked: ModelDifference, seen: FloatArray, setting: Setting) -> float:
         if self.clip is None:
             return asked.whole
         if self.clip != "auto":
@@ -127,7 +127,7 @@ class compare(PartPlan):
         noise = self._stages(asked, asked.whole, setting).sums.noise.half_width(LEVEL)
         return asked.choose_length(seen, noise, setting.rows)
 
-    def _stages(self, asked: Difference, length: float, setting: Setting) -> MeanStages:
+    def _stages(self, asked: ModelDifference, length: float, setting: Setting) -> MeanStages:
         """Return noisy sums, and a noisy number of records where that is private."""
         private = setting.rows is None
         shares = share_out(self.epsilon, (1 - SIZE_SHARE, SIZE_SHARE) if private else (1.0,))
@@ -144,7 +144,9 @@ class compare(PartPlan):
         size = size_stage(asked.columns[0], setting, epsilon=shares[1]) if private else None
         return MeanStages(sums, size)
 
-    def _statistic(self, mean: NoisyMean, asked: Difference, length: float, bias: float) -> Statistic:
+    def _statistic(
+        self, mean: NoisyMean, asked: ModelDifference, length: float, bias: float
+    ) -> Statistic:
         name = "loss" if self.scoring == "auto" else self.scoring
         return Statistic(
             name=f"mean {name} of the first model minus that of the second",
