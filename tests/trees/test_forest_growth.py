@@ -26,7 +26,7 @@ from discreet.trees.forest_growth import (
 )
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
-from discreet.trees.splits import Level, level_stage, split_noise
+from discreet.trees.splits import TreeLevel, level_stage, split_noise
 from tests.oracles.laws import max_divergence
 
 SCHEMA = dc.Schema(
@@ -67,7 +67,7 @@ def level(relation: str, assign: Any) -> Stage[Any]:
     )
     nodes = TreeNodes.start(GRID, TREES)
     candidate_splits = CandidateNodes.of(nodes, np.ones((TREES, len(SPLITS)), dtype=bool))
-    return level_stage("level 1", noise, Level(candidate_splits, GRID, SPLITS, 2), "y", assign)
+    return level_stage("level 1", noise, TreeLevel(candidate_splits, GRID, SPLITS, 2), "y", assign)
 
 
 def law(stage: Stage[Any], rows: Table) -> dict[object, float]:

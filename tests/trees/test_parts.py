@@ -23,7 +23,7 @@ from discreet.trees.columns import candidate_splits, schema_grid
 from discreet.trees.leaves import leaf_stage
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
-from discreet.trees.splits import DAMPENING, MECHANISMS, Level, level_stage, split_noise
+from discreet.trees.splits import DAMPENING, MECHANISMS, TreeLevel, level_stage, split_noise
 from tests.oracles.laws import as_law, max_divergence
 
 TINY = dc.Schema(
@@ -52,12 +52,12 @@ BESIDE: list[list[tuple[float, ...]]] = [
 
 
 @cache
-def two_nodes() -> Level:
+def two_nodes() -> TreeLevel:
     """Return a tree whose root tells missing ages from others."""
     grid = schema_grid(TINY, ("age", "home"))
     splits = candidate_splits(grid)
     missing = int(np.flatnonzero(splits.high == MISSING)[0])
-    return Level(TreeNodes.start(grid).grow(splits, np.array([missing])), grid, splits, 2)
+    return TreeLevel(TreeNodes.start(grid).grow(splits, np.array([missing])), grid, splits, 2)
 
 
 def counts(stage: Any, rows: Sequence[tuple[float, ...]]) -> Any:

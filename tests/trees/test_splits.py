@@ -13,7 +13,7 @@ from discreet.randomness import SimulatedNoise
 from discreet.trees.forest_growth import CandidateNodes
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
-from discreet.trees.splits import MECHANISMS, Level, SplitNoise, level_stage, split_noise
+from discreet.trees.splits import MECHANISMS, SplitNoise, TreeLevel, level_stage, split_noise
 from tests.oracles.goodness import fits
 from tests.trees.tables import grid_and_splits
 
@@ -114,7 +114,7 @@ def test_splits_without_two_sides_are_never_chosen() -> None:
 
 
 @cache
-def offered_level() -> Level:
+def offered_level() -> TreeLevel:
     """Return two open nodes of which one is candidate_splits four splits and the other two."""
     whole = two_nodes()
     useful = whole.nodes.useful(whole.splits)
@@ -168,5 +168,5 @@ def test_choosing_between_nothing_needs_no_noise() -> None:
     nodes.region[:] = False
     nodes.region[0, [0, 4]] = True  # one age, one home: nothing to split by
     noise = noise_of("permute-and-flip", "add-remove")
-    stage = level_stage("level", noise, Level(nodes, grid, splits, 2), "class")
+    stage = level_stage("level", noise, TreeLevel(nodes, grid, splits, 2), "class")
     assert stage.noise.release(counts_of(stage, np.array(RECORDS)), SimulatedNoise(0)).tolist() == [-1]

@@ -47,7 +47,7 @@ from discreet.trees.shape import (
     fit_shape,
     forest_shares,
 )
-from discreet.trees.splits import Level, SplitNoise, level_stage
+from discreet.trees.splits import SplitNoise, TreeLevel, level_stage
 
 _CANDIDATE_SPLITS = 64
 _MOST_CANDIDATE_SPLITS = 4096
@@ -152,7 +152,7 @@ class _ForestProgram:
     def level(self, number: int, noise: SplitNoise, nodes: TreeNodes) -> Stage[SplitNoise]:
         """Return the stage that chooses the next splits of all trees."""
         ground = self.ground
-        level = Level(nodes, ground.grid, self.splits, ground.classes)
+        level = TreeLevel(nodes, ground.grid, self.splits, ground.classes)
         assign = assign_trees(self.shape.trees, ground.setting.relation)
         return level_stage(level_name(number), noise, level, ground.target, assign)
 

@@ -27,9 +27,9 @@ from discreet.trees.scores import CRITERIA, Criterion, CriterionName, check_work
 from discreet.trees.shape import DEEPEST, budget_shares, fitting_depth
 from discreet.trees.splits import (
     MECHANISMS,
-    Level,
     SplitName,
     SplitNoise,
+    TreeLevel,
     level_stage,
     split_noise,
 )
@@ -199,7 +199,7 @@ class _TreeProgram:
         """What may happen; levels and leaves stand at the root until splits are known."""
         grid, target = self.ground.grid, self.ground.target
         root = TreeNodes.start(grid)
-        level = Level(root, grid, candidate_splits(grid), self.ground.classes)
+        level = TreeLevel(root, grid, candidate_splits(grid), self.ground.classes)
         levels = [
             level_stage(level_name(number), noise, level, target)
             for number, noise in enumerate(self.noises)
@@ -271,7 +271,7 @@ def grow(
     """
     nodes, splits = TreeNodes.start(grid), candidate_splits(grid)
     for number, noise in enumerate(noises):
-        level = Level(nodes, grid, splits, classes)
+        level = TreeLevel(nodes, grid, splits, classes)
         if not nodes.useful(splits).any():
             break
         (chosen,) = releaser.answer(level_stage(level_name(number), noise, level, target))

@@ -54,7 +54,7 @@ MECHANISMS = ("auto", *ON_SCORES, DAMPENING, *ON_STABILITY)
 
 
 @dataclass(frozen=True)
-class Level:
+class TreeLevel:
     """What a choice needs to know of the trees so far; all of it is public."""
 
     nodes: TreeNodes
@@ -79,7 +79,7 @@ class SplitNoise:
     relation: Relation
     epsilon: float
     candidates: int
-    level: Level | None = None
+    level: TreeLevel | None = None
 
     delta = 0.0
     step = 1.0
@@ -124,7 +124,7 @@ class SplitNoise:
         scale = self.criterion.spread / self.share / STEPS_PER_RECORD
         return factor * scale * self._pick.worst_loss(max(2, self.candidates))
 
-    def at(self, level: Level) -> SplitNoise:
+    def at(self, level: TreeLevel) -> SplitNoise:
         """Return the choice for the trees as they are now."""
         return replace(self, level=level, candidates=len(level.splits))
 
@@ -247,7 +247,7 @@ def split_noise(
 
 
 def level_stage(
-    name: str, noise: SplitNoise, level: Level, target: str, assign: Assign | None = None
+    name: str, noise: SplitNoise, level: TreeLevel, target: str, assign: Assign | None = None
 ) -> Stage[SplitNoise]:
     """Return the stage that chooses the splits of all open nodes from one pass over the rows.
 

@@ -17,7 +17,7 @@ from discreet.schema import Category, Condition, Schema
 
 
 @dataclass(frozen=True)
-class Axis:
+class GroupAxis:
     """One way to group records: by the values of a category, or by a level above it.
 
     Args:
@@ -33,7 +33,7 @@ class Axis:
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, schema: Schema, name: str) -> Axis:
+    def of(cls, schema: Schema, name: str) -> GroupAxis:
         """Return the axis of a name, or raise a sentence."""
         if name in schema.levels:
             level = schema.levels[name]
@@ -74,9 +74,9 @@ class Membership:
             )
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[GroupAxis, ...]:
         """How records are grouped, one way after the other."""
-        return tuple(Axis.of(self.schema, name) for name in self.by)
+        return tuple(GroupAxis.of(self.schema, name) for name in self.by)
 
     @property
     def columns(self) -> tuple[str, ...]:
