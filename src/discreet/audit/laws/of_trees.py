@@ -25,7 +25,7 @@ from discreet.trees.columns import candidate_splits, schema_grid
 from discreet.trees.leaves import leaf_stage
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
-from discreet.trees.splits import DAMPENING, Level, SplitNoise, level_stage, split_noise
+from discreet.trees.splits import DAMPENING, TreeLevel, SplitNoise, level_stage, split_noise
 
 Record = tuple[float, float, float]
 Rows = tuple[Record, ...]
@@ -71,12 +71,12 @@ _FEW_RECORDS = "so few records are far from the worst that the bound has to allo
 
 
 @cache
-def two_nodes() -> Level:
+def two_nodes() -> TreeLevel:
     """Return a tree whose root is split by age, so that records are in one of two open nodes."""
     grid = schema_grid(SCHEMA, FEATURES)
     splits = candidate_splits(grid)
     middle = int(np.flatnonzero((splits.feature == 0) & (splits.last == 1))[0])
-    return Level(TreeNodes.start(grid).grow(splits, np.array([middle])), grid, splits, 2)
+    return TreeLevel(TreeNodes.start(grid).grow(splits, np.array([middle])), grid, splits, 2)
 
 
 def counts_of(stage: Stage[Any], rows: Any) -> IntArray:
