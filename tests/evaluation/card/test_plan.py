@@ -11,10 +11,9 @@ from discreet.errors import ArgumentError
 from discreet.plans import Setting
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from tests.laws.examples import Example
+from tests.laws.world import FORMS
 
-EXAMPLES = [
-    Example("model_card", lambda model: dc.model_card(model, by="home", epsilon=1.0), ("trees",))
-]
+EXAMPLES = [Example("model_card", lambda model: dc.model_card(model, by="home", epsilon=1.0), FORMS)]
 
 NUMBERS = ["income", "credit_score", "late_payments"]
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet import samples
+from discreet.evaluation.card.plan import model_card
 from discreet.evaluation.plan import evaluate
 from discreet.explain.aggregate.plan import any_curve, any_ranking
 from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.compare.plan import compare
 from discreet.explain.interaction.plan import feature_interaction
 from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.permutation.plan import permutation_importance
@@ -23,7 +25,7 @@ from discreet.explain.shap.importance import shap_importance
 from discreet.explain.shap.ranking import shap_ranking
 from discreet.explain.shap.values import shap_values
 from discreet.models.model import Model
-from discreet.plans import Plan
+from discreet.plans import Histogram, Plan
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
 from discreet.schema import Category, FloatArray, Number, Schema
 from discreet.select.choose.most_frequent import most_frequent
@@ -37,6 +39,7 @@ from discreet.statistics.mean import mean, total
 from discreet.statistics.proportion import proportion
 from discreet.statistics.regression import linear_regression
 from discreet.statistics.variance import std, variance
+from discreet.tables.drift.plan import drift
 from discreet.tables.entropy.plan import entropy, mutual_information
 from discreet.tables.functional.plan import functional_mean
 from discreet.tables.histogram.plan import histogram
@@ -44,6 +47,7 @@ from discreet.tables.synthesis.plan import deniable_rows, synthesize
 from discreet.trees.forest import random_forest
 from discreet.trees.plan import decision_tree
 from discreet.value.plan import data_shapley
+from discreet.value.sources.plan import source_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,9 +180,17 @@ def _of_models() -> list[Question]:
     def dependence(model: Any) -> Plan:
         return partial_dependence(model, "income", resolution=4, epsilon=1.0)
 
+    def card(model: Any) -> Plan:
+        return model_card(model, by="home", curves=1, epsilon=1.0)
+
+    def comparison(model: Any) -> Plan:
+        return compare(model, model_of("linear"), feature="income", resolution=3, epsilon=1.0)
+
     return [
         Question("accumulated_effects", effects, HUNTED_FORMS),
+        Question("compare", comparison, ("trees", "opaque")),
         Question("evaluate", evaluation, HUNTED_FORMS),
+        Question("model_card", card, ("trees", "opaque")),
         Question("feature_interaction", interaction, HUNTED_FORMS),
         Question("partial_dependence", dependence, HUNTED_FORMS),
         Question("permutation_importance", permutation, HUNTED_FORMS),
@@ -227,13 +239,22 @@ def _of_tables() -> list[Question]:
             lambda _: deniable_rows(6, bins=3, epsilon=3.0, delta=1e-2),
             relations=(REPLACE_ONE,),
         ),
+        Question("drift", lambda _: drift(_reference(), epsilon=1.0)),
         Question("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
         Question("functional_mean", lambda _: functional_mean(names, epsilon=1.0, delta=1e-5)),
         Question("histogram", lambda _: histogram("income", bins=6, epsilon=1.0)),
         Question("mutual_information", lambda _: mutual_information("home", "defaulted", epsilon=1.0)),
+        Question("source_values", lambda _: source_values("home", test=loans(_SCORED), epsilon=1.0)),
         Question("random_forest", lambda _: random_forest("defaulted", depth=2, trees=3, epsilon=1.0)),
         Question("synthesize", lambda _: synthesize(5, bins=3, epsilon=1.0)),
     ]
+
+
+def _reference() -> Histogram:
+    """Return counts of another table, as they were released."""
+    cells = SCHEMA["home"].bins(1)
+    counts = tuple(10.0 + place for place in range(len(cells)))
+    return Histogram(("home",), (cells.labels,), (None,), counts, 1.0, 3.0, 0.95)
 
 
 def _any_curve() -> Plan:

@@ -25,7 +25,7 @@ from discreet.trees.columns import candidate_splits, schema_grid
 from discreet.trees.leaves import leaf_stage
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.scores import Criterion
-from discreet.trees.splits import DAMPENING, TreeLevel, SplitNoise, level_stage, split_noise
+from discreet.trees.splits import DAMPENING, SplitNoise, TreeLevel, level_stage, split_noise
 
 Record = tuple[float, float, float]
 Rows = tuple[Record, ...]
