@@ -156,7 +156,9 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
     (
         "evaluate",
         lambda: {"model": fitted()},
-        MODEL | budget(by="c", bins=6, cuts="quantile") | GAUSS,
+        MODEL
+        | budget(by="c", bins=6, cuts="quantile", residuals=["a"], clip=0.5, one_vs_rest=True)
+        | GAUSS,
     ),
     (
         "feature_interaction",

@@ -134,7 +134,9 @@ def _some_records(arguments: Mapping[str, Any]) -> str:
     told = ""
     if isinstance(arguments.get("where"), Mapping):
         told += f" where {condition_from_json(arguments['where'])}"
-    groups = _joined(tuple(map(str, _listed(arguments.get("by")))))
+    by = arguments.get("by")
+    named = str(condition_from_json(by)) if isinstance(by, Mapping) else None
+    groups = named or _joined(tuple(map(str, _listed(by))))
     return told + (f" by {groups}" if groups else "")
 
 

@@ -136,7 +136,7 @@ class Certificate:
             return found
         if relation is PARTED:
             return replaced.or_else(added)
-        moved = Bounds(up(2 * added.l1, 1), up(math.sqrt(2) * added.l2), added.linf)
+        moved = Bounds(2 * added.l1, up(math.sqrt(2) * added.l2), added.linf)
         return replaced.or_else(moved)
 
     def in_part(self) -> Certificate:

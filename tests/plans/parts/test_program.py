@@ -15,6 +15,7 @@ from discreet.data.contributions import GroupedContribution
 from discreet.errors import ArgumentError
 from discreet.mechanisms import LinfNoise
 from discreet.mechanisms.additive.noise import Query
+from discreet.plans import Setting
 from discreet.plans.parts.membership import Membership
 from discreet.privacy.certificate import Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, GROUPED, PARTED, REPLACE_ONE, Relation
@@ -256,3 +257,54 @@ def test_small_groups_are_marked_by_what_was_released() -> None:
     found = Groups(("ward",), (("A",), ("B",)), (one, one), (100.0, 5.0), 10.0)
     assert found.small == ("B",) and found.to_frame()["small"].tolist() == [False, True]
     assert found.plot().ax_ is not None
+
+
+def test_a_condition_makes_two_groups() -> None:
+    value = session().release(dc.histogram("ward", by=OLD, epsilon=100.0)).value
+    assert isinstance(value, dc.Groups) and value.columns == ("part",)
+    old, young = value["age >= 65"].to_array().tolist(), value["not (age >= 65)"].to_array().tolist()
+    assert old == [1, 1, 0, 1] and young == [1, 0, 1, 0]
+
+
+def test_groups_by_a_condition_travel_and_are_told() -> None:
+    asked = dc.histogram("cost", by="age >= 65", epsilon=1.0)
+    assert asked == dc.histogram("cost", by=OLD, epsilon=1.0) == dc.plan_from_json(asked.to_json())
+    assert session().release(asked).title.startswith("Histogram of cost by age >= 65, 2 groups")
+    with pytest.raises(dc.errors.DiscreetError, match="column must be one of"):
+        session().price(dc.histogram("cost", by="wage >= 65", epsilon=1.0))
+
+
+@pytest.mark.proves("groups")
+def test_both_sides_of_a_condition_are_certified_as_groups() -> None:
+    stage = (
+        dc.histogram("cost", bins=1, by=OLD, epsilon=1.0)
+        .prepare(Setting(SCHEMA, REPLACE_ONE, len(FRAME)))
+        .stages[0]
+    )
+    assert stage.certificate.sensitivity("l1", REPLACE_ONE) == 2.0
+
+
+def test_differences_of_groups_hold_as_often_as_their_intervals() -> None:
+    people = pd.DataFrame({"x": np.arange(400) % 7, "sex": ["F", "M", "M", "M"] * 100})
+    schema = dc.Schema(
+        {"x": dc.Number(0, 6, missing=False), "sex": dc.Category("F", "M", missing=False, other=False)}
+    )
+    exact = people.groupby("sex").x.mean()
+    held = []
+    for seed in range(200):
+        asked = dc.protect(
+            people, schema, dataset="d", epsilon=9, ledger=":memory:", seed=seed, progress=False
+        )
+        value = asked.release(dc.mean("x", by="sex", epsilon=1.0)).value
+        apart = value.difference("F", "M").iloc[0]  # type: ignore[attr-defined]
+        held.append(apart.low <= exact["F"] - exact["M"] <= apart.high)
+    assert np.mean(held) > 0.9
+
+
+def test_groups_without_intervals_have_no_difference() -> None:
+    from discreet.plans.results.choice import Choice
+    from discreet.plans.results.groups import Groups
+
+    one = Choice("a", 0, 2, "m", "w", 1.0, "records", None, ())
+    with pytest.raises(ArgumentError, match="numbers with intervals"):
+        Groups(("ward",), (("A",), ("B",)), (one, one), None, None).difference("A", "B")

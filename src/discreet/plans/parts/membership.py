@@ -15,6 +15,9 @@ from discreet.errors import ArgumentError
 from discreet.privacy.relation import MOST_GROUPS
 from discreet.schema import Category, Condition, Schema
 
+PART = "part"
+"""What the two sides of a condition are a column of."""
+
 
 @dataclass(frozen=True)
 class GroupAxis:
@@ -58,16 +61,19 @@ class Membership:
       where: the condition, None for all records.
       by: categories or levels; a group is one combination of their values, missing and unlisted ones
         included.
+      split: a condition that makes two groups of the records: where it is true, and where it is false.
     """
 
     schema: Schema
     where: Condition | None
     by: tuple[str, ...] = ()
+    split: Condition | None = None
 
     def check(self) -> None:
         """Raise unless columns and values are in the schema and the groups are few enough."""
-        if self.where is not None:
-            self.where.check(self.schema)
+        for condition in (self.where, self.split):
+            if condition is not None:
+                condition.check(self.schema)
         if self.groups > MOST_GROUPS:
             raise ArgumentError(
                 f"by must give at most {MOST_GROUPS:,} groups, got {self.groups:,}. Use fewer columns."
@@ -81,29 +87,46 @@ class Membership:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that decide."""
-        conditions = () if self.where is None else self.where.columns
-        return tuple(dict.fromkeys((*conditions, *(axis.column for axis in self.axes))))
+        asked = [name for one in (self.where, self.split) if one is not None for name in one.columns]
+        return tuple(dict.fromkeys((*asked, *(axis.column for axis in self.axes))))
+
+    @property
+    def grouped(self) -> bool:
+        """Whether there are groups, or one part."""
+        return bool(self.by) or self.split is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What records are grouped by."""
+        return self.by if self.split is None else (*self.by, PART)
 
     @cached_property
     def labels(self) -> tuple[tuple[str, ...], ...]:
         """What every group is called: a value of each column."""
-        return tuple(itertools.product(*(axis.labels for axis in self.axes)))
+        labels = [axis.labels for axis in self.axes]
+        if self.split is not None:
+            told = (self.split, ~self.split)
+            labels.append(tuple(one.understood(self.schema) for one in told))
+        return tuple(itertools.product(*labels))
 
     @property
     def groups(self) -> int:
         """The number of groups; one without columns."""
-        return math.prod(len(axis.labels) for axis in self.axes)
+        return math.prod(len(axis.labels) for axis in self.axes) * (1 if self.split is None else 2)
 
     def place(self, block: Block) -> NDArray[np.int64]:
-        """Return the group of every record; -1 if the condition is not true of it."""
+        """Return the group of every record; -1 if the condition is not true of it, or one unknown."""
         places = np.zeros(len(block), dtype=np.int64)
         for axis in self.axes:
             own = np.array(axis.places)[block[axis.column].astype(np.int64)]
             places = places * len(axis.labels) + own
-        if self.where is None:
-            return places
-        true, _ = self.where.truth(self.schema, block)
-        return np.where(true, places, -1)
+        inside = np.ones(len(block), dtype=bool)
+        if self.split is not None:
+            true, false = self.split.truth(self.schema, block)
+            places, inside = 2 * places + false, true | false
+        if self.where is not None:
+            inside = inside & self.where.truth(self.schema, block)[0]
+        return np.where(inside, places, -1)
 
     def levels(self) -> tuple[Membership, ...]:
         """Return one grouping per level, coarse ones first, if they are levels of one category.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -46,6 +47,26 @@ class ConditionKind(Kind):
     def plain(self, value: Any) -> Any:
         """Return the condition as plain data."""
         return None if value is None else value.to_json()
+
+
+@dataclass(frozen=True)
+class GroupsKind(Columns):
+    """What records are grouped by: categories, levels, or a condition that is true of some."""
+
+    word = "columns or condition"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the names, or the condition."""
+        if isinstance(value, Condition | Mapping):
+            return ConditionKind().check(name, value)
+        if isinstance(value, str):
+            with suppress(ArgumentError):  # the name of a column is no condition
+                return read_condition(value)
+        return super().check(name, value)
+
+    def plain(self, value: Any) -> Any:
+        """Return names, or the condition, as plain data."""
+        return value.to_json() if isinstance(value, Condition) else super().plain(value)
 
 
 class WherePlan(DeclaredPlan):
@@ -89,19 +110,25 @@ class PartPlan(WherePlan):
       by: one category, or several for their combinations: an answer for every group, all of them
         together at the price of one, with ``.groups``, ``.to_frame()`` and small pictures. A level of
         the schema and its category (``["hospital", "ward"]``) are answered both, each for an even part
-        of epsilon, with sums that agree.
+        of epsilon, with sums that agree. A condition makes two groups: where it is true and where it is
+        false.
     """
 
     _: KW_ONLY
-    by: Annotated[str | Sequence[str] | None, Columns(optional=True, unsaid=True)] = None
+    by: Annotated[
+        str | Sequence[str] | Condition | Mapping[str, Any] | None,
+        GroupsKind(optional=True, unsaid=True),
+    ] = None
 
     @property
     def _asked_of_some(self) -> bool:
         return self.where is not None or self.by is not None
 
     def _membership(self, setting: Setting) -> Membership:
-        part = super()._membership(setting)
-        return Membership(part.schema, part.where, tuple(self.by or ()))
+        part, by = super()._membership(setting), self.by
+        if isinstance(by, Condition):
+            return replace(part, split=by)
+        return replace(part, by=tuple(by or ()))
 
     def prepare(self, setting: Setting) -> Program:
         """Make the question ready for those records, or for every group, of one level or of all."""

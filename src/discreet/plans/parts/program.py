@@ -89,7 +89,7 @@ class Parted:
     def stage(self, stage: Stage[Perturbation]) -> Stage[Perturbation]:
         """Return the stage of the part or of all groups."""
         groups = self.membership.groups
-        noise = GroupedNoise(_additive(stage), groups) if self.membership.by else stage.noise
+        noise = GroupedNoise(_additive(stage), groups) if self.membership.grouped else stage.noise
         return PartStage(stage.name, self._contribution(stage.contribution), noise, groups)
 
     def _contribution(self, each: Contribution) -> Contribution:
@@ -148,12 +148,12 @@ def prepare_part(
     """
     membership.check()
     relation = setting.relation
-    within = relation.between_groups if membership.by else relation.within_part
+    within = relation.between_groups if membership.grouped else relation.within_part
     program = prepare(Setting(setting.schema, within, None))
     parted = Parted(membership)
     stages = tuple(map(parted.stage, program.stages))
     told = program.assumptions + tell_part(membership)
-    if not membership.by:
+    if not membership.grouped:
         return replace(
             program,
             stages=stages,
@@ -209,7 +209,7 @@ class Stacked:
         counted = [place for place, stage in enumerate(asked) if stage.name.startswith(SIZE_NAME)]
         sizes = None if not counted else tuple(float(part[0]) for part in split[counted[0]])
         noise = None if not counted else _additive(asked[counted[0]]).half_width(Groups.level)
-        return Groups(member.by, member.labels, tuple(results), sizes, noise)
+        return Groups(member.names, member.labels, tuple(results), sizes, noise)
 
     def _length(self, stage: Stage[Perturbation]) -> int:
         places = getattr(stage.noise, "places", None)
