@@ -36,6 +36,19 @@ def test_records_stay_within_the_certificate(columns: int, sized: bool, relation
 
 
 @pytest.mark.proves("moments")
+def test_the_constants_of_one_column_are_above_their_exact_maxima() -> None:
+    """At r = (24 - sqrt 32) / 16 the square is greatest; at 5/4 the sum."""
+    from decimal import Decimal, getcontext
+
+    from discreet.statistics.moments import _L1_EACH, _L2_EACH
+
+    getcontext().prec = 40
+    r = (24 - Decimal(32).sqrt()) / 16
+    assert r**2 * (1 + 4 * (2 - r) ** 2) < Decimal(_L2_EACH)
+    assert Decimal("1.25") * (1 + 2 * Decimal("0.75")) <= Decimal(_L1_EACH)
+
+
+@pytest.mark.proves("moments")
 def test_a_climber_finds_nothing_further() -> None:
     draw, proven = np.random.default_rng(3), certify_moments(4, sized=False)
     for norm, order in (("l1", 1), ("l2", 2)):

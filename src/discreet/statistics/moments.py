@@ -27,7 +27,7 @@ from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray
 from discreet.statistics.bounds import known_rows
 
-_L1_EACH, _L2_EACH = 3.125, 5.1446
+_L1_EACH, _L2_EACH = 3.125, 5.1447
 """The greatest r (1 + 2 (2 - r)) and r^2 (1 + 4 (2 - r)^2) for r in [0, 2], the second rounded up."""
 
 
@@ -36,7 +36,7 @@ def certify_moments(columns: int, *, sized: bool) -> Certificate:
 
     Guarantees:
       - Replacing a record moves, for d columns, L1 3.125 d + 2 floor(d^2 / 4), the square of L2
-        5.1446 d + 4 floor(d^2 / 4), Linf 2; adding or removing one moves every number by one at most.
+        5.1447 d + 4 floor(d^2 / 4), Linf 2; adding or removing one moves every number by one at most.
         Where records may add nothing, replacing one moves the greater of both. [moments]
     """
     d, crossed = columns, columns * columns // 4
