@@ -33,6 +33,10 @@ class NoNoise(SimulatedNoise):
     def gaussian(self, scale: float, size: int) -> IntArray:
         return np.zeros(size, dtype=np.int64)
 
+    def below(self, limit: int) -> int:
+        """Return the least number: a cube of no width, which chance alone would hardly ever draw."""
+        return 0
+
 
 class Watched(SimulatedReleaser):
     """A releaser that remembers which sums it was asked for."""

@@ -117,7 +117,7 @@ def compared(**options: Any) -> dc.Plan:
 
 
 EXAMPLES = [
-    Example("compare", lambda _: compared(feature="income")),
+    Example("compare", lambda _: compared(feature="income", resolution=3)),
     Example("compare", lambda _: compared(feature="home", clip=0.25)),
     Example("compare", lambda _: compared()),
 ]
