@@ -33,6 +33,8 @@ UNSEEN = {
     "session/checking.py",  # lists of plans
     "session/opening.py",  # seeds and ledgers in memory
     "schema/schema.py",  # a schema made in Python
+    "schema/levels.py",  # the same
+    "schema/conditions/condition.py",  # conditions joined in Python
 }
 """Rooms and modules whose sentences about Python are for Python."""
 

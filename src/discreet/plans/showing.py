@@ -35,7 +35,7 @@ _KINDS = {
 """How questions are called where their name with spaces would not do."""
 
 _MANY = 4
-_GRID = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:8px"
+_GRID = '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:8px">'
 """How several pictures of one answer stand beside each other."""
 
 
@@ -66,7 +66,7 @@ def picture_or_table(release: Release, *, annotate: Callable[[Any], None] | None
             for title, one in release.value.pictures().items()
         ]
         fields = "".join(f'<div style="overflow-x:auto">{picture}</div>' for picture in drawn)
-        return Html(fields if len(drawn) == 1 else f'<div style="{_GRID}">{fields}</div>')
+        return Html(fields if len(drawn) == 1 else f"{_GRID}{fields}</div>")
     except ArgumentError:
         frame = release.value.to_frame()
         rest = len(frame) - _SHOWN

@@ -188,7 +188,7 @@ def _of_models() -> list[Question]:
 
     return [
         Question("accumulated_effects", effects, HUNTED_FORMS),
-        Question("compare", comparison, ("trees", "opaque")),
+        Question("compare", comparison, ("trees", "network")),
         Question("evaluate", evaluation, HUNTED_FORMS),
         Question("model_card", card, ("trees", "opaque")),
         Question("feature_interaction", interaction, HUNTED_FORMS),

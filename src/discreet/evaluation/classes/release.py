@@ -52,7 +52,7 @@ def lay_out_classes(question: EvaluationQuestion) -> ClassTable:
     if not isinstance(column, Category):
         raise ArgumentError(
             f"target must be a category for a classifier of many classes, got the number "
-            f"{question.target!r}. Declare its classes: dc.Category(...)."
+            f"{question.target!r}. Declare its classes in the schema."
         )
     exact = all(answers_exactly(model, question.setting.relation) for model in models)
     count = question.bins or _BINS

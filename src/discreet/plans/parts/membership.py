@@ -47,7 +47,7 @@ class GroupAxis:
         if not isinstance(column, Category):
             raise ArgumentError(
                 f"by must name categories, got the number {name!r}. Ask for its ranges one by one "
-                f"with where=dc.col({name!r}).between(low, high)."
+                f"as where, such as '{name} < 40' and '{name} >= 40'."
             )
         return cls(name, name, tuple(range(len(column))), column.labels)
 

@@ -40,8 +40,7 @@ class ConditionKind(Kind):
         if isinstance(value, Mapping):
             return condition_from_json(value)
         raise ArgumentError(
-            f"{name} must be a condition such as dc.col('age') >= 65 or the text \"age >= 65\", got "
-            f"{shown(value)}."
+            f"{name} must be a condition such as \"age >= 65 and sex == 'F'\", got {shown(value)}."
         )
 
     def plain(self, value: Any) -> Any:

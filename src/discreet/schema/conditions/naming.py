@@ -123,8 +123,7 @@ def _too_deep() -> ArgumentError:
 
 def _unreadable(plain: Any) -> ArgumentError:
     return ArgumentError(
-        "where must be a condition such as dc.col('age') >= 65 or the text \"age >= 65\", got "
-        f"{shown(plain)}."
+        f"where must be a condition such as \"age >= 65 and sex == 'F'\", got {shown(plain)}."
     )
 
 

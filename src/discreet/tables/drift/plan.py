@@ -62,7 +62,7 @@ def as_reference(given: Any) -> Histogram:
     if not isinstance(value, Histogram):
         raise ArgumentError(
             f"reference must be a histogram or its release, got {shown(given)}. "
-            "Release one with dc.histogram, or load it with dc.Release.load."
+            "Release one with dc.histogram, or load a saved one."
         )
     return value
 
