@@ -35,7 +35,10 @@ _KINDS = {
 """How questions are called where their name with spaces would not do."""
 
 _MANY = 4
-_GRID = '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:8px">'
+_GRID = (
+    '<div style="display:grid;gap:8px;'
+    'grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))">'
+)
 """How several pictures of one answer stand beside each other."""
 
 
