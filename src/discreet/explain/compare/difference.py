@@ -1,6 +1,7 @@
 """What one record adds to a comparison of two models: the difference of their answers or losses.
 
-Whether differences cancel cannot be assumed: the proven range is that of two answers. It is clipped at
+Whether differences cancel cannot be assumed: the proven range is that of two answers, unless both are
+linear or share trees (``apart``). It is clipped at
 a public length, seen on rows drawn from the schema, where noise and bias together are less for it. One
 noisy sum of differences has less noise than two noisy sums at the same price, clipped or not: it moves
 by the sum of both ranges, and two sums move by that much together and add their noises up.
@@ -20,6 +21,7 @@ from discreet.data.state import quietly
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
 from discreet.explain.clipping import PUBLIC_ROWS
+from discreet.explain.compare.apart import farthest_apart
 from discreet.explain.permutation.losses import Scorer, choose_scorer
 from discreet.models import BoundModel
 from discreet.numerics import up
@@ -92,7 +94,7 @@ def clip_bias(seen: FloatArray, length: float) -> float:
 
 
 def curve_difference(
-    first: BoundModel, second: BoundModel, feature: str, grid: FloatArray
+    first: BoundModel, second: BoundModel, schema: Schema, feature: str, grid: FloatArray
 ) -> ModelDifference:
     """Return the difference of records' curves of answers as a feature is set to grid points."""
     curves = [
@@ -107,11 +109,9 @@ def curve_difference(
         ]
         return parts[0] - parts[1]
 
-    farthest = max(first.bounds.high - second.bounds.low, second.bounds.high - first.bounds.low)
+    farthest = farthest_apart(first, second, schema)
     code = _one_code(*(engine.third_party for _, engine in curves))
-    return ModelDifference(
-        _columns(first, second), len(grid), up(farthest), compute, ModelCalls(code, 1.0)
-    )
+    return ModelDifference(_columns(first, second), len(grid), farthest, compute, ModelCalls(code, 1.0))
 
 
 def loss_difference(
@@ -134,9 +134,10 @@ def loss_difference(
             parts.append(totals)
         return (parts[0] - parts[1])[:, None]
 
-    whole = max(scorer.most for scorer in scorers)
-    code = _one_code(first.third_party, second.third_party)
     steep = max(scorer.steepness for scorer in scorers)
+    apart = up(steep * farthest_apart(first, second, schema))
+    whole = min(max(scorer.most for scorer in scorers), apart)
+    code = _one_code(first.third_party, second.third_party)
     columns = (*_columns(first, second), target)
     return ModelDifference(columns, 1, whole, compute, ModelCalls(code, steep))
 

@@ -103,7 +103,7 @@ class compare(PartPlan):
     ) -> ModelDifference:
         if grid is not None:
             assert self.feature is not None
-            return curve_difference(*models, self.feature, grid)
+            return curve_difference(*models, setting.schema, self.feature, grid)
         scorers = scorers_of(*models, setting.schema, self.scoring)
         return loss_difference(*models, setting.schema, scorers)
 
