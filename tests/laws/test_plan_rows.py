@@ -76,7 +76,8 @@ def test_a_vector_is_a_function_of_its_own_rows_or_is_paid_for(case: Case) -> No
 def test_rows_alone_add_up_to_the_block(case: Case) -> None:
     for stage in run(case).stages:
         contribution = stage.contribution
-        if contribution not in by_row(case) or getattr(contribution, "pulse", None) is not None:
+        known = any(contribution is one for one in by_row(case))
+        if not known or getattr(contribution, "pulse", None) is not None:
             continue
         block = block_of(world.table(), contribution.columns)
         asked = [Summand(contribution, stage.noise.step)]

@@ -54,8 +54,31 @@ def releases() -> list[dc.Release]:
         dc.data_shapley(test=labelled_rows(), method="tknn", epsilon=1.0),
         dc.background(rows=5, epsilon=1.0),
         dc.histogram("age", by="home", epsilon=1.0),
+        dc.model_card(models()[0], curves=1, epsilon=1.0),
     ]
-    return [session.release(plan) for plan in plans]
+    return [*(session.release(plan) for plan in plans), *_of_other_targets(draw)]
+
+
+def _of_other_targets(draw: np.random.Generator) -> list[dc.Release]:
+    """Return evaluations of a regressor and of a classifier of three classes."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pd.DataFrame({"x": draw.uniform(0, 1, 200), "z": draw.uniform(0, 1, 200)})
+    frame["kind"] = np.minimum(frame.x * 3, 2).astype(int)
+    columns = {"x": dc.Number(0, 1, missing=False), "z": dc.Number(0, 1, missing=False)}
+    kinds = dc.Category(0, 1, 2, missing=False, other=False)
+    classes = dc.Schema({**columns, "kind": kinds}, target="kind")
+    tree = DecisionTreeClassifier(max_depth=2).fit(frame[["x"]], frame.kind)
+    line = dc.Model(LinearRegression().fit(frame[["x"]], frame.z), bounds=(0, 1))
+    asked = [(dc.Schema(columns, target="z"), line), (classes, tree)]
+    found = []
+    for number, (schema, model) in enumerate(asked):
+        session = dc.protect(
+            frame, schema, dataset=f"d{number}", epsilon=9, ledger=":memory:", seed=1, progress=False
+        )
+        found.append(session.release(dc.evaluate(model, epsilon=1.0)))
+    return found
 
 
 def places(plain: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -38,13 +38,13 @@ def test_records_stay_within_the_certificate(columns: int, sized: bool, relation
 @pytest.mark.proves("moments")
 def test_the_constants_of_one_column_are_above_their_exact_maxima() -> None:
     """At r = (24 - sqrt 32) / 16 the square is greatest; at 5/4 the sum."""
-    from decimal import Decimal, getcontext
+    from decimal import Decimal, localcontext
 
     from discreet.statistics.moments import _L1_EACH, _L2_EACH
 
-    getcontext().prec = 40
-    r = (24 - Decimal(32).sqrt()) / 16
-    assert r**2 * (1 + 4 * (2 - r) ** 2) < Decimal(_L2_EACH)
+    with localcontext(prec=40):
+        r = (24 - Decimal(32).sqrt()) / 16
+        assert r**2 * (1 + 4 * (2 - r) ** 2) < Decimal(_L2_EACH)
     assert Decimal("1.25") * (1 + 2 * Decimal("0.75")) <= Decimal(_L1_EACH)
 
 

@@ -4,6 +4,7 @@ Families with results of their own are imported here, so that ``Release.load`` k
 """
 
 from discreet.evaluation.binary.result import BinaryEvaluation as _BinaryEvaluation  # noqa: F401
+from discreet.evaluation.card.result import ModelCard as _ModelCard  # noqa: F401
 from discreet.evaluation.classes.result import ClassEvaluation as _ClassEvaluation  # noqa: F401
 from discreet.evaluation.regression.result import (  # noqa: F401
     RegressionEvaluation as _RegressionEvaluation,

@@ -84,12 +84,16 @@ def _miss(tally: Tally, inside: FloatArray) -> tuple[float, float, float]:
     return float(np.sum(weights * tally.cells)), noise, sampling
 
 
+_FAR = 40.0
+"""Deviations beyond which nothing is folded."""
+
+
 def _folded_excess(means: FloatArray, stds: FloatArray) -> FloatArray:
     """Return by how much a distance is longer, on average, for normal noise on what it is taken of."""
     from scipy.special import ndtr
 
     safe = np.maximum(stds, 1e-300)
-    ratio = np.abs(means) / safe
+    ratio = np.minimum(np.abs(means) / safe, _FAR)
     return np.asarray(
         safe * math.sqrt(2 / math.pi) * np.exp(-(ratio**2) / 2) - 2 * np.abs(means) * ndtr(-ratio)
     )

@@ -192,10 +192,11 @@ class BinaryEvaluation(Result):
         """Return all figures at a threshold, one row each, with their intervals."""
         import pandas as pd
 
-        rows = [
-            {"metric": name, **self.metric(name, threshold=threshold, group=group).to_json()}
-            for name in self._available()
-        ]
+        with np.errstate(all="ignore"):  # whatever a file holds, a frame can be made of it
+            rows = [
+                {"metric": name, **self.metric(name, threshold=threshold, group=group).to_json()}
+                for name in self._available()
+            ]
         return pd.DataFrame(rows).set_index("metric")
 
     def _available(self) -> list[str]:

@@ -62,10 +62,9 @@ class Query:
 
         Rows that share a model call with a record may be in any group, and move its coordinates too.
         """
-        relation = Relation(self.relation)
-        grouped = relation is not Relation.REPLACE_ONE and relation is not Relation.PARTED
-        more = self.batch_rows if grouped else 0
-        return self.certificate.size * min(MOST_GROUPS, relation.groups_touched + more)
+        touched = Relation(self.relation).groups_touched
+        groups = 1 if touched == 1 else min(MOST_GROUPS, touched + self.batch_rows)
+        return self.certificate.size * groups
 
 
 class Noise(ABC):

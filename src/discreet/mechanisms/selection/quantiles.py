@@ -160,7 +160,7 @@ def quantile_noise(
       epsilon: the promise for all cuts together.
       delta: zero for a pure promise; with a delta the levels are cheaper together.
     """
-    moved_counts(certificate, relation)
+    moved_counts(certificate, Relation(relation))
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     check_whole("parts", parts, 2, None, "One part needs no cut.")

@@ -28,6 +28,7 @@ from discreet.plans.plan import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.results.groups import Groups
 from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import Certificate
+from discreet.privacy.relation import ADD_REMOVE
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
@@ -89,6 +90,8 @@ class Parted:
     def stage(self, stage: Stage[Perturbation]) -> Stage[Perturbation]:
         """Return the stage of the part or of all groups."""
         groups = self.membership.groups
+        if self.membership.grouped:
+            _check_calls(stage)
         noise = GroupedNoise(_additive(stage), groups) if self.membership.grouped else stage.noise
         return PartStage(stage.name, self._contribution(stage.contribution), noise, groups)
 
@@ -224,6 +227,20 @@ def _additive(stage: Stage[Perturbation]) -> Noise:
             f"for by itself, got {stage.name!r}. Ask for the groups one by one with where=."
         )
     return stage.noise  # type: ignore[return-value]
+
+
+def _check_calls(stage: Stage[Perturbation]) -> None:
+    """Refuse Gaussian noise where rows of a call may be in any group and places are not kept.
+
+    How far it is from the continuous law is paid for the coordinates of one group there.
+    """
+    noise, each = stage.noise, stage.contribution
+    moving = isinstance(each, VectorContribution) and each.batch_rows(ADD_REMOVE) > 0
+    if moving and isinstance(noise, Noise) and noise.normal and noise.relation is ADD_REMOVE:
+        raise ArgumentError(
+            "mechanism must be 'laplace' for groups under add-remove of a model whose answers may "
+            "move with the rows beside them, got 'gaussian'. Or leave delta out."
+        )
 
 
 def tell_part(membership: Membership) -> tuple[str, ...]:
