@@ -77,7 +77,7 @@ def run(case: Case, **some: Any) -> Run | None:
         plan = plan._with(some)
         program = plan.prepare(Setting(world.GAPS, case.relation, rows))
     except ArgumentError as error:
-        assert str(error).split()[0] in ("where", "by", "sampling")
+        assert str(error).split()[0] in ("where", "by", "sampling", "mechanism")
         return None
     return run_program(program, table, case.relation, 3)
 
