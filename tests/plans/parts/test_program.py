@@ -233,6 +233,25 @@ def test_groups_of_more_numbers_than_can_be_kept_are_refused() -> None:
         opened.price(dc.histogram("cost", bins=2**20, by="ward", epsilon=1.0))
 
 
+def test_levels_of_more_numbers_than_can_be_kept_are_refused() -> None:
+    wards = dc.Category(list(range(900)))
+    halves = dc.Level("ward", {"low": list(range(450)), "high": list(range(450, 900))})
+    schema = dc.Schema({"cost": dc.Number(0, 1), "ward": wards}, levels={"half": halves})
+    plan = dc.histogram("cost", bins=2**20, by=["half", "ward"], epsilon=1.0)
+    with pytest.raises(ArgumentError, match="by must give at most 16,777,216 numbers of all groups"):
+        plan.prepare(Setting(schema, REPLACE_ONE, 10))
+
+
+def test_gaussian_noise_by_group_is_refused_where_its_law_is_not_paid_for() -> None:
+    """Rows of a call may be in any group, and under add-remove nobody counts the groups."""
+    model = dc.Model(lambda rows: rows[:, 0] / 90, bounds=(0.0, 1.0), columns=["cost"], name="cost")
+    asked = {"by": "ward", "resolution": 3, "mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-5}
+    plan = dc.partial_dependence(model, "cost", **asked)
+    with pytest.raises(ArgumentError, match="mechanism must be 'laplace' for groups under add-remove"):
+        plan.prepare(Setting(SCHEMA, ADD_REMOVE, None))
+    assert plan.prepare(Setting(SCHEMA, REPLACE_ONE, len(FRAME))).stages
+
+
 def test_a_price_tells_how_long_models_take_that_are_asked_about_a_part() -> None:
     slow = dc.Model(
         lambda rows: rows[:, 0] / 90, bounds=(0.0, 1.0), columns=["age"], isolated=True, name="slow"

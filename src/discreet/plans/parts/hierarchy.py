@@ -90,7 +90,8 @@ class Hierarchy:
 
     def prepare(self) -> Program:
         """Return the question of all levels."""
-        self.stacks[0].rehearse()
+        for stack in self.stacks:
+            stack.rehearse()
         stages = tuple(stage for stack in self.stacks for stage in stack.stages)
         return replace(self.program, stages=stages, finish=self.finish)
 

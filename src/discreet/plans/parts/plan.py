@@ -135,7 +135,8 @@ class PartPlan(WherePlan):
         levels = member.levels()
         if not levels:
             return super().prepare(setting)
-        member.check()
+        for level in levels:  # each by itself: they are not combined
+            level.check()
         epsilon, delta = (share_out(one, (1.0,) * len(levels)) for one in (self.epsilon, self.delta))
         even = self.paid(min(epsilon), min(delta))
         within = Setting(setting.schema, setting.relation.between_groups, None)

@@ -163,7 +163,6 @@ def prepare_part(
             finish=lambda releaser: program.finish(parted.answer_with(releaser)),
             assumptions=told,
         )
-    _check_size(program, membership)
     finish = Stacked(program, stages, membership)
     finish.rehearse()
     return replace(program, stages=stages, finish=finish, assumptions=told)
@@ -192,6 +191,7 @@ class Stacked:
 
     def rehearse(self) -> None:
         """Try it without records: a question must ask for nothing but the stages it was priced by."""
+        _check_size(self.program, self.membership)
         empty = [np.zeros(self._length(stage)) for stage in self.program.stages]
         try:
             self.finish([np.tile(values, self.membership.groups) for values in empty])
