@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -92,17 +93,20 @@ def test_what_is_no_release_is_told(folder: Path) -> None:
 
 
 def test_a_charge_without_an_answer_is_seen(folder: Path) -> None:
+    before = Decimal(left())
     assert "without an answer" not in shell("budget", "history").out
     with dc.Ledger.open(folder / "loans.db", create=False) as ledger:  # and then the process dies
         ledger.reserve("loans", Amount.charge(0.25), plan_key="k", note={"plan": {"kind": "entropy"}})
     seen = shell("budget", "history").out
     assert "1 without an answer" in seen and "NO" in seen and "entropy" in seen
-    assert left() == "4.25" and shell("verify").code == 0
+    assert Decimal(left()) == before - Decimal("0.25") and shell("verify").code == 0
 
 
 def test_shares(folder: Path) -> None:
+    before = left()
     assert told("budget", "allot", "ann", "--epsilon", "0.75")["remaining"]["epsilon"] == "0.75"
-    assert "ann" in shell("budget", "show").out and left() == "4.25"
+    assert left() == before
+    assert "ann" in shell("budget", "show").out
     shares = told("budget", "show")["shares"]
     assert shares["ann"]["budget"] == {"epsilon": "0.75", "delta": "0"}
     assert told("budget", "show", "--analyst", "ann")["remaining"]["epsilon"] == "0.75"

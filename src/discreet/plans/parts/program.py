@@ -28,7 +28,6 @@ from discreet.plans.plan import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.results.groups import Groups
 from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.relation import ADD_REMOVE
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
@@ -235,8 +234,9 @@ def _check_calls(stage: Stage[Perturbation]) -> None:
     How far it is from the continuous law is paid for the coordinates of one group there.
     """
     noise, each = stage.noise, stage.contribution
-    moving = isinstance(each, VectorContribution) and each.batch_rows(ADD_REMOVE) > 0
-    if moving and isinstance(noise, Noise) and noise.normal and noise.relation is ADD_REMOVE:
+    if not (isinstance(noise, Noise) and isinstance(each, VectorContribution)):
+        return
+    if noise.normal and not noise.relation.keeps_places and each.batch_rows(noise.relation) > 0:
         raise ArgumentError(
             "mechanism must be 'laplace' for groups under add-remove of a model whose answers may "
             "move with the rows beside them, got 'gaussian'. Or leave delta out."
