@@ -30,9 +30,10 @@ from discreet.data import (
     engine,
     kernels,
 )
+from discreet.data.adding import _into_ball
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import ThirdParty, isolated, probed
-from discreet.data.engine import _into_ball, sum_block
+from discreet.data.engine import sum_block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import sum_noise
 from discreet.privacy.certificate import (

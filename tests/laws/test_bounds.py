@@ -14,8 +14,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
 from discreet.data import Summand, VectorContribution, add_up
+from discreet.data.adding import _into_ball
+from discreet.data.at_once import subset_rows
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.engine import _into_ball, check_summand, subset_rows
+from discreet.data.engine import check_summand
 from discreet.data.rows import open_rows
 from discreet.data.state import own_state
 from discreet.errors import ArgumentError, DiscreetError

@@ -1,4 +1,4 @@
-"""Adding up the records of a block by cells and by groups."""
+"""Adding up the records of a block: vectors in whole steps, cells, and all that by groups."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
+from discreet.privacy.certificate import Ball, Box
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
+
+_HUGE = 1e100
 
 
 def by_group(
@@ -78,3 +81,26 @@ def add_pairs(
     for place, part in ((cells, 1.0 - share), (cells + 1, share)):
         np.add.at(totals, place, np.rint(part * (1.0 / lattice_step)).astype(np.int64))
     return totals
+
+
+def rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
+    """Return the sum of vectors, clipped to a region and rounded to whole steps one by one."""
+    from discreet.data.kernels import round_and_add
+
+    if isinstance(region, Ball):
+        vectors = np.asfortranarray(_into_ball(vectors, region, fill))
+    total = np.zeros(vectors.shape[1], dtype=np.int64)
+    low, high = region.limits
+    round_and_add(vectors, low, high, fill, 1.0 / step, total)
+    return total
+
+
+def _into_ball(vectors: FloatArray, ball: Ball, fill: float) -> FloatArray:
+    """Return rows in the ball, clipped in units of its radius: no square can be too large or small."""
+    # Row by row in memory: sums along rows must not depend on how many rows there are.
+    filled = np.ascontiguousarray(np.where(np.isnan(vectors), fill, vectors))
+    with np.errstate(all="ignore"):
+        units = np.clip(filled / ball.radius, -_HUGE, _HUGE)
+        inside = Ball(1.0, ball.norm).clip(units)
+    untouched = np.all(inside == units, axis=1, keepdims=True)
+    return np.where(untouched, filled, inside * ball.radius)

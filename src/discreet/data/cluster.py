@@ -1,8 +1,12 @@
-"""Row blocks on the workers of a Dask cluster.
+"""Work for the workers of a Dask cluster, which goes to the rows where it can.
 
-A block's sums are whole numbers that need nothing but the block, so any worker may make them, twice
-if one dies. What leaves a task is sums or nothing: an error is neither raised nor logged, because its
-text could hold a row. Keys are random, because Dask's own would hash the rows.
+A source in parts (``sources.partitions``) is read by the workers: each reads, encodes and adds up
+parts of its own, and whole numbers come back. Of any other source this process reads the rows and
+sends blocks of them.
+
+Sums are whole numbers that need nothing but their rows, so any worker may make them, twice if one
+dies. What leaves a task is sums or nothing: an error is neither raised nor logged, because its text
+could hold a row. Keys are random, because Dask's own would hash the rows.
 """
 
 from __future__ import annotations
@@ -13,20 +17,25 @@ import platform
 import secrets
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from discreet.data.blocks import Block
+from discreet.data.sources.partitions import Part, Partitioned
+from discreet.data.sources.source import Source
 from discreet.data.state import quietly
-from discreet.errors import ArgumentError, ReleaseFailed
+from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
 
 Sums = tuple[int, list[IntArray]]
 """A number of rows and the partial sums over them."""
 
 _LOADED = "loaded"
+_RUNS = 8
+"""Tasks per thread: enough for workers to end together, few enough for their sums to be little."""
+
 _NO_WARNING = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
@@ -72,14 +81,52 @@ class Cluster:
     ) -> Generator[Sums]:
         """Yield ``add(block, shared)`` of every block; at most two per thread are on their way."""
         tasks = self._tasks().sharing(shared)
-        limit = 2 * max(1, sum(self.client.nthreads().values()))
-        waiting: deque[tuple[int, Any]] = deque()
-        for block in blocks:
-            waiting.append((len(block), tasks.submit(add, block)))
-            if len(waiting) >= limit:
-                yield _result(*waiting.popleft())
-        while waiting:
-            yield _result(*waiting.popleft())
+        sent = ((len(block), tasks.submit(add, block)) for block in blocks)
+        yield from self._in_turn(sent)
+
+    def sum_parts(
+        self,
+        parts: Sequence[Part],
+        add: Callable[[list[Part], Any], list[IntArray]],
+        shared: object,
+    ) -> Generator[Sums]:
+        """Yield ``add(parts, shared)`` of runs of successive parts, made by whoever reads them."""
+        tasks = self._tasks().sharing(shared)
+        runs = _runs(parts, _RUNS * self._threads)
+        sent = ((sum(map(len, run)), tasks.submit_parts(add, run)) for run in runs)
+        yield from self._in_turn(sent)
+
+    def make_once(
+        self, parts: Sequence[Part], make: Callable[[list[Part], Any], list[IntArray]], shared: object
+    ) -> list[IntArray]:
+        """Return ``make(parts, shared)`` of all parts together, made by one worker."""
+        future = self._tasks().sharing(shared).submit_parts(make, parts)
+        made: list[IntArray] = _checked(_answer(0, future)[1])
+        return made
+
+    def count_parts(self, source: Source) -> tuple[int, ...] | None:
+        """Return how many rows every part of a source has, counted where it lies; None without parts.
+
+        Guarantees:
+          - What no worker can read is refused, without what it said. [reserve-first]
+        """
+        if not isinstance(source, Partitioned):
+            return None
+        found = source.partitions(None, self.client)
+        if not found:
+            return None
+        tasks = self._tasks()
+        sent = ((0, tasks.submit_parts(_count, [Part(part)])) for part in found)
+        return tuple(map(_counted, _answers(sent, 2 * self._threads)))
+
+    @property
+    def _threads(self) -> int:
+        return max(1, int(sum(self.client.nthreads().values())))
+
+    def _in_turn(self, sent: Iterable[tuple[int, Any]]) -> Generator[Sums]:
+        """Yield results in the order of their tasks; at most two per thread are on their way."""
+        for rows, answer in _answers(sent, 2 * self._threads):
+            yield rows, _checked(answer)
 
     def _tasks(self) -> _Tasks:
         """Return tasks for the one kind of worker there is; others could have other last bits."""
@@ -133,6 +180,53 @@ class _Tasks:
         with dask.config.set(_NO_WARNING):  # blocks of wide tables are meant to be sent
             return self.client.submit(_quietly, *given, key=key, pure=False)
 
+    def submit_parts(self, function: Callable[..., Any], parts: Sequence[Part]) -> Any:
+        """Return the future of ``function(parts, *shared)``; what Dask holds of them it brings."""
+        held = [part.waits_for for part in parts]
+        return self.submit(_on_parts, function, [part.bare() for part in parts], held)
+
+
+def _on_parts(
+    function: Callable[..., Any], parts: Sequence[Part], held: Sequence[Any], *shared: Any
+) -> Any:
+    return function([part.brought(given) for part, given in zip(parts, held, strict=True)], *shared)
+
+
+def _runs(parts: Sequence[Part], most: int) -> Generator[list[Part]]:
+    """Yield runs of successive parts, about ``most`` of them; a part that Dask holds is one."""
+    enough = sum(map(len, parts)) / most
+    run: list[Part] = []
+    for part in parts:
+        run.append(part)
+        if part.waits_for is not None or sum(map(len, run)) >= enough:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _count(parts: Sequence[Part]) -> int | tuple[str, str | None, str | None]:
+    """Return the rows of a part, or why it is refused, in words that are public."""
+    (part,) = parts
+    try:
+        return part.source.count()  # type: ignore[union-attr]
+    except DataRefused as refusal:
+        return str(refusal), refusal.column, refusal.rule
+
+
+def _counted(answer: tuple[int, Any]) -> int:
+    found = answer[1]
+    if isinstance(found, int):
+        return found
+    text, column, rule = found or (_UNREADABLE, None, "parts")
+    raise DataRefused(text, column=column, rule=rule)
+
+
+_UNREADABLE = (
+    "data must be something that every worker of the cluster can read, got a part that one could not. "
+    "Put the files where all of them find them, or leave cluster out."
+)
+
 
 def _quietly(machine: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run on a worker; whatever goes wrong there, nothing comes back and nothing is logged."""
@@ -145,13 +239,31 @@ def _quietly(machine: str, function: Callable[..., Any], *arguments: Any) -> Any
     return None
 
 
-def _result(rows: int, future: Any) -> Sums:
-    sums = future.result()
-    if sums is None:
+def _answers(sent: Iterable[tuple[int, Any]], limit: int) -> Generator[tuple[int, Any]]:
+    """Yield what tasks answered, in their order; at most so many are on their way."""
+    waiting: deque[tuple[int, Any]] = deque()
+    for task in sent:
+        waiting.append(task)
+        if len(waiting) >= limit:
+            yield _answer(*waiting.popleft())
+    while waiting:
+        yield _answer(*waiting.popleft())
+
+
+def _answer(rows: int, future: Any) -> tuple[int, Any]:
+    """Return what a task answered; None for whatever went wrong, also before it could begin."""
+    try:
+        return rows, future.result()
+    except Exception:  # of a step of somebody else's frame: its text could hold a row
+        return rows, None
+
+
+def _checked(answer: Any) -> Any:
+    if answer is None:
         raise ReleaseFailed(
             "A worker of the cluster failed. The cause is not shown because it could reveal a row."
         )
-    return rows, sums
+    return answer
 
 
 def _pack(shared: object) -> bytes:

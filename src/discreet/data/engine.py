@@ -16,32 +16,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.adding import add_pairs, by_group, check_shape, count_cells
+from discreet.data.adding import add_pairs, by_group, check_shape, count_cells, rounded_sum
+from discreet.data.at_once import AT_ONCE, make_at_once, reads_rows
 from discreet.data.blocks import Block, KeptRows
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
     Contribution,
     GroupedContribution,
-    SealedContribution,
     SubsetsContribution,
     TablesContribution,
     VectorContribution,
-    WholeContribution,
 )
 from discreet.data.direct import DirectSum
-from discreet.data.rows import open_numbers, open_rows
+from discreet.data.rows import open_numbers, open_rows, read_names
+from discreet.data.sources.partitions import Part
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
 from discreet.data.table import ROWS_CAP, PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
-from discreet.privacy.certificate import Ball, Box
 from discreet.randomness import IntArray
-from discreet.schema import FloatArray
+from discreet.schema import FloatArray, Schema
 
 Progress = Callable[[int], None]
-_HUGE = 1e100
-_AT_ONCE = (SealedContribution, WholeContribution, SubsetsContribution)
 
 _SLICE_CELLS = 2**22
 """Long vectors are computed for fewer rows of a block at a time: 32 MB."""
@@ -128,7 +125,7 @@ def _add_up(
     progress: Progress | None,
     kept: KeptRows | None,
 ) -> list[IntArray]:
-    totals = [_start(table, summand, progress, kept) for summand in summands]
+    totals = [_start(table, summand, cluster, progress, kept) for summand in summands]
     growing = [total for total, s in zip(totals, summands, strict=True) if by_blocks(s.contribution)]
     if not growing:
         return totals
@@ -136,7 +133,10 @@ def _add_up(
     columns = tuple(dict.fromkeys(name for s in added for name in s.contribution.columns))
     loud = any(s.contribution.pulse is not None for s in added)
     blocks = open_rows(table, columns, kept=kept)
-    if cluster is None and all(direct_of(s.contribution) is not None for s in added):
+    pieces = None if cluster is None else table.parts(read_names(table.schema, columns), cluster)
+    if cluster is not None and pieces is not None:
+        made = cluster.sum_parts(pieces, _sum_parts_of_table, (table.schema, added))
+    elif cluster is None and all(direct_of(s.contribution) is not None for s in added):
         made = _directly(table, added, columns)
     elif cluster is None:
         made = _in_order(blocks, added, workers, loud)
@@ -154,78 +154,59 @@ def _add_up(
 
 
 def by_blocks(contribution: Contribution) -> bool:
-    """Return whether a contribution is added up block by block; the others are made here, at once."""
-    return not isinstance(contribution, _AT_ONCE)
+    """Return whether a contribution is added up block by block; the others are made at once."""
+    return not isinstance(contribution, AT_ONCE)
 
 
 def _start(
-    table: PrivateTable, summand: Summand, progress: Progress | None, kept: KeptRows | None
-) -> IntArray:
-    """Return what is there before blocks are added: nothing, or a vector made at once."""
-    contribution = summand.contribution
-    if isinstance(contribution, SubsetsContribution):
-        return _sum_subsets(table, contribution, summand.step, progress, kept)
-    if not isinstance(contribution, SealedContribution | WholeContribution):
-        return np.zeros(contribution.size, dtype=np.int64)
-    with quietly(contribution.pulse is not None):
-        made = (
-            contribution.compute()
-            if isinstance(contribution, SealedContribution)
-            else contribution.compute(_all_rows(table, contribution.columns, kept))
-        )
-    return _rounded_vector(made, contribution, summand.step)
-
-
-def _sum_subsets(
     table: PrivateTable,
-    contribution: SubsetsContribution,
-    step: float,
+    summand: Summand,
+    cluster: Cluster | None,
     progress: Progress | None,
     kept: KeptRows | None,
 ) -> IntArray:
-    """Return the sum of the rounded vectors of all subsets."""
-    parts = subset_rows(table, contribution, kept)
-    total = np.zeros(contribution.size, dtype=np.int64)
-    with quietly(contribution.pulse is not None):
-        for rows, vector in zip(parts, contribution.compute(parts), strict=True):
-            total += _rounded_vector(vector, contribution, step)
-            if progress is not None:
-                progress(len(rows))
+    """Return what is there before blocks are added: nothing, or a vector made at once."""
+    contribution, step = summand.contribution, summand.step
+    if not isinstance(contribution, AT_ONCE):
+        return np.zeros(contribution.size, dtype=np.int64)
+    if cluster is None or not table.in_parts or not reads_rows(contribution):
+        return make_at_once(table, contribution, step, progress, kept)
+    names = [*contribution.columns, *_id_name(table.schema, contribution)]
+    parts = table.parts(read_names(table.schema, names), cluster)
+    assert parts is not None
+    total, dead = cluster.make_once(parts, _make_on_worker, (table.schema, summand))
+    _note_dead([summand], dead)
     return total
 
 
-def _rounded_vector(
-    made: FloatArray,
-    contribution: SealedContribution | WholeContribution | SubsetsContribution,
-    step: float,
-) -> IntArray:
-    vector = np.asfortranarray(np.asarray(made, dtype=np.float64)[None, :])
-    check_shape(vector.shape, (1, contribution.size))
-    return _rounded_sum(vector, contribution.region, contribution.fill, step)
+def _id_name(schema: Schema, contribution: Contribution) -> list[str]:
+    wanted = isinstance(contribution, SubsetsContribution) and contribution.with_ids
+    return [schema.id] if wanted and schema.id else []
 
 
-def _all_rows(table: PrivateTable, columns: tuple[str, ...], kept: KeptRows | None) -> FloatArray:
-    blocks = [block.values for block in open_rows(table, columns, kept=kept)]
-    return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
+def _make_on_worker(parts: Sequence[Part], shared: tuple[Schema, Summand]) -> list[IntArray]:
+    """Return a vector made at once from all rows, which one worker reads."""
+    schema, summand = shared
+    contribution = summand.contribution
+    assert isinstance(contribution, AT_ONCE)
+    total = make_at_once(PrivateTable.of_parts(parts, schema), contribution, summand.step, None, None)
+    return [total, _dead([summand])]
 
 
-def subset_rows(
-    table: PrivateTable, contribution: SubsetsContribution, kept: KeptRows | None
-) -> list[FloatArray]:
-    """Return the rows of every subset, in their order.
+def _sum_parts_of_table(
+    parts: Sequence[Part], shared: tuple[Schema, Sequence[Summand]]
+) -> list[IntArray]:
+    """Return the sums of some parts, which a worker reads, and which models answer no more.
 
-    Their layout in memory depends on them alone: the same numbers, laid out otherwise, could make
-    a model answer with other last bits.
+    Blocks begin with every part: which rows share one follows from the lengths of parts alone.
     """
-    columns, starts = contribution.columns, np.arange(1, contribution.subsets)
-    pieces = [[np.empty((0, len(columns)))] for _ in range(contribution.subsets)]
-    for block in open_rows(table, columns, with_ids=contribution.with_ids, kept=kept):
-        places = np.clip(contribution.assign(block), 0, contribution.subsets - 1)
-        order = np.argsort(places, kind="stable")
-        found = np.split(order, np.searchsorted(places[order], starts))
-        for piece, rows in zip(pieces, found, strict=True):
-            piece.append(block.values[rows])
-    return [np.ascontiguousarray(np.concatenate(piece)) for piece in pieces]
+    schema, summands = shared
+    totals = [np.zeros(summand.contribution.size, dtype=np.int64) for summand in summands]
+    for part in parts:
+        sums = _add_up(PrivateTable.of_parts([part], schema), summands, 1, None, None, None)
+        for total, own in zip(totals, sums, strict=True):
+            total += own
+    return [*totals, _dead(summands)]
 
 
 def _in_order(
@@ -316,7 +297,7 @@ def _sum_parts(block: Block, summands: Sequence[Summand]) -> list[IntArray]:
 
 
 def _sum_one(block: Block, contribution: Contribution, step: float) -> IntArray:
-    assert not isinstance(contribution, _AT_ONCE)
+    assert not isinstance(contribution, AT_ONCE)
     if isinstance(contribution, GroupedContribution):
         places = contribution.place(block.narrow(contribution.membership))
         each = contribution.each
@@ -350,27 +331,5 @@ def _sum_groups(
         check_shape(vectors.shape, (len(part), contribution.size))
         own = None if places is None else places[start : start + rows]
         for group, chosen in by_group(vectors, own, groups):
-            totals[group] += _rounded_sum(chosen, contribution.region, contribution.fill, step)
+            totals[group] += rounded_sum(chosen, contribution.region, contribution.fill, step)
     return totals.ravel()
-
-
-def _rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
-    from discreet.data.kernels import round_and_add
-
-    if isinstance(region, Ball):
-        vectors = np.asfortranarray(_into_ball(vectors, region, fill))
-    total = np.zeros(vectors.shape[1], dtype=np.int64)
-    low, high = region.limits
-    round_and_add(vectors, low, high, fill, 1.0 / step, total)
-    return total
-
-
-def _into_ball(vectors: FloatArray, ball: Ball, fill: float) -> FloatArray:
-    """Return rows in the ball, clipped in units of its radius: no square can be too large or small."""
-    # Row by row in memory: sums along rows must not depend on how many rows there are.
-    filled = np.ascontiguousarray(np.where(np.isnan(vectors), fill, vectors))
-    with np.errstate(all="ignore"):
-        units = np.clip(filled / ball.radius, -_HUGE, _HUGE)
-        inside = Ball(1.0, ball.norm).clip(units)
-    untouched = np.all(inside == units, axis=1, keepdims=True)
-    return np.where(untouched, filled, inside * ball.radius)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
 from discreet.data.table import PrivateTable
-from discreet.schema import FloatArray, Number
+from discreet.schema import FloatArray, Number, Schema
 from discreet.schema.raw import RawColumn
 
 _Piece = tuple[list[FloatArray], NDArray[Any] | None]
@@ -54,6 +54,11 @@ def open_rows(
         kept.room -= table.count() * len(columns)
 
 
+def read_names(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what is read for some columns: rows without columns still have to be counted."""
+    return tuple(names) or (next(iter(schema)),)
+
+
 def open_numbers(table: PrivateTable, columns: Sequence[str]) -> Iterator[dict[str, FloatArray]]:
     """Yield numbers of the named columns as they came, not yet brought inside their bounds."""
     seen = 0
@@ -75,10 +80,10 @@ def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterat
     """Yield blocks from the source."""
     schema, names = table.schema, tuple(columns)
     id_name = schema.id if with_ids else None
-    read = names or (next(iter(schema)),)  # rows without columns still have to be counted
+    read = read_names(schema, names)
     wanted = [*read, *([id_name] if id_name else [])]
     pending: list[_Piece] = []
-    start = waiting = seen = 0
+    start, waiting, seen = table.start, 0, 0
     for chunk in table.unseal().chunks(wanted):
         encoded = [schema[name].encode(chunk[name]) for name in read]
         ids = _texts(chunk[id_name]) if id_name else None

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from discreet.data.sources import Source, open_source
+from discreet.data.sources.joined import JoinedSource
+from discreet.data.sources.partitions import Part, Partitioned, keeps_places
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
 from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName, registered
 from discreet.randomness import IntArray
 from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from discreet.data.cluster import Cluster
 
 ROWS_CAP = 2**24
 """The most rows a table may have under add-remove, where their number must not enter a bound."""
@@ -20,24 +26,33 @@ ROWS_CAP = 2**24
 class PrivateTable:
     """Sealed rows and their public schema.
 
+    With a ``cluster`` a source in parts is counted by the workers, each part where it lies, and is
+    read by them alone.
+
     Guarantees:
       - Its text shows the schema and no value; it cannot be iterated, indexed, copied or pickled.
       - Whether it is accepted depends on the names and kinds of its columns and the number of its
         rows alone; a file must besides be readable as what its name says.
     """
 
-    __slots__ = ("__places", "__rows", "__source", "schema")
+    __slots__ = ("__lengths", "__places", "__rows", "__source", "schema", "start")
 
     def __init__(
-        self, data: Any, schema: Schema, relation: Relation | RelationName = REPLACE_ONE
+        self,
+        data: Any,
+        schema: Schema,
+        relation: Relation | RelationName = REPLACE_ONE,
+        *,
+        cluster: Cluster | None = None,
     ) -> None:
         agreed = registered(relation)
         schema.check_confirmed()
         source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
         _check_columns(source, schema)
-        self.__rows = source.count()
+        self.__lengths = None if cluster is None else cluster.count_parts(source)
+        self.__rows = source.count() if self.__lengths is None else sum(self.__lengths)
         _check_count(self.__rows, agreed)
-        self.schema = schema
+        self.schema, self.start = schema, 0
         self.__source = source
         self.__places: IntArray | None = None
 
@@ -58,9 +73,43 @@ class PrivateTable:
                 "rows must be different places, got one twice: a record would count twice."
             )
         part = object.__new__(PrivateTable)
-        part.schema, part.__source = self.schema, self.__source
+        part.schema, part.start = self.schema, 0
+        part.__source, part.__lengths = self.__source, self.__lengths
         part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
         return part
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], schema: Schema) -> PrivateTable:
+        """Return the table of successive parts of one, where they are read."""
+        found = object.__new__(cls)
+        found.schema, found.start = schema, parts[0].start
+        found.__source, found.__lengths = JoinedSource(tuple(parts)), None
+        found.__rows, found.__places = sum(map(len, parts)), _joined_places(parts)
+        return found
+
+    def parts(self, names: Sequence[str], cluster: Cluster) -> list[Part] | None:
+        """Return the parts that the workers of a cluster read; None if this process reads the rows."""
+        if self.__lengths is None:
+            return None
+        assert isinstance(self.__source, Partitioned)
+        found = self.__source.partitions(names, cluster.client)
+        assert found is not None
+        parts: list[Part] = []
+        start = 0
+        for source, rows, end in zip(found, self.__lengths, accumulate(self.__lengths), strict=True):
+            parts.append(Part(source, start, rows, self.places_between(end - rows, end)))
+            start += len(parts[-1])
+        return [part for part in parts if len(part)] or parts[:1]
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the workers of a cluster read it, and this process does not."""
+        return self.__lengths is not None
+
+    @property
+    def keeps_places(self) -> bool:
+        """Whether no value decides where a row stands: public, as it follows from the layout."""
+        return keeps_places(self.__source)
 
     def places_between(self, first: int, last: int) -> IntArray | None:
         """Return which rows of its source between two places are in it; None for all."""
@@ -133,6 +182,19 @@ def _check_count(count: int, relation: Relation) -> None:
             "Use relation='replace-one' or split the table by a public rule.",
             rule="too many rows",
         )
+
+
+def _joined_places(parts: Sequence[Part]) -> IntArray | None:
+    """Return which of all rows of successive parts are asked about; None for all."""
+    if all(part.places is None for part in parts):
+        return None
+    ends = accumulate(part.rows for part in parts)
+    return np.concatenate(
+        [
+            end - part.rows + (np.arange(part.rows) if part.places is None else part.places)
+            for part, end in zip(parts, ends, strict=True)
+        ]
+    )
 
 
 def _brief(places: object) -> str:

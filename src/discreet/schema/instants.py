@@ -35,6 +35,9 @@ class Instants:
     ahead: NDArray[np.timedelta64] | None
     objects: Callable[[], NDArray[Any]]
 
+    def __len__(self) -> int:
+        return len(self.clock)
+
 
 def inside_calendar(values: NDArray[Any]) -> DateArray:
     """Return times in microseconds; those no calendar has are missing."""

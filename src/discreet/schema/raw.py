@@ -32,12 +32,18 @@ class Codes:
     index: NDArray[np.int64]
     values: list[Any]
 
+    def __len__(self) -> int:
+        return len(self.index)
+
 
 @dataclass(frozen=True, repr=False)
 class Texts:
     """A column of texts as an Arrow array of bytes, which need not be valid UTF-8."""
 
     array: Any
+
+    def __len__(self) -> int:
+        return len(self.array)
 
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers the texts write out, NaN for other texts."""

@@ -81,7 +81,7 @@ def protect(
     if known is None:
         check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
     agreed = named or (known.terms.relation if known else REPLACE_ONE)
-    table = PrivateTable(data, public, agreed)
+    table = PrivateTable(data, public, agreed, cluster=helpers)
     account = _open_account(opened, known, dataset, public, epsilon, delta, agreed, accountant)
     return Session(
         table,

@@ -15,9 +15,9 @@ import pandas as pd
 
 from discreet.audit.hunting.moves import ORDERS, Move
 from discreet.data import CellContribution, PrivateTable, TablesContribution, VectorContribution
+from discreet.data.at_once import subset_rows
 from discreet.data.blocks import Block
 from discreet.data.contributions import SubsetsContribution
-from discreet.data.engine import subset_rows
 from discreet.data.rows import open_rows
 from discreet.plans import Stage
 from discreet.privacy.certificate import NORMS, Ball

@@ -1,13 +1,18 @@
-"""Arrow tables in memory, and Arrow data sets: many files read in batches as if they were one."""
+"""Arrow tables in memory, and Arrow data sets: many files read in batches as if they were one.
+
+The workers of a cluster read files of their own, or row groups of a long one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from discreet.data.conversion import from_arrow
+from discreet.data.sources.parquet_files import together
 from discreet.data.sources.source import CHUNK_ROWS, Chunk, run_or_refuse
 
 
@@ -37,6 +42,14 @@ class DatasetSource:
     columns: tuple[str, ...]
     needed: tuple[str, ...]
 
+    @property
+    def positional(self) -> bool:
+        """Whether no file is one for records that have a value in common."""
+        import pyarrow.compute as pc
+
+        all_of_them = pc.scalar(True)
+        return all(f.partition_expression.equals(all_of_them) for f in self.dataset.get_fragments())
+
     def count(self) -> int:
         """Return the number of rows, by reading all there is: a file that fails does so here."""
         what = "a data set whose files can all be read as its schema says, got one that fails"
@@ -47,12 +60,60 @@ class DatasetSource:
         for batch in self._batches(names):
             yield {name: from_arrow(batch.column(name)) for name in names}
 
+    def partitions(self, names: Sequence[str] | None, client: Any) -> Sequence[DatasetPart] | None:
+        """Return the files, a long one in runs of row groups; None if the data set has no files."""
+        import pyarrow.dataset as ds
+
+        if not isinstance(self.dataset, ds.FileSystemDataset) or self.dataset._scan_options:
+            return None
+        schema = self.dataset.schema
+        pieces = [piece for file in self.dataset.get_fragments() for piece in _pieces(file)]
+        return [DatasetPart(self.columns, self.needed, piece, schema) for piece in pieces]
+
     def _count(self) -> int:
         return sum(batch.num_rows for batch in self._batches(self.needed))
 
     def _batches(self, names: Sequence[str]) -> Iterator[Any]:
-        reader = self.dataset.scanner(columns=list(names), batch_size=CHUNK_ROWS, use_threads=False)
-        return (batch for batch in reader.to_batches() if batch.num_rows)
+        return _scan(self.dataset.scanner, names)
+
+
+@dataclass(frozen=True)
+class DatasetPart:
+    """A file of a data set, or some row groups of it."""
+
+    columns: tuple[str, ...]
+    needed: tuple[str, ...]
+    fragment: Any = field(repr=False)
+    schema: Any = field(repr=False)
+
+    def count(self) -> int:
+        """Return the number of rows, by reading all there is."""
+        what = "a data set whose files can all be read as its schema says, got one that fails"
+        return run_or_refuse(self._count, what, rule="file format")
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield batches of the file."""
+        for batch in self._batches(names):
+            yield {name: from_arrow(batch.column(name)) for name in names}
+
+    def _count(self) -> int:
+        return sum(batch.num_rows for batch in self._batches(self.needed))
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        return _scan(partial(self.fragment.scanner, schema=self.schema), names)
+
+
+def _pieces(fragment: Any) -> list[Any]:
+    """Return a file of a data set in pieces that are not too long, by row groups if it has them."""
+    if not hasattr(fragment, "row_groups"):
+        return [fragment]
+    runs = list(together(group.num_rows for group in fragment.row_groups))
+    return [fragment.subset(row_group_ids=list(run)) for run in runs] if len(runs) > 1 else [fragment]
+
+
+def _scan(scanner: Callable[..., Any], names: Sequence[str]) -> Iterator[Any]:
+    reader = scanner(columns=list(names), batch_size=CHUNK_ROWS, use_threads=False)
+    return (batch for batch in reader.to_batches() if batch.num_rows)
 
 
 def open_arrow(data: Any, names: Sequence[str]) -> ArrowSource:
