@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.cli.commands import COMMANDS, GROUPS
+from discreet.cli.commands import COMMANDS, GROUPS, as_typed
 from tests.cli.shell import protect_loans, shell
 
 CALLS = {
@@ -72,7 +72,7 @@ def test_every_call_of_a_session_is_a_command() -> None:
 def test_every_argument_is_an_option(name: str) -> None:
     told = shell(OPTIONS[name], "--help").out
     arguments = [*inspect.signature(getattr(dc, name)).parameters]
-    asked = [argument for argument in arguments if argument not in NO_OPTION[name]]
+    asked = [as_typed(argument) for argument in arguments if argument not in NO_OPTION[name]]
     assert [argument for argument in asked if not re.search(rf"\b{argument}\b", told)] == []
     assert set(NO_OPTION[name]) <= set(arguments)
 

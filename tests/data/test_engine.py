@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data import (
-    ROWS_CAP,
     CellContribution,
     Contribution,
     ModelCalls,
@@ -41,7 +40,7 @@ from discreet.privacy.certificate import (
     Box,
     Certificate,
 )
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.schema import FloatArray, Number, Schema
 from tests.data.twins import KINDS, SCHEMA, as_arrow, make_rows, make_source, read_blocks
 from tests.schema.strategies import hostile
@@ -280,7 +279,9 @@ def test_batch_rows_are_counted_for_third_party_code_alone() -> None:
     for relation in RELATIONS:
         assert ours.batch_rows(relation) == alone.batch_rows(relation) == 0
     assert SHARED.batch_rows("replace-one") == BLOCK_ROWS
-    assert SHARED.batch_rows("add-remove") == ROWS_CAP
+    assert SHARED.batch_rows("add-remove") == ROWS_CAP == 2**24
+    assert SHARED.batch_rows("add-remove", 2**30) == 2**30
+    assert SHARED.batch_rows("replace-one", 2**30) == BLOCK_ROWS
 
 
 # Clipping to balls.

@@ -16,9 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.data import ROWS_CAP, PrivateTable
+from discreet.data import PrivateTable
 from discreet.data import table as table_module
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
+from discreet.privacy.relation import ROWS_CAP
 from discreet.schema import Category, Number, Schema
 
 MARKER = "M4RK3R"
@@ -151,10 +152,14 @@ def test_count_and_relation(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match="relation must be one of replace-one, add-remove, got 'x'"):
         PrivateTable(FRAME, SCHEMA, "x")  # type: ignore[arg-type]
     assert ROWS_CAP == 2**24
-    monkeypatch.setattr(table_module, "ROWS_CAP", 2)
-    assert PrivateTable(FRAME, SCHEMA).count() == 3
+    assert PrivateTable(FRAME, SCHEMA, most_rows=2).count() == 3
+    assert PrivateTable(FRAME, SCHEMA, "add-remove", 3).count() == 3
     with pytest.raises(DataRefused, match="at most 2 rows under add-remove, got more") as caught:
-        PrivateTable(FRAME, SCHEMA, "add-remove")
+        PrivateTable(FRAME, SCHEMA, "add-remove", 2)
+    assert caught.value.rule == "too many rows"
+    monkeypatch.setattr(table_module, "MOST_ROWS", 2)
+    with pytest.raises(DataRefused, match="at most 2 rows, got 3") as caught:
+        PrivateTable(FRAME, SCHEMA)
     assert caught.value.rule == "too many rows"
 
 

@@ -254,9 +254,9 @@ def test_sums_beyond_the_lattice_are_refused() -> None:
     contribution = VectorContribution(
         ("a",), 1, dc.Model(linear(), bounds=(0, 1)).bounds, 0.0, lambda block: block.values, calls=None
     )
-    check_summand(Summand(contribution, 2.0**-37), None)
+    check_summand(Summand(contribution, 2.0**-37), 2**24)
     check_summand(Summand(contribution, 2.0**-50), 2**11)
-    for step, rows in ((2.0**-38, None), (2.0**-50, 2**11 + 1), (2.0**-451, 1), (2.0**401, 1)):
+    for step, rows in ((2.0**-38, 2**24), (2.0**-50, 2**11 + 1), (2.0**-451, 1), (2.0**401, 1)):
         with pytest.raises(ArgumentError, match="bounds must"):
             check_summand(Summand(contribution, step), rows)
     table = open_session(ROWS, PLAIN, "replace-one")._table

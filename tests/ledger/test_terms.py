@@ -75,7 +75,7 @@ def test_the_same_change_again_adds_no_entry(kept: Ledger) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        ({"reason": "x"}, ArgumentError, "epsilon, delta or schema must be given"),
+        ({"reason": "x"}, ArgumentError, "epsilon, delta, schema or most_rows must be given"),
         ({"reason": "", "epsilon": 4.0}, ArgumentError, "reason must not be empty"),
         ({"reason": "x" * 201, "epsilon": 4.0}, ArgumentError, "reason must be at most 200"),
         ({"reason": None, "epsilon": 4.0}, ArgumentError, "reason must be a text"),
@@ -192,3 +192,24 @@ def test_an_edited_budget_is_no_ground_for_a_change(kept: Ledger, backend: Backe
     backend.execute("UPDATE discreet_datasets SET spent_loss = 0, budget_loss = 1")
     with pytest.raises(LedgerTampered, match="The account of dataset 'adult' was changed"):
         kept.change_terms("adult", epsilon=4.0, reason="more")
+
+
+def test_ledgers_of_earlier_versions_open_whole(backend: Backend) -> None:
+    with backend.open() as ledger:
+        ledger.register(make_terms(relation="add-remove"))
+    backend.execute(
+        "ALTER TABLE discreet_datasets DROP COLUMN most_rows",
+        "DELETE FROM discreet_migrations WHERE number = 5",
+    )
+    with backend.open(create=False) as ledger:
+        assert ledger.verify().ok
+        assert ledger.account("adult").terms.rows_cap == 2**24
+        ledger.change_terms("adult", epsilon=4.0, reason="more")
+        assert ledger.verify().ok
+        ledger.change_terms("adult", most_rows=50, reason="it grows")
+        ledger.change_terms("adult", epsilon=5.0, reason="more still")
+        assert ledger.account("adult").terms.rows_cap == 50 and ledger.verify().ok
+    backend.execute("UPDATE discreet_datasets SET most_rows = 60")
+    with backend.open(create=False) as ledger:
+        (problem,) = ledger.verify().problems
+        assert problem.startswith("most_rows of dataset 'adult' is 60, but its entries say 50")

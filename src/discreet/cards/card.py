@@ -18,13 +18,14 @@ from discreet.arguments import shown
 from discreet.cards.models import CardModel
 from discreet.errors import ArgumentError, CardError, DiscreetError
 from discreet.ledger import Head, Signature
+from discreet.ledger.checks import check_most_rows
 from discreet.markup import card
 from discreet.models import Model
 from discreet.numerics import check_positive, check_probability, check_whole
 from discreet.plain import conform
 from discreet.plans import Plan, Release, Setting
 from discreet.privacy.accounting import AccountantName, Amount
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
 from discreet.schema.showing import tell_column
@@ -49,6 +50,9 @@ _FIELDS = {
     "models",
     "head",
 }
+_LATER = {"most_rows"}
+"""Fields that cards of earlier versions had not, and that not every card has."""
+
 _SIGNATURE = {"public_key", "signature"}
 _LARGEST = 2**30
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
@@ -72,6 +76,7 @@ class Card:
       models: the models that may be asked about, by name.
       head: the newest entry of the ledger that day; only the owner can check it.
       signature: over all of it, and the public key that checks it.
+      most_rows: how many records there may be, where their number is private.
     """
 
     dataset: str
@@ -87,12 +92,14 @@ class Card:
     models: Mapping[str, CardModel]
     head: Head
     signature: Signature
+    most_rows: int | None = None
 
     def __repr__(self) -> str:
         return f"Card({self.dataset!r} of {self.created[:10]}, {self.remaining} left)"
 
     def __str__(self) -> str:
-        count = "number of records private" if self.rows is None else f"{self.rows:,} records"
+        private = f"number of records private, at most {self.setting.most_rows:,}"
+        count = private if self.rows is None else f"{self.rows:,} records"
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         lines = [
             f"{self.dataset}, version {self.version}, as of {self.created}",
@@ -103,6 +110,12 @@ class Card:
             f"  signed with the public key {self.signature.public_key}",
         ]
         return "\n".join(lines)
+
+    @property
+    def setting(self) -> Setting:
+        """What plans need to know of the data set."""
+        cap = ROWS_CAP if self.most_rows is None else self.most_rows
+        return Setting(self.schema, self.relation, self.rows, cap)
 
     def _repr_html_(self) -> str:
         title, *lines = str(self).splitlines()
@@ -142,7 +155,7 @@ class Card:
         with as_planned(asked):
             return price_plans(
                 asked,
-                Setting(self.schema, self.relation, self.rows),
+                self.setting,
                 accountant=self.accountant,
                 remaining=self.remaining,
                 delta=self.delta,
@@ -173,6 +186,7 @@ class Card:
 
     def unsigned(self) -> dict[str, Any]:
         """Return what the signature is over."""
+        later = {} if self.most_rows is None else {"most_rows": self.most_rows}
         return {
             "format": FORMAT,
             "dataset": self.dataset,
@@ -187,6 +201,7 @@ class Card:
             "remaining": self.remaining.amount.to_json(),
             "models": {name: model.to_json() for name, model in self.models.items()},
             "head": self.head.to_json(),
+            **later,
         }
 
     def save(self, path: str | Path) -> Path:
@@ -210,7 +225,7 @@ class Card:
     @classmethod
     def from_json(cls, plain: Any, *, public_key: str | None = None) -> Card:
         """Read a card from plain data and check its signature; see ``load``."""
-        if not isinstance(plain, dict) or set(plain) != _FIELDS | _SIGNATURE:
+        if not isinstance(plain, dict) or set(plain) - _LATER != _FIELDS | _SIGNATURE:
             raise CardError("The file must be a card that discreet wrote, got other fields.")
         if plain["format"] != FORMAT:
             raise CardError(f"format must be {FORMAT}, got {shown(plain['format'])}. Update discreet.")
@@ -231,6 +246,8 @@ class Card:
         check_probability("delta", plain["delta"])
         if plain["rows"] is not None:
             check_whole("rows", plain["rows"], 1)
+        most_rows = plain.get("most_rows")
+        check_most_rows(plain["relation"], most_rows)
         return cls(
             **texts,
             schema=from_plain(conform_mapping(plain["schema"], "schema")),
@@ -243,6 +260,7 @@ class Card:
             models={name: CardModel.from_json(name, entry) for name, entry in models.items()},
             head=Head.from_json(plain["head"]),
             signature=signature,
+            most_rows=most_rows,
         )
 
 

@@ -59,6 +59,7 @@ def describe(session: Session, *, models: Mapping[str, Any] | None = None, files
         models={name: _described(name, model, session.schema, files) for name, model in known.items()},
         head=facts.head,
         signature=Signature("", ""),
+        most_rows=None if facts.setting.rows is not None else facts.setting.most_rows,
     )
     return replace(card, signature=session.sign(card.unsigned()))
 

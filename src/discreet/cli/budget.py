@@ -25,6 +25,7 @@ from discreet.errors import LedgerTampered
 from discreet.ledger import Balance, Entry, Terms
 from discreet.plans import copy_of
 from discreet.privacy.accounting import ACCOUNTANTS, budget_amount
+from discreet.privacy.relation import Relation
 from discreet.schema import Schema
 from discreet.session import Remaining
 from discreet.session.currency import Currency
@@ -49,14 +50,19 @@ def show(
     asked = {} if analyst is not None else _shares(books.ledger.history(name))
     shares = {who: books.ledger.balance(name, who) for who in asked}
     if json:
-        told = {"dataset": name, "relation": terms.relation, "accountant": terms.accountant}
+        told: dict[str, Any] = {
+            "dataset": name,
+            "relation": terms.relation,
+            "accountant": terms.accountant,
+        }
+        told |= {} if Relation(terms.relation).rows_public else {"most_rows": terms.rows_cap}
         split = {who: _amounts(terms, share) for who, share in shares.items()}
         print_json({**told, **_amounts(terms, whole), "shares": split})
         return
     rows = [_row(analyst or "", part, terms, whole) for part in _PARTS]
     rows += [_row(who, part, terms, shares[who]) for who in shares for part in _PARTS]
     header = ["analyst", "", *_cells(_amounts(terms, whole)["budget"])]
-    print_table(f"{name} ({terms.relation}, {terms.accountant})", header, rows)
+    print_table(f"{name} ({terms.neighbours}, {terms.accountant})", header, rows)
 
 
 _PARTS = ("budget", "spent", "remaining")
@@ -191,6 +197,9 @@ def change(
     schema: Annotated[
         Path | None, typer.Option(help="The TOML file of the corrected schema; sessions are reopened.")
     ] = None,
+    most_rows: Annotated[
+        int | None, typer.Option(help="How many rows it may have from now on, under add-remove.")
+    ] = None,
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     json: JsonOption = False,
@@ -201,7 +210,9 @@ def change(
     name, entry = known.choose(dataset)
     _, ledger = open_ledger(project, name)
     public = None if schema is None else Schema.load(schema)
-    ledger.change_terms(name, reason=reason, epsilon=epsilon, delta=delta, schema=public)
+    ledger.change_terms(
+        name, reason=reason, epsilon=epsilon, delta=delta, schema=public, most_rows=most_rows
+    )
     if schema is not None:
         known.with_entry(name, replace(entry, schema=known.relative(str(schema)))).save()
     show(project, name, json=json)

@@ -24,7 +24,7 @@ from discreet.data.sources.package_files import READERS
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.privacy.accounting import ACCOUNTANTS
-from discreet.privacy.relation import ADD_REMOVE, RELATIONS
+from discreet.privacy.relation import ADD_REMOVE, MOST_ROWS, RELATIONS
 from discreet.schema import Schema
 from discreet.schema.showing import tell_column
 from discreet.session import protect
@@ -86,7 +86,7 @@ def check_schema(
     if data is None:
         typer.echo("All facts are confirmed.")
         return
-    typer.echo(str(check_table(PrivateTable(data, schema, ADD_REMOVE))))
+    typer.echo(str(check_table(PrivateTable(data, schema, ADD_REMOVE, MOST_ROWS))))
 
 
 def _tell(schema: Schema) -> None:
@@ -109,6 +109,9 @@ def protect_command(
     delta: Annotated[float | None, typer.Option(help="The whole delta, the first time.")] = None,
     relation: Annotated[str | None, typer.Option(help=" or ".join(RELATIONS) + ".")] = None,
     accountant: Annotated[str | None, typer.Option(help=" or ".join(ACCOUNTANTS) + ".")] = None,
+    most_rows: Annotated[
+        int | None, typer.Option(help="How many rows it may have, under add-remove; 2^24 if left out.")
+    ] = None,
     version: Annotated[str, typer.Option(help="Your label of the state of the data.")] = "1",
     anew: Annotated[
         bool, typer.Option("--anew", help="Begin an empty ledger beside the key of an earlier one.")
@@ -130,6 +133,7 @@ def protect_command(
         delta=delta,
         relation=relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
         accountant=accountant,  # type: ignore[arg-type]
+        most_rows=most_rows,
         version=version,
     )
     changed.save()

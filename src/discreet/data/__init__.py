@@ -10,10 +10,9 @@ from discreet.data.contributions import (
     WholeContribution,
 )
 from discreet.data.engine import Summand, add_up
-from discreet.data.table import ROWS_CAP, PrivateTable
+from discreet.data.table import PrivateTable
 
 __all__ = [
-    "ROWS_CAP",
     "CellContribution",
     "Contribution",
     "ModelCalls",

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import PROVEN, CallEvidence, ModelCalls, Pulse
 from discreet.data.direct import DirectSum
-from discreet.data.table import ROWS_CAP
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
-from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, ROWS_CAP, Relation
 from discreet.schema import FloatArray
 
 
@@ -101,15 +100,16 @@ class VectorContribution:
         """Return how far a coordinate of another record may move with a record of its batch."""
         return 0.0 if self.calls is None else self.calls.batch_error(relation)
 
-    def batch_rows(self, relation: Relation) -> int:
+    def batch_rows(self, relation: Relation, most_rows: int = ROWS_CAP) -> int:
         """Return how many other records' vectors one record can move through a shared model call.
 
         None where answers are known not to move. Else under replace-one those of the same block; under
-        add-remove all later rows move up by one place and may fall into other blocks. [lattice]
+        add-remove all later rows move up by one place and may fall into other blocks: as many as a
+        table may have. [lattice]
         """
         if self.batch_error(relation) == 0:
             return 0
-        return BLOCK_ROWS if Relation(relation).keeps_places else ROWS_CAP
+        return BLOCK_ROWS if Relation(relation).keeps_places else most_rows
 
     @property
     def certificate(self) -> Certificate:

@@ -32,7 +32,7 @@ from discreet.data.direct import DirectSum
 from discreet.data.rows import open_numbers, open_rows, read_names
 from discreet.data.sources.partitions import Part
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
-from discreet.data.table import ROWS_CAP, PrivateTable
+from discreet.data.table import PrivateTable
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, check_step
 from discreet.randomness import IntArray
@@ -55,8 +55,8 @@ class Summand:
     step: float
 
 
-def check_summand(summand: Summand, rows: int | None) -> None:
-    """Raise unless public numbers keep a sum within the lattice: ``rows`` is None if it is private.
+def check_summand(summand: Summand, rows: int) -> None:
+    """Raise unless public numbers keep a sum of at most so many rows within the lattice.
 
     Guarantees:
       - No sum of contributions exceeds 2^61 steps, so none wraps. [lattice]
@@ -70,7 +70,7 @@ def check_summand(summand: Summand, rows: int | None) -> None:
     check_step(summand.step)
     terms = 1
     if isinstance(contribution, VectorContribution):
-        terms = ROWS_CAP if rows is None else rows
+        terms = rows
     elif isinstance(contribution, SubsetsContribution):
         terms = contribution.subsets
     if not terms * (contribution.region.magnitude / summand.step) <= LARGEST_SUM:

@@ -12,15 +12,19 @@ from discreet.data.sources import Source, open_source
 from discreet.data.sources.joined import JoinedSource
 from discreet.data.sources.partitions import Part, Partitioned, keeps_places
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
-from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName, registered
+from discreet.privacy.relation import (
+    MOST_ROWS,
+    REPLACE_ONE,
+    ROWS_CAP,
+    Relation,
+    RelationName,
+    registered,
+)
 from discreet.randomness import IntArray
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
     from discreet.data.cluster import Cluster
-
-ROWS_CAP = 2**24
-"""The most rows a table may have under add-remove, where their number must not enter a bound."""
 
 
 class PrivateTable:
@@ -42,6 +46,7 @@ class PrivateTable:
         data: Any,
         schema: Schema,
         relation: Relation | RelationName = REPLACE_ONE,
+        most_rows: int = ROWS_CAP,
         *,
         cluster: Cluster | None = None,
     ) -> None:
@@ -51,7 +56,7 @@ class PrivateTable:
         _check_columns(source, schema)
         self.__lengths = None if cluster is None else cluster.count_parts(source)
         self.__rows = source.count() if self.__lengths is None else sum(self.__lengths)
-        _check_count(self.__rows, agreed)
+        _check_count(self.__rows, agreed, most_rows)
         self.schema, self.start = schema, 0
         self.__source = source
         self.__places: IntArray | None = None
@@ -169,17 +174,23 @@ def _check_columns(source: Source, schema: Schema) -> None:
             )
 
 
-def _check_count(count: int, relation: Relation) -> None:
+def _check_count(count: int, relation: Relation, most_rows: int) -> None:
     if relation.rows_public and count == 0:
         raise DataRefused(
             "data must have at least one row under replace-one, got none. "
             "Use relation='add-remove' if the number of rows is private.",
             rule="empty",
         )
-    if not relation.rows_public and count > ROWS_CAP:
+    if not relation.rows_public and count > most_rows:
         raise DataRefused(
-            f"data must have at most {ROWS_CAP} rows under add-remove, got more. "
-            "Use relation='replace-one' or split the table by a public rule.",
+            f"data must have at most {most_rows} rows under add-remove, got more. "
+            "Register more (most_rows=), use relation='replace-one', or split the table by a public "
+            "rule.",
+            rule="too many rows",
+        )
+    if count > MOST_ROWS:
+        raise DataRefused(
+            f"data must have at most {MOST_ROWS} rows, got {count}. Split the table by a public rule.",
             rule="too many rows",
         )
 

@@ -205,7 +205,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, features = make_table(rows, labels, schema)
         plan = FitPlan(self._plan(target, features), None)
         if self.session is not None:
-            sealed = PrivateTable(table, schema, self.session._account.terms.relation)
+            terms = self.session._account.terms
+            sealed = PrivateTable(table, schema, terms.relation, terms.rows_cap)
             return _beside(self.session, sealed).release(plan, fresh=True)
         own = protect(
             table,

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from discreet.ledger.chain import GENESIS, Chain
+from discreet.ledger.chain import GENESIS, LATER, Chain, said
 from discreet.ledger.checks import budget_exhausted, tampered, unknown_dataset
 from discreet.ledger.records import Head, Terms
 from discreet.ledger.store.tables import datasets, entries, keys, new_id
@@ -23,11 +23,11 @@ Row = dict[str, Any]
 
 NO_AMOUNT = Amount()
 
-TERMS_IN_NOTE = ("relation", "accountant", "epsilon", "delta", "schema_digest", "created")
+TERMS_IN_NOTE = ("relation", "accountant", "epsilon", "delta", "schema_digest", "created", *LATER)
 """What the first entry of a chain holds of a data set's terms, besides the budget."""
 
 
-_TERMS = ("epsilon", "delta", "schema_digest", "budget_loss", "budget_delta")
+_TERMS = ("epsilon", "delta", "schema_digest", "budget_loss", "budget_delta", *LATER)
 """What a change of terms may change of a data set's row."""
 
 _CHANGING = ("spent_loss", "spent_delta", "sequence", "digest", "seal")
@@ -81,7 +81,7 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
         "digest": GENESIS,
     }
     connection.execute(insert(datasets), {**account, "seal": ""})
-    note = json.dumps({name: account[name] for name in TERMS_IN_NOTE}, sort_keys=True)
+    note = json.dumps(said({name: account[name] for name in TERMS_IN_NOTE}), sort_keys=True)
     append(connection, chain, account, EntryDraft("register", new_id(), amount=terms.budget, note=note))
     return account
 
@@ -158,6 +158,7 @@ def _terms_row(terms: Terms) -> Row:
         "schema_digest": terms.schema_digest,
         "budget_loss": terms.budget.loss,
         "budget_delta": terms.budget.delta,
+        "most_rows": terms.most_rows,
     }
 
 

@@ -18,7 +18,7 @@ from discreet.numerics import (
 )
 from discreet.privacy.accounting import ACCOUNTANTS, Amount
 from discreet.privacy.accounting.conversion import rho_worth
-from discreet.privacy.relation import RELATIONS
+from discreet.privacy.relation import MOST_ROWS, RELATIONS, Relation
 from discreet.schema import Schema
 
 LONGEST_NAME = 200
@@ -66,10 +66,23 @@ def check_terms(terms: Terms, schema: Schema | None = None) -> None:
     check_probability("delta", terms.delta)
     check_amount("budget", terms.budget)
     check_name("schema_digest", terms.schema_digest)
+    check_most_rows(terms.relation, terms.most_rows)
     if schema is not None and schema.digest != terms.schema_digest:
         raise ArgumentError(
             f"schema must be the one of schema_digest {terms.schema_digest}, got {schema.digest}."
         )
+
+
+def check_most_rows(relation: str, most_rows: object) -> None:
+    """Raise unless so many rows can be registered as the most there may be."""
+    if most_rows is None:
+        return
+    if Relation(relation).rows_public:
+        raise ArgumentError(
+            f"most_rows must be left out under {relation}, where the number of rows is public, got "
+            f"{most_rows!r}. It is a term of add-remove."
+        )
+    check_whole("most_rows", most_rows, 1, MOST_ROWS)
 
 
 def check_body(body: object) -> None:

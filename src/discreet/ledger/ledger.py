@@ -130,6 +130,7 @@ class Ledger(OpenBooks):
         epsilon: float | None = None,
         delta: float | None = None,
         schema: Schema | None = None,
+        most_rows: int | None = None,
     ) -> Account:
         """Change the budget or correct the schema of a data set, as an entry of its history.
 
@@ -139,6 +140,7 @@ class Ledger(OpenBooks):
             epsilon: The whole budget from now on, what was spent included.
             delta: The whole delta from now on.
             schema: The public facts from now on. Sessions with the old ones are refused.
+            most_rows: How many rows the table may have from now on, under add-remove.
 
         Guarantees:
             - What was spent stays spent; a release keeps the terms under which it was made.
@@ -149,11 +151,13 @@ class Ledger(OpenBooks):
         """
         check_name("dataset", dataset)
         check_name("reason", reason)
-        if epsilon is None and delta is None and schema is None:
-            raise ArgumentError("epsilon, delta or schema must be given to change terms, got none.")
+        if all(term is None for term in (epsilon, delta, schema, most_rows)):
+            raise ArgumentError(
+                "epsilon, delta, schema or most_rows must be given to change terms, got none."
+            )
         if schema is not None:
             schema.check_confirmed()
-        change = Change(reason, epsilon, delta, schema)
+        change = Change(reason, epsilon, delta, schema, most_rows)
         with self._writing(dataset) as connection:
             return post_change(connection, self._chain, dataset, change)
 

@@ -45,6 +45,7 @@ def account_from(row: Row) -> Account:
         delta=row["delta"],
         budget=budget_of(row),
         schema_digest=row["schema_digest"],
+        most_rows=row["most_rows"],
     )
     return Account(terms, row["created"])
 

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import ArgumentError
 from discreet.ledger.showing import balance_html
 from discreet.privacy.accounting.filters import AccountantName, Amount
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ROWS_CAP, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Terms:
         delta: The promised delta.
         budget: What may be spent, in the accountant's units.
         schema_digest: The fingerprint of the public schema.
+        most_rows: How many rows the table may have, under add-remove; 2^24 if nobody said.
     """
 
     dataset: str
@@ -35,6 +36,19 @@ class Terms:
     delta: float
     budget: Amount
     schema_digest: str
+    most_rows: int | None = None
+
+    @property
+    def rows_cap(self) -> int:
+        """The most rows the table may have where their number is private."""
+        return ROWS_CAP if self.most_rows is None else self.most_rows
+
+    @property
+    def neighbours(self) -> str:
+        """The relation in words, with the most rows there may be where their number is private."""
+        if Relation(self.relation).rows_public:
+            return str(self.relation)
+        return f"{self.relation}, at most {self.rows_cap:,} rows"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,14 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from discreet.ledger.books import EntryDraft, Row, append, lock_account, save_terms, spent_of
-from discreet.ledger.chain import Chain
-from discreet.ledger.checks import budget_too_small, differing_term, other_schema, spell
+from discreet.ledger.chain import Chain, said
+from discreet.ledger.checks import (
+    budget_too_small,
+    check_most_rows,
+    differing_term,
+    other_schema,
+    spell,
+)
 from discreet.ledger.queries import account_from
 from discreet.ledger.records import Account, Terms
 from discreet.ledger.store.tables import new_id, schemas
@@ -39,10 +45,13 @@ class Change:
     epsilon: float | None = None
     delta: float | None = None
     schema: Schema | None = None
+    most_rows: int | None = None
 
     def of(self, terms: Terms) -> Terms:
         """Return the terms after the change."""
         digest = terms.schema_digest if self.schema is None else self.schema.digest
+        if self.most_rows is not None:
+            terms = replace(terms, most_rows=self.most_rows)
         if self.epsilon is None and self.delta is None:
             return replace(terms, schema_digest=digest)
         epsilon = terms.epsilon if self.epsilon is None else self.epsilon
@@ -63,6 +72,7 @@ def post_change(connection: Connection, chain: Chain, dataset: str, change: Chan
     terms = account_from(row).terms
     changed = change.of(terms)
     if changed != terms:
+        check_most_rows(terms.relation, change.most_rows)
         _check_budget(row, changed)
         keep_schema(connection, change.schema)
         save_terms(connection, row, changed)
@@ -77,17 +87,17 @@ def _check_budget(row: Row, terms: Terms) -> None:
         raise budget_too_small(terms.accountant, terms.dataset, terms.budget, spent)
 
 
-CHANGEABLE = ("epsilon", "delta", "schema_digest")
+CHANGEABLE = ("epsilon", "delta", "schema_digest", "most_rows")
 """What an entry of a change holds of the terms, besides the budget."""
 
 
 def _noted(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in CHANGEABLE}
+    return said({name: row[name] for name in CHANGEABLE})
 
 
 def changed_terms(note: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the note of a change says of the terms."""
-    return {name: note[name] for name in CHANGEABLE}
+    return {name: note[name] for name in CHANGEABLE if name in note}
 
 
 def check_same_terms(
@@ -155,4 +165,5 @@ def _plain_terms(terms: Terms) -> dict[str, str]:
         "epsilon": repr(float(terms.epsilon)),
         "delta": repr(float(terms.delta)),
         "budget": spell(terms.accountant, terms.budget),
+        "most_rows": str(terms.rows_cap),
     }

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -26,7 +26,7 @@ from discreet.plans.expected import Expected
 from discreet.plans.results.result import Result
 from discreet.privacy.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
 
@@ -35,14 +35,27 @@ _LONGEST_ARGUMENT = 60
 
 @dataclass(frozen=True)
 class Setting:
-    """What is public about the table a plan will run on; ``rows`` is None under add-remove."""
+    """What is public about the table a plan will run on; ``rows`` is None under add-remove.
+
+    ``cap`` is the most rows that were registered for a table whose number of rows is private.
+    """
 
     schema: Schema
     relation: Relation
     rows: int | None
+    cap: int = ROWS_CAP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows there are at most: their number, where it is public."""
+        return self.cap if self.rows is None else self.rows
+
+    def within(self, relation: Relation) -> Setting:
+        """Return what is public about some of the rows, of which nobody knows how many there are."""
+        return replace(self, relation=relation, rows=None, cap=self.most_rows)
 
 
 class Perturbation(Protocol):

@@ -24,6 +24,13 @@ RelationName = Literal["replace-one", "add-remove"]
 MOST_GROUPS = 1_000
 """Groups of records that may be asked about at once."""
 
+ROWS_CAP = 2**24
+"""The most rows of a table under add-remove, where their number must not enter a bound, unless other
+terms are registered."""
+
+MOST_ROWS = 2**38
+"""The most rows any table may have: beyond it whole numbers of 64 bits would not hold every sum."""
+
 
 class Relation(StrEnum):
     """What may differ between two neighbouring tables.

@@ -91,7 +91,7 @@ def check_programs(
     plans: Sequence[Plan],
     programs: Sequence[Program],
     *,
-    rows: int | None,
+    most_rows: int,
     heuristics: bool,
     cluster: Cluster | None,
 ) -> None:
@@ -102,7 +102,7 @@ def check_programs(
         _check_certified(programs)
     _check_alive(programs)
     for stage in (stage for program in programs for stage in program.stages):
-        check_summand(Summand(stage.contribution, stage.noise.step), rows)
+        check_summand(Summand(stage.contribution, stage.noise.step), most_rows)
     if cluster is not None:
         _check_cluster(programs, cluster)
 

@@ -125,7 +125,7 @@ class Desk:
             Filter(reservation.charge),
             workers=self._workers,
             cluster=self._cluster,
-            rows=self._setting.rows,
+            most_rows=self._setting.most_rows,
             kept=kept,
             asked=asked,
         )
@@ -167,4 +167,4 @@ class Desk:
     def _setting(self) -> Setting:
         relation = Relation(self._account.terms.relation)
         rows = self._table.count() if relation.rows_public else None
-        return Setting(self.schema, relation, rows)
+        return Setting(self.schema, relation, rows, self._account.terms.rows_cap)

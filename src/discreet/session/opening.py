@@ -10,9 +10,10 @@ from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
+from discreet.ledger.checks import check_most_rows
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
-from discreet.privacy.relation import REPLACE_ONE, Relation, RelationName, registered
+from discreet.privacy.relation import REPLACE_ONE, ROWS_CAP, Relation, RelationName, registered
 from discreet.randomness import noise_source
 from discreet.schema import Schema
 from discreet.session.checking import check_owner
@@ -29,6 +30,7 @@ def protect(
     delta: float | None = None,
     relation: Relation | RelationName | None = None,
     accountant: AccountantName | None = None,
+    most_rows: int | None = None,
     version: str = "1",
     analyst: str | None = None,
     workers: int | None = None,
@@ -51,6 +53,8 @@ def protect(
       delta: the whole delta, at registration; 0 if not given.
       relation: "replace-one" (default; the number of rows is public) or "add-remove".
       accountant: "basic" (default; sums of epsilon and delta) or "zcdp".
+      most_rows: how many rows the table may have, at registration under add-remove, where bounds must
+        not depend on their number; 2^24 (16,777,216) if not given, at most 2^38.
       version: your label of the state of the data; an identical plan on the same version is
         answered from the ledger for free.
       analyst: who asks, if not the owner: her share pays, if the data set has shares, and the owner's
@@ -81,8 +85,14 @@ def protect(
     if known is None:
         check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
     agreed = named or (known.terms.relation if known else REPLACE_ONE)
-    table = PrivateTable(data, public, agreed, cluster=helpers)
-    account = _open_account(opened, known, dataset, public, epsilon, delta, agreed, accountant)
+    if most_rows is None and known is not None:
+        most_rows = known.terms.most_rows
+    check_most_rows(agreed, most_rows)
+    cap = ROWS_CAP if most_rows is None else most_rows
+    table = PrivateTable(data, public, agreed, cap, cluster=helpers)
+    account = _open_account(
+        opened, known, dataset, public, epsilon, delta, agreed, accountant, most_rows
+    )
     return Session(
         table,
         opened,
@@ -106,6 +116,7 @@ def _open_account(
     delta: float | None,
     relation: Relation,
     accountant: AccountantName | None,
+    most_rows: int | None,
 ) -> Account:
     """Register the data set, or continue it if the terms given agree with those it has."""
     if known is None and epsilon is None:
@@ -126,6 +137,7 @@ def _open_account(
             delta=float(total_delta),
             budget=budget_amount(rules, total_epsilon, total_delta),
             schema_digest=schema.digest,
+            most_rows=most_rows,
         ),
         schema,
     )

@@ -82,7 +82,7 @@ def promise_of(
 class PaidReleaser:
     """Answers stages inside a reservation; the filter, not the plan, knows what is left of it.
 
-    ``rows`` is the public number of rows, None where it is private; ``asked`` are the stages so far.
+    ``most_rows`` is what is public of their number; ``asked`` are the stages so far.
     """
 
     table: PrivateTable
@@ -91,7 +91,7 @@ class PaidReleaser:
     filter: Filter
     workers: int
     cluster: Cluster | None
-    rows: int | None
+    most_rows: int
     kept: KeptRows | None
     asked: list[Stage[Perturbation]]
     progress: Progress | None = None
@@ -109,7 +109,7 @@ class PaidReleaser:
             return
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
         for summand in summands:  # stages that were decided on along the way
-            check_summand(summand, self.rows)
+            check_summand(summand, self.most_rows)
         raw_sums = add_up(
             self.table,
             summands,

@@ -121,6 +121,7 @@ class Session(Desk):
         epsilon: float | None = None,
         delta: float | None = None,
         schema: Schema | str | Path | None = None,
+        most_rows: int | None = None,
     ) -> None:
         """Change the budget, or correct the schema, as an entry of the ledger; the owner's call.
 
@@ -132,13 +133,20 @@ class Session(Desk):
           epsilon: the whole budget from now on, what was spent included.
           delta: the whole delta from now on.
           schema: the public facts from now on, or the path of their TOML file.
+          most_rows: how many rows the table may have from now on, under add-remove; open another
+            session for more.
 
         Raises:
           LedgerConflict: if more was already spent.
         """
         public = None if schema is None else Schema.of(schema)
         self._ledger.change_terms(
-            self.dataset, reason=reason, epsilon=epsilon, delta=delta, schema=public
+            self.dataset,
+            reason=reason,
+            epsilon=epsilon,
+            delta=delta,
+            schema=public,
+            most_rows=most_rows,
         )
 
     def facts(self) -> PublicFacts:
@@ -286,7 +294,7 @@ class Session(Desk):
         check_programs(
             plans,
             programs,
-            rows=self._setting.rows,
+            most_rows=self._setting.most_rows,
             heuristics=self._heuristics,
             cluster=self._cluster,
         )

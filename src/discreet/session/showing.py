@@ -57,7 +57,7 @@ def session_html(session: Session, terms: Terms) -> Html:
         f"{share:.0%} spent, left: {left}",
         fold(f"ledger, {len(entries)} entries", frame_html(entries)),
         fold(f"schema, {len(session.schema)} columns", Html(session.schema._repr_html_())),
-        soft(f"{terms.relation}, accountant {terms.accountant}{who}"),
+        soft(f"{terms.neighbours}, accountant {terms.accountant}{who}"),
         title=session.dataset,
     )
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
-from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
@@ -108,7 +107,7 @@ class TreePlan(WherePlan):
         features = tuple(self.features or (name for name in schema if name != self.target))
         if not features or self.target in features:
             raise ArgumentError(f"features must be columns besides the target {self.target!r}.")
-        check_work(setting.rows or ROWS_CAP, classes)
+        check_work(setting.most_rows, classes)
         return Ground(setting, self.target, features, classes, schema_grid(schema, features))
 
     def _classes(self, schema: Schema) -> int:

@@ -94,7 +94,7 @@ def _check_model(table: ClassTable) -> None:
     contribution, relation = table.contribution, table.setting.relation
     assert contribution.calls is not None
     each = contribution.calls.batch_error_together(relation) or 0.0
-    paid = contribution.batch_rows(relation) * each
+    paid = contribution.batch_rows(relation, table.setting.most_rows) * each
     if paid > contribution.certificate.sensitivity("l1", relation):
         raise ModelError(
             "model must answer in double precision for its highest score to be told, got answers that "

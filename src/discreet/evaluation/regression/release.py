@@ -84,7 +84,7 @@ def _check_model(layout: ErrorSums) -> None:
     contribution, relation = layout.contribution, layout.setting.relation
     assert contribution.calls is not None
     each = contribution.calls.batch_error_together(relation) or 0.0
-    paid = contribution.batch_rows(relation) * each
+    paid = contribution.batch_rows(relation, layout.setting.most_rows) * each
     if paid > contribution.certificate.sensitivity("l1", relation):
         raise ModelError(
             "model must answer in double precision to be evaluated, got answers that move with the "

@@ -127,7 +127,17 @@ def _create_schemas(connection: Connection, chain: Chain) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (_create_books, _create_analysts, _create_identity, _create_schemas)
+def _add_most_rows(connection: Connection, chain: Chain) -> None:
+    connection.execute(text("ALTER TABLE discreet_datasets ADD COLUMN most_rows BIGINT"))
+
+
+STEPS: tuple[Step, ...] = (
+    _create_books,
+    _create_analysts,
+    _create_identity,
+    _create_schemas,
+    _add_most_rows,
+)
 NEWEST = len(STEPS)
 
 

@@ -53,6 +53,7 @@ datasets = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("digest", Text, nullable=False),
     Column("seal", Text, nullable=False),
+    Column("most_rows", BigInteger),
 )
 
 entries = Table(

@@ -139,6 +139,6 @@ class PartPlan(WherePlan):
             level.check()
         epsilon, delta = (share_out(one, (1.0,) * len(levels)) for one in (self.epsilon, self.delta))
         even = self.paid(min(epsilon), min(delta))
-        within = Setting(setting.schema, setting.relation.between_groups, None)
+        within = setting.within(setting.relation.between_groups)
         program = Hierarchy(even.prepare_whole(within), levels).prepare()
         return replace(program, assumptions=program.assumptions + tell_part(member))

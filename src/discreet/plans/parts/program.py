@@ -151,7 +151,7 @@ def prepare_part(
     membership.check()
     relation = setting.relation
     within = relation.between_groups if membership.grouped else relation.within_part
-    program = prepare(Setting(setting.schema, within, None))
+    program = prepare(setting.within(within))
     parted = Parted(membership)
     stages = tuple(map(parted.stage, program.stages))
     told = program.assumptions + tell_part(membership)

@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data import ROWS_CAP
 from discreet.data.blocks import Block
 from discreet.data.contributions import TablesContribution
 from discreet.errors import ArgumentError
@@ -188,7 +187,7 @@ class TreeStages:
             return float(self.setting.rows)
         weights = [1 / len(margin) for margin in margins]
         estimate = np.average([margin.sum() for margin in margins], weights=weights)
-        return float(np.clip(estimate, 1.0, ROWS_CAP))
+        return float(np.clip(estimate, 1.0, self.setting.most_rows))
 
     def _choose(self, releaser: Releaser, margins: Sequence[FloatArray], rows: float) -> list[int]:
         if self.tree is None:

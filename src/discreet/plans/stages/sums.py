@@ -11,7 +11,6 @@ from typing import TypedDict
 import numpy as np
 
 from discreet.data import (
-    ROWS_CAP,
     SealedContribution,
     VectorContribution,
     WholeContribution,
@@ -27,7 +26,8 @@ from discreet.privacy.relation import REPLACE_ONE, Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
-ROWS_ASSUMED = f"the table has at most {ROWS_CAP} rows"
+_MOST_BATCH_ROWS = 2**30
+"""Of so many rows the roundings that one record may flip are worth the whole range of a record."""
 
 
 class SumTerms(TypedDict):
@@ -54,7 +54,8 @@ def sum_terms(
     if not isinstance(contribution, VectorContribution):
         magnitude = contribution.region.magnitude
         return contribution.proven, SumTerms(relation=REPLACE_ONE, largest_sum=magnitude, batch_rows=0)
-    rows = contribution.batch_rows(setting.relation)
+    rows = contribution.batch_rows(setting.relation, setting.most_rows)
+    _check_batch(rows)
     paid = rows * contribution.batch_error(setting.relation)
     exact = contribution.certificate
     if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
@@ -64,7 +65,7 @@ def sum_terms(
             "convert it, or ask for one record at a time: dc.Model(..., isolated=True)."
         )
     certificate = _certify(contribution, setting, rows, statement)
-    largest = (setting.rows or ROWS_CAP) * contribution.region.magnitude
+    largest = setting.most_rows * contribution.region.magnitude
     moved = rows + contribution.partners
     return certificate, SumTerms(relation=setting.relation, largest_sum=largest, batch_rows=moved)
 
@@ -101,7 +102,24 @@ def _certify(
     certificate = contribution.evidence(setting.relation).mark(
         contribution.certificate.widen(paid, statement, together=together)
     )
-    return certificate.assume(ROWS_ASSUMED) if setting.rows is None else certificate
+    return assume_rows(certificate, setting)
+
+
+def _check_batch(rows: int) -> None:
+    if rows > _MOST_BATCH_ROWS:
+        raise ModelError(
+            "model must be proven or isolated where a table may have more than 2^30 rows under "
+            f"add-remove, got one whose answers may move with the rows beside it and {rows} rows: that "
+            "could cost a record's whole range. Use replace-one, register fewer rows (most_rows=), or "
+            "ask for one record at a time: dc.Model(..., isolated=True)."
+        )
+
+
+def assume_rows(certificate: Certificate, setting: Setting) -> Certificate:
+    """Return the certificate, with what it takes on trust where the number of rows is private."""
+    if setting.rows is not None:
+        return certificate
+    return certificate.assume(f"the table has at most {setting.most_rows} rows")
 
 
 @dataclass(frozen=True)
@@ -151,12 +169,12 @@ def table_noise(
     """
     certificate = certify_tables(tables, size)
     noise = sum_noise(
-        certificate if setting.rows is not None else certificate.assume(ROWS_ASSUMED),
+        assume_rows(certificate, setting),
         relation=setting.relation,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,
-        largest_sum=float(setting.rows or ROWS_CAP),
+        largest_sum=float(setting.most_rows),
     )
     if noise.step > 1:
         raise ArgumentError(f"epsilon must give noise below 2^45 records, got {epsilon!r} for tables.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data import ROWS_CAP, CellContribution
+from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
@@ -74,7 +74,7 @@ class most_frequent(WherePlan):
             )
         values = len(column.values)
         contribution = CellContribution((self.column,), values, _codes(self.column, values))
-        moved, most = setting.relation.edits, 2.0 * (setting.rows or ROWS_CAP)
+        moved, most = setting.relation.edits, 2.0 * setting.most_rows
         chooser, errors = decide(self.mechanism, values, self.epsilon, self.delta, moved, most)
         halves = {name: error / 2 for name, error in errors.items()}
         counted = contribution.certificate

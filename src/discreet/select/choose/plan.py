@@ -15,7 +15,6 @@ from typing import Annotated, Any, cast
 import numpy as np
 
 from discreet.arguments import as_list
-from discreet.data import ROWS_CAP
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.models.fingerprint import Kept
@@ -28,6 +27,7 @@ from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Choice
 from discreet.plans.stages import sum_terms
 from discreet.privacy.certificate import Box
+from discreet.privacy.relation import ROWS_CAP
 from discreet.schema import Schema
 from discreet.select.choose.chooser import CHOICES, ScoreChoice, build_choice, decide
 from discreet.select.choose.table import TABLE_CHOICES, TableChoice, TableChoiceName, check_needs
@@ -156,17 +156,16 @@ class choose(WherePlan):
         claim = TableClaim(
             self._guard("utility", setting.schema),
             self.sensitivity,
-            self._bounds,
+            self._bounds(setting),
             self._guard("distance", setting.schema) if self.distance else None,
             self._guard("local", setting.schema) if self.local else None,
         )
         return TableChoice(claim, setting, self.mechanism, self.epsilon, self.delta).program()
 
-    @property
-    def _bounds(self) -> Box:
+    def _bounds(self, setting: Setting) -> Box:
         """Where a utility lies; scores of a whole table that nothing is said of lie anywhere."""
         box: Any = self.bounds
-        farthest = ROWS_CAP * (self.sensitivity or 0.0)
+        farthest = max(setting.most_rows, ROWS_CAP) * (self.sensitivity or 0.0)
         return Box(-farthest, farthest) if box is None else box
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
@@ -178,7 +177,8 @@ class choose(WherePlan):
 
     def _by_sums(self, setting: Setting) -> Program:
         """Return the choice by what every record adds to the scores."""
-        kept, columns, bounds = cast(Kept, self.utility), self._columns(setting.schema), self._bounds
+        kept, columns = cast(Kept, self.utility), self._columns(setting.schema)
+        bounds = self._bounds(setting)
         guarded = GuardedUtility(kept.value, tuple(self.candidates), columns, setting.schema)
         code = guarded.try_out(bounds, kept.known)
         contribution = utility_contribution(guarded, bounds, code)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import as_list
-from discreet.data import ROWS_CAP, CellContribution
+from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
@@ -194,7 +194,7 @@ class percentile(DeclaredPlan):
             return find(block[self.column])
 
         contribution = CellContribution((self.column,), len(grid), index)
-        most = float(setting.rows or ROWS_CAP)
+        most = float(setting.most_rows)
         parted = setting.schema[self.column].may_be_missing and setting.relation.rows_public
         if parted and even:
             raise ArgumentError(

@@ -12,12 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.data import ROWS_CAP
 from discreet.mechanisms import Noise, NoiseName, sum_noise
 from discreet.mechanisms.additive.wrapped import WrappedNoise
 from discreet.numerics import up
 from discreet.plans import Setting
-from discreet.plans.stages.sums import ROWS_ASSUMED
+from discreet.plans.stages.sums import assume_rows
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource
@@ -105,11 +104,11 @@ def distance_noise(
     """Return calibrated noise on ``records_off``."""
     certificate = certify_distance(shares)
     noise = sum_noise(
-        certificate if setting.rows is not None else certificate.assume(ROWS_ASSUMED),
+        assume_rows(certificate, setting),
         relation=setting.relation,
         epsilon=epsilon,
         delta=delta,
         mechanism=mechanism,
-        largest_sum=float(setting.rows or ROWS_CAP),
+        largest_sum=float(setting.most_rows),
     )
     return DistanceNoise(noise, tuple(shares.tolist()))

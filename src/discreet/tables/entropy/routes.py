@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.data import ROWS_CAP, Contribution
+from discreet.data import Contribution
 from discreet.mechanisms import Noise, NoiseName
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.plans.results.bands import LEVEL
@@ -141,11 +141,12 @@ class Above:
 
     counted: Stage[Noise]
     stage: Stage[MeasureNoise]
+    most_rows: int
 
     def fitted(self, size: float) -> MeasureNoise:
         """Return the noise for a released number of records."""
         floor = size - self.counted.noise.half_width(FIRST_LEVEL)
-        return above(self.stage.noise, int(min(max(floor, 1.0), ROWS_CAP)))
+        return above(self.stage.noise, int(min(max(floor, 1.0), self.most_rows)))
 
     def answer(self, releaser: Releaser, size: float) -> Estimate:
         """Return the noisy number."""
@@ -161,7 +162,7 @@ def direct_above(cells: dict[str, Bins], measure: Measure, setting: Setting, bud
     noise = direct_noise(
         measure, setting, epsilon=shares[1], delta=budget.delta, mechanism=budget.mechanism
     )
-    return Above(counted, Stage("measure", counted_cells(cells, setting), noise))
+    return Above(counted, Stage("measure", counted_cells(cells, setting), noise), setting.most_rows)
 
 
 def direct_above_route(
@@ -190,7 +191,7 @@ def counted_route(cells: dict[str, Bins], measure: Measure, setting: Setting, bu
     assert isinstance(noise, Noise)
 
     def errors(size: float) -> dict[str, float]:
-        rows = round(min(max(size, 1.0), ROWS_CAP))
+        rows = round(min(max(size, 1.0), setting.most_rows))
         direct = min(mean_error(way.fitted(rows)), measure.greatest)
         return {"direct": direct, "histogram": rehearse(measure, rows, noise, public=False)[0]}
 
