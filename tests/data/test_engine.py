@@ -377,7 +377,7 @@ def test_cells_that_depend_on_the_order_are_caught() -> None:
 def test_counts_kept_as_short_floats_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = np.bincount
 
-    def halves(cells: np.ndarray, minlength: int) -> np.ndarray:
+    def halves(cells: np.ndarray, minlength: int, weights: object) -> np.ndarray:
         return honest(cells, minlength=minlength).astype(np.float16).astype(np.int64)
 
     assert not wrong_counts(CELLS, np.arange(BLOCK_ROWS), 1)

@@ -17,22 +17,30 @@ _HUGE = 1e100
 
 
 def by_group(
-    vectors: FloatArray, places: NDArray[np.int64] | None, groups: int
-) -> Iterator[tuple[int, FloatArray]]:
-    """Yield the vectors of every group that has some; those of no group belong to none."""
+    vectors: FloatArray,
+    weights: FloatArray | None,
+    places: NDArray[np.int64] | None,
+    groups: int,
+) -> Iterator[tuple[int, FloatArray, FloatArray | None]]:
+    """Yield the vectors of every group that has some, with their weights; those of none are left."""
     if places is None:
-        yield 0, vectors
+        yield 0, vectors, weights
         return
     order = np.argsort(places, kind="stable")
     ends = np.searchsorted(places[order], np.arange(groups + 1))
     for group in np.flatnonzero(np.diff(ends)).tolist():
-        yield group, np.asfortranarray(vectors[order[ends[group] : ends[group + 1]]])
+        own = order[ends[group] : ends[group + 1]]
+        yield group, np.asfortranarray(vectors[own]), None if weights is None else weights[own]
 
 
 def count_cells(
     cells: NDArray[np.int64], size: int, block: Block, places: NDArray[np.int64] | None, groups: int
 ) -> IntArray:
-    """Return the counts of every group's cells, one row each."""
+    """Return the counts of every group's cells, one row each; of parts of records if rows share one.
+
+    Guarantees:
+      - Parts are whole numbers, so their sums are exact. [person-weights]
+    """
     cells = np.asarray(cells, dtype=np.int64)
     check_shape(cells.shape, (len(block),))
     strange = cells.view(np.uint64).max(initial=0) >= size  # one look for both: negative ones are huge
@@ -40,9 +48,13 @@ def count_cells(
         cells = np.minimum(cells, size - 1)
     if places is not None:
         cells = np.where((places >= 0) & (cells >= 0), places * size + cells, -1)
+    units = block.units
     if strange or places is not None:
+        units = None if units is None else units[cells >= 0]
         cells = cells[cells >= 0]
-    return np.bincount(cells, minlength=groups * size).reshape(groups, size)
+    # Parts of a block stay far below 2^53, so floats add them up exactly.
+    counts = np.bincount(cells, weights=units, minlength=groups * size)
+    return counts.astype(np.int64, copy=False).reshape(groups, size)
 
 
 def check_shape(found: tuple[int, ...], needed: tuple[int, ...]) -> None:
@@ -58,6 +70,7 @@ def add_pairs(
     lattice_step: float,
     places: NDArray[np.int64] | None = None,
     groups: int = 1,
+    weights: FloatArray | None = None,
 ) -> IntArray:
     """Return every cell's sum in whole steps of a lattice, group after group.
 
@@ -68,6 +81,7 @@ def add_pairs(
       lattice_step: of the sums.
       places: the group of every record, negative for none; all in one if left out.
       groups: how many there are.
+      weights: of the records; one each if left out.
 
     Guarantees:
       - The integers that rounding vectors of all cells gives. [lattice]
@@ -77,21 +91,31 @@ def add_pairs(
         cells = np.where((places >= 0) & (cells >= 0), places * size + cells, -1)
     there = cells >= 0
     cells, share = cells[there], np.fmin(np.fmax(second[there], 0.0), 1.0)
+    weigh = 1.0 if weights is None else weights[there]
     totals = np.zeros(groups * size, dtype=np.int64)
     for place, part in ((cells, 1.0 - share), (cells + 1, share)):
-        np.add.at(totals, place, np.rint(part * (1.0 / lattice_step)).astype(np.int64))
+        np.add.at(totals, place, np.rint(part * weigh * (1.0 / lattice_step)).astype(np.int64))
     return totals
 
 
-def rounded_sum(vectors: FloatArray, region: Box | Ball, fill: float, step: float) -> IntArray:
-    """Return the sum of vectors, clipped to a region and rounded to whole steps one by one."""
-    from discreet.data.kernels import round_and_add
+def rounded_sum(
+    vectors: FloatArray,
+    region: Box | Ball,
+    fill: float,
+    step: float,
+    weights: FloatArray | None = None,
+) -> IntArray:
+    """Return the sum of vectors, clipped to a region, weighed and rounded to whole steps one by one."""
+    from discreet.data.kernels import round_and_add, weigh_and_add
 
     if isinstance(region, Ball):
         vectors = np.asfortranarray(_into_ball(vectors, region, fill))
     total = np.zeros(vectors.shape[1], dtype=np.int64)
     low, high = region.limits
-    round_and_add(vectors, low, high, fill, 1.0 / step, total)
+    if weights is None:
+        round_and_add(vectors, low, high, fill, 1.0 / step, total)
+    else:
+        weigh_and_add(vectors, weights, low, high, fill, 1.0 / step, total)
     return total
 
 

@@ -16,12 +16,16 @@ BLOCK_ROWS = 8_192
 
 @dataclass(frozen=True)
 class Block:
-    """Encoded values of successive rows: one column of ``values`` per name; nobody may change them."""
+    """Encoded values of successive rows: one column of ``values`` per name; nobody may change them.
+
+    ``units`` are the parts of a record that every row counts where the rows of a person share one.
+    """
 
     start: int
     names: tuple[str, ...]
     values: FloatArray
     ids: NDArray[Any] | None = None
+    units: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -36,14 +40,14 @@ class Block:
         places = [self.names.index(name) for name in names]
         values = np.asfortranarray(self.values[:, places])
         values.setflags(write=False)
-        return Block(self.start, names, values, self.ids)
+        return Block(self.start, names, values, self.ids, self.units)
 
     def rows(self, start: int, stop: int) -> Block:
         """Return some successive rows of the block."""
         if start == 0 and stop >= len(self):
             return self
-        ids = None if self.ids is None else self.ids[start:stop]
-        return Block(self.start + start, self.names, self.values[start:stop], ids)
+        ids, units = (None if kept is None else kept[start:stop] for kept in (self.ids, self.units))
+        return Block(self.start + start, self.names, self.values[start:stop], ids, units)
 
     def __repr__(self) -> str:
         return f"Block({len(self)} sealed rows from {self.start})"

@@ -33,8 +33,8 @@ from discreet.data.rows import open_numbers, open_rows, read_names
 from discreet.data.sources.partitions import Part
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
 from discreet.data.table import PrivateTable
-from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import LARGEST_SUM, check_step
+from discreet.errors import ArgumentError, CertificateError
+from discreet.mechanisms.lattice import LARGEST_SUM, SHARE, check_step
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray, Schema
 
@@ -134,9 +134,10 @@ def _add_up(
     loud = any(s.contribution.pulse is not None for s in added)
     blocks = open_rows(table, columns, kept=kept)
     pieces = None if cluster is None else table.parts(read_names(table.schema, columns), cluster)
+    plain = cluster is None and not table.shares_records
     if cluster is not None and pieces is not None:
         made = cluster.sum_parts(pieces, _sum_parts_of_table, (table.schema, added))
-    elif cluster is None and all(direct_of(s.contribution) is not None for s in added):
+    elif plain and all(direct_of(s.contribution) is not None for s in added):
         made = _directly(table, added, columns)
     elif cluster is None:
         made = _in_order(blocks, added, workers, loud)
@@ -313,16 +314,19 @@ def _sum_groups(
     groups: int,
 ) -> IntArray:
     """Return the sums of all groups, laid end to end; without places all records are in one."""
+    weights = None if block.units is None else block.units.astype(np.float64) * SHARE
+    if isinstance(contribution, CellContribution | TablesContribution):
+        _check_lattice(step, block)
     if isinstance(contribution, CellContribution):
         return count_cells(contribution.index(block), contribution.size, block, places, groups).ravel()
     if isinstance(contribution, TablesContribution):
         tables = zip(contribution.index(block), contribution.sizes, strict=True)
         counts = [count_cells(cells, size, block, places, groups) for cells, size in tables]
         return np.concatenate(counts, axis=1).ravel()
-    if contribution.direct is not None and places is None:
+    if contribution.direct is not None and places is None and weights is None:
         return np.array([contribution.direct.add(block.values[:, 0], step)], dtype=np.int64)
     if contribution.pairs is not None:
-        return add_pairs(*contribution.pairs(block), contribution.size, step, places, groups)
+        return add_pairs(*contribution.pairs(block), contribution.size, step, places, groups, weights)
     totals = np.zeros((groups, contribution.size), dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):
@@ -330,6 +334,13 @@ def _sum_groups(
         vectors = np.asfortranarray(contribution.compute(part), dtype=np.float64)
         check_shape(vectors.shape, (len(part), contribution.size))
         own = None if places is None else places[start : start + rows]
-        for group, chosen in by_group(vectors, own, groups):
-            totals[group] += rounded_sum(chosen, contribution.region, contribution.fill, step)
+        weigh = None if weights is None else weights[start : start + rows]
+        for group, chosen, by in by_group(vectors, weigh, own, groups):
+            totals[group] += rounded_sum(chosen, contribution.region, contribution.fill, step, by)
     return totals.ravel()
+
+
+def _check_lattice(step: float, block: Block) -> None:
+    """Raise if cells are counted by a law for whole records where rows share one, or the reverse."""
+    if (step == SHARE) != (block.units is not None):
+        raise CertificateError("Noise for whole records must be asked of whole records, got parts.")

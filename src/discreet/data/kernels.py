@@ -31,6 +31,29 @@ def round_and_add(
 
 
 @njit(cache=True, nogil=True)
+def weigh_and_add(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    low: float,
+    high: float,
+    fill: float,
+    per_step: float,
+    totals: NDArray[np.int64],
+) -> None:
+    """Clip every value, weigh it by its row, round it to whole steps, add each column's steps."""
+    rows, size = values.shape
+    for j in range(size):
+        total = np.int64(0)
+        for i in range(rows):
+            value = values[i, j]
+            if value != value:
+                value = fill
+            value = min(max(value, low), high)
+            total += np.int64(np.rint(value * weights[i] * per_step))
+        totals[j] += total
+
+
+@njit(cache=True, nogil=True)
 def encode_and_add(
     numbers: NDArray[np.float64],
     low: float,

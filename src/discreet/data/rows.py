@@ -43,7 +43,7 @@ def open_rows(
     if kept is not None and key in kept.blocks:
         yield from kept.blocks[key]
         return
-    keeping = kept is not None and table.count() * len(columns) <= kept.room
+    keeping = kept is not None and table.rows_read() * len(columns) <= kept.room
     fresh: list[Block] = []
     for block in _read(table, columns, with_ids):
         if keeping:
@@ -51,7 +51,7 @@ def open_rows(
         yield block
     if kept is not None and keeping:
         kept.blocks[key] = fresh
-        kept.room -= table.count() * len(columns)
+        kept.room -= table.rows_read() * len(columns)
 
 
 def read_names(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def _number(table: PrivateTable, name: str) -> Number:
 def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterator[Block]:
     """Yield blocks from the source."""
     schema, names = table.schema, tuple(columns)
-    id_name = schema.id if with_ids else None
+    id_name = (schema.read_besides or (None,))[0] if with_ids else None
     read = read_names(schema, names)
     wanted = [*read, *([id_name] if id_name else [])]
     pending: list[_Piece] = []
@@ -95,11 +95,11 @@ def _read(table: PrivateTable, columns: Sequence[str], with_ids: bool) -> Iterat
         waiting += len(encoded[0])
         while waiting >= BLOCK_ROWS:
             values, ids = _take(pending, len(names), BLOCK_ROWS)
-            yield Block(start, names, values, ids)
+            yield Block(start, names, values, ids, table.units_between(start, start + BLOCK_ROWS))
             start, waiting = start + BLOCK_ROWS, waiting - BLOCK_ROWS
     if waiting:
         values, ids = _take(pending, len(names), waiting)
-        yield Block(start, names, values, ids)
+        yield Block(start, names, values, ids, table.units_between(start, start + waiting))
 
 
 def _texts(raw: Any) -> NDArray[Any]:

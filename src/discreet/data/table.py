@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
+from warnings import warn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.data.persons import read_persons
 from discreet.data.sources import Source, open_source
 from discreet.data.sources.joined import JoinedSource
 from discreet.data.sources.partitions import Part, Partitioned, keeps_places
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
+from discreet.mechanisms.lattice import MOST_SHARED
 from discreet.privacy.relation import (
     MOST_ROWS,
     REPLACE_ONE,
@@ -22,6 +26,7 @@ from discreet.privacy.relation import (
 )
 from discreet.randomness import IntArray
 from discreet.schema import Schema
+from discreet.schema.person import Person
 
 if TYPE_CHECKING:
     from discreet.data.cluster import Cluster
@@ -39,7 +44,16 @@ class PrivateTable:
         rows alone; a file must besides be readable as what its name says.
     """
 
-    __slots__ = ("__lengths", "__places", "__rows", "__source", "schema", "start")
+    __slots__ = (
+        "__lengths",
+        "__persons",
+        "__places",
+        "__rows",
+        "__source",
+        "__units",
+        "schema",
+        "start",
+    )
 
     def __init__(
         self,
@@ -52,14 +66,27 @@ class PrivateTable:
     ) -> None:
         agreed = registered(relation)
         schema.check_confirmed()
-        source = open_source(data, [*schema, *([schema.id] if schema.id else [])])
+        source = open_source(data, [*schema, *schema.read_besides])
         _check_columns(source, schema)
-        self.__lengths = None if cluster is None else cluster.count_parts(source)
+        # Whose every row is takes all of them: those of persons are read here, and sent in blocks.
+        apart = cluster is not None and schema.person is None
+        self.__lengths = cluster.count_parts(source) if cluster is not None and apart else None
         self.__rows = source.count() if self.__lengths is None else sum(self.__lengths)
         _check_count(self.__rows, agreed, most_rows)
         self.schema, self.start = schema, 0
         self.__source = source
         self.__places: IntArray | None = None
+        self.__units: NDArray[np.int32] | None = None
+        self.__persons: int | None = None
+        if schema.person is not None:
+            self._tell_persons_apart(schema.person)
+
+    def _tell_persons_apart(self, person: Person) -> None:
+        chunks = self.__source.chunks([person.column])
+        found = read_persons((chunk[person.column] for chunk in chunks), person)
+        _check_persons(found.persons, self.__rows, person)
+        self.__persons, self.__places, self.__units = found.persons, found.places, found.units
+        self.__rows = self.__rows if found.places is None else len(found.places)
 
     def at(self, places: Sequence[int]) -> PrivateTable:
         """Return a table of the rows at public places, in the order of this one.
@@ -67,6 +94,11 @@ class PrivateTable:
         Guarantees:
           - No row is in it twice, so that one record is one row of it. [given-rows]
         """
+        if self.__persons is not None:
+            raise ArgumentError(
+                "rows must be left out where a person may have several, got some. Ask of a part of the "
+                "table by a condition."
+            )
         wanted = np.asarray(places)
         usable = wanted.ndim == 1 and wanted.dtype.kind in "iu" and len(wanted) > 0
         if not usable or wanted.min() < 0 or wanted.max() >= self.__rows:
@@ -81,6 +113,7 @@ class PrivateTable:
         part.schema, part.start = self.schema, 0
         part.__source, part.__lengths = self.__source, self.__lengths
         part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
+        part.__persons = part.__units = None
         return part
 
     @classmethod
@@ -90,6 +123,7 @@ class PrivateTable:
         found.schema, found.start = schema, parts[0].start
         found.__source, found.__lengths = JoinedSource(tuple(parts)), None
         found.__rows, found.__places = sum(map(len, parts)), _joined_places(parts)
+        found.__persons = found.__units = None
         return found
 
     def parts(self, names: Sequence[str], cluster: Cluster) -> list[Part] | None:
@@ -123,12 +157,25 @@ class PrivateTable:
         start, stop = np.searchsorted(self.__places, [first, last])
         return self.__places[start:stop] - first
 
+    def units_between(self, first: int, last: int) -> NDArray[np.int32] | None:
+        """Return how many parts of a record the rows between two places count; None for all."""
+        return None if self.__units is None else self.__units[first:last]
+
+    @property
+    def shares_records(self) -> bool:
+        """Whether the rows of a person share one record."""
+        return self.__units is not None
+
     def unseal(self) -> Source:
         """Return the source, for ``data.rows`` alone."""
         return self.__source
 
     def count(self) -> int:
-        """Return the number of rows: public under replace-one, private under add-remove."""
+        """Return the number of records: public under replace-one, private under add-remove."""
+        return self.__rows if self.__persons is None else self.__persons
+
+    def rows_read(self) -> int:
+        """Return the number of rows that are read: more than records where persons have several."""
         return self.__rows
 
     def __repr__(self) -> str:
@@ -157,7 +204,7 @@ class PrivateTable:
 
 
 def _check_columns(source: Source, schema: Schema) -> None:
-    for name in (*schema, *([schema.id] if schema.id else [])):
+    for name in (*schema, *schema.read_besides):
         found = source.columns.count(name)
         if found == 0:
             raise DataRefused(
@@ -206,6 +253,29 @@ def _joined_places(parts: Sequence[Part]) -> IntArray | None:
             for part, end in zip(parts, ends, strict=True)
         ]
     )
+
+
+def _check_persons(persons: int, rows: int, person: Person) -> None:
+    """Refuse a table of one person; tell the owner if every row is a person of its own."""
+    if persons > MOST_SHARED:
+        raise DataRefused(
+            f"data must be about at most {MOST_SHARED:.0f} persons, got more. "
+            "Split it by a public rule.",
+            rule="too many rows",
+        )
+    if rows > 1 and persons == 1:
+        raise DataRefused(
+            f"column {person.column!r} must name at least two persons, got the same one in all rows. "
+            "Name another column, or leave person out of the schema.",
+            column=person.column,
+            rule="one person",
+        )
+    if rows > 1 and persons == rows:
+        warn(
+            f"Every row has another person in {person.column!r}: answers are those of a schema without "
+            "a person.",
+            stacklevel=4,
+        )
 
 
 def _brief(places: object) -> str:

@@ -1,8 +1,8 @@
 """The terms of a data set: compared with those a caller names, and changed in the open.
 
 A change is an entry of its own in the chain, with a reason. What was spent stays spent, a release keeps
-the terms under which it was made, and the relation and the accountant never change. The facts of
-schemas are kept under their digests, so that a mismatch can be told in words.
+the terms under which it was made, and the relation, the accountant and who is protected never change.
+The facts of schemas are kept under their digests, so that a mismatch can be told in words.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, text
 
+from discreet.errors import LedgerConflict
 from discreet.ledger.books import EntryDraft, Row, append, lock_account, save_terms, spent_of
 from discreet.ledger.chain import Chain, said
 from discreet.ledger.checks import (
@@ -73,6 +74,7 @@ def post_change(connection: Connection, chain: Chain, dataset: str, change: Chan
     changed = change.of(terms)
     if changed != terms:
         check_most_rows(terms.relation, change.most_rows)
+        _check_unit(connection, terms, change.schema)
         _check_budget(row, changed)
         keep_schema(connection, change.schema)
         save_terms(connection, row, changed)
@@ -85,6 +87,20 @@ def _check_budget(row: Row, terms: Terms) -> None:
     spent = spent_of(row)
     if not spent.fits(terms.budget):
         raise budget_too_small(terms.accountant, terms.dataset, terms.budget, spent)
+
+
+def _check_unit(connection: Connection, terms: Terms, schema: Schema | None) -> None:
+    """Refuse a schema with another unit: what was promised so far was promised to those persons."""
+    facts = None if schema is None else read_facts(connection, terms.schema_digest)
+    if schema is None or facts is None:
+        return
+    before, after = json.loads(facts).get("person"), json.loads(schema.facts).get("person")
+    if before != after:
+        raise LedgerConflict(
+            f"schema must protect the same persons as the registered one of dataset {terms.dataset!r}, "
+            "got another person, rows or most. Register the data under another name, with a budget of "
+            "its own."
+        )
 
 
 CHANGEABLE = ("epsilon", "delta", "schema_digest", "most_rows")

@@ -15,6 +15,12 @@ _FINEST = 2.0**-46
 LARGEST_SUM = 2.0**61
 """A sum of contributions stays below this many steps."""
 
+SHARE = 2.0**-20
+"""The step of counts where the rows of a person share one record: what it is divided into."""
+
+MOST_SHARED = LARGEST_SUM * SHARE
+"""Records of which parts can be counted."""
+
 _LEAST, _GREATEST = -450, 400
 """Exponents of steps: 2^63 of them, their squares and the reciprocals of both are normal numbers."""
 

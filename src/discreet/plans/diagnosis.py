@@ -81,7 +81,9 @@ def rehearse(plan: Plan, setting: Setting, exact: ExactSums) -> Diagnosis:
 
     Only plans whose last answers are numbers with noise on them have such a distance.
     """
-    program = plan.prepare(setting)
+    from discreet.plans.persons import ready  # which knows plans, as those know this module
+
+    program = ready(plan, setting)
     answers, first = _answers(plan, program, exact)
     whole, quiet = _without_noise(plan.whole(), setting), _Rehearsal(exact, first, SimulatedNoise(0))
     truth = np.mean([numbers_of(whole.finish(quiet)) for _ in range(_TIMES)], axis=0)
@@ -112,10 +114,12 @@ def spread_and_noise(plan: Plan, stage: Stage[Perturbation], exact: ExactSums) -
 
 def _without_noise(plan: Plan, setting: Setting) -> Program:
     """Return the plan made ready with as large an epsilon as it takes."""
+    from discreet.plans.persons import ready
+
     for epsilon in _NO_NOISE[:-1]:
         with suppress(ArgumentError):
-            return plan.at(epsilon).prepare(setting)
-    return plan.at(_NO_NOISE[-1]).prepare(setting)
+            return ready(plan.at(epsilon), setting)
+    return ready(plan.at(_NO_NOISE[-1]), setting)
 
 
 def _answers(

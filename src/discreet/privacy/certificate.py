@@ -129,7 +129,9 @@ class Certificate:
         Guarantees:
           - A record that is replaced stays in a part, comes into it or leaves it. [where]
           - It stays in its group, or leaves one and comes into another. [groups]
+          - Rows that share a record add up to a mean of what single rows add. [person-weights]
         """
+        relation = relation.of_rows
         found = self.bounds.get(relation)
         replaced, added = self.bounds.get(REPLACE_ONE), self.bounds.get(ADD_REMOVE)
         if found is not None or relation.of_tables or replaced is None or added is None:

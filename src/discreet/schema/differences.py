@@ -34,7 +34,7 @@ def _differences(registered: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
     for name in shared:
         yield from _in_column(shown(name), before[name], after[name])
     yield from _in_order(shared, [name for name in after if name in before])
-    for role in ("target", "id", "levels"):
+    for role in ("target", "id", "person", "levels"):
         if registered.get(role) != given.get(role):
             yield _told(f"{role} is", given.get(role), registered.get(role))
 

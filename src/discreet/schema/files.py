@@ -3,6 +3,10 @@
 ```toml
 target = "defaulted"
 
+[person]                 # where a person may have several rows; left out, a row is a record
+column = "customer"
+rows = "weighted"        # or "capped" with most = 8, or "one"
+
 [columns.age]
 kind = "number"
 low = 18.0
@@ -42,6 +46,7 @@ from discreet.schema.booleans import Boolean
 from discreet.schema.columns import Category, Column, Number
 from discreet.schema.dates import Date
 from discreet.schema.levels import levels_from_plain
+from discreet.schema.person import person_from_plain
 
 if TYPE_CHECKING:
     from discreet.schema.schema import Schema
@@ -56,6 +61,8 @@ def to_plain(schema: Schema, *, words: bool = True) -> dict[str, Any]:
         plain["target"] = schema.target
     if schema.id is not None:
         plain["id"] = schema.id
+    if schema.person is not None:
+        plain["person"] = schema.person.to_json()
     plain["columns"] = {name: _column_to_plain(schema[name], words) for name in schema}
     if schema.levels:
         plain["levels"] = {name: level.to_json() for name, level in schema.levels.items()}
@@ -69,14 +76,17 @@ def from_plain(plain: dict[str, Any]) -> Schema:
     columns = plain.get("columns")
     if not isinstance(columns, dict):
         raise SchemaError("A schema must have a table named 'columns', got none.")
-    unknown = set(plain) - {"columns", "target", "id", "levels"}
+    unknown = set(plain) - {"columns", "target", "id", "person", "levels"}
     if unknown:
         raise SchemaError(
-            f"A schema has target, id, columns and levels, got {sorted(unknown)[0]!r} besides."
+            f"A schema has target, id, person, columns and levels, got {sorted(unknown)[0]!r} besides."
         )
+    unit = person_from_plain(plain.get("person"))
     built = {name: _column_from_plain(name, entry) for name, entry in columns.items()}
     levels = levels_from_plain(plain.get("levels", {}))
-    return Schema(built, target=plain.get("target"), id=plain.get("id"), levels=levels)
+    roles = {"target": plain.get("target"), "id": plain.get("id")}
+    told = {} if unit is None else {"person": unit.column, "rows": unit.rows, "most": unit.most}
+    return Schema(built, levels=levels, **roles, **told)  # type: ignore[arg-type]
 
 
 def load_schema(path: Path) -> Schema:
@@ -101,6 +111,8 @@ def save_schema(schema: Schema, path: Path) -> Path:
     for key in ("target", "id"):
         if key in plain:
             document.add(key, plain[key])
+    if schema.person is not None:
+        document.add("person", plain["person"])
     columns = tomlkit.table(is_super_table=True)
     for name in schema:
         table = tomlkit.table()

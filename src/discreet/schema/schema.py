@@ -1,4 +1,4 @@
-"""The public facts about a table: its columns in order, its target, its id."""
+"""The public facts about a table: its columns in order, its target, its id, who a person is in it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from discreet.randomness import public_generator
 from discreet.schema.bins import FloatArray
 from discreet.schema.columns import Category, Column, Number
 from discreet.schema.levels import Level, check_levels
+from discreet.schema.person import Person, RowsOfOne
 
 _PROBE_SEED = 20_260_415
 
@@ -31,6 +32,13 @@ class Schema:
         subsets, and needs no bounds.
       levels: names of levels above a category to ``dc.Level(column, groups)``: hospitals, of which
         every ward is in one. ``by="hospital"`` groups records by them.
+      person: a column that names a person where she may have several rows, as patients have visits. All
+        rows of one person are protected together, and answers are about persons. It needs no bounds,
+        its values are never shown, and rows without one are together one person.
+      rows: how the rows of a person count. ``weighted`` (default): each one over their number, so that
+        a person counts one. ``capped``: at most ``most`` of them count, one each, and answers are about
+        rows. ``one``: one of them, so that whatever can be asked of records can be asked.
+      most: the rows of a person that count where they are ``capped``; noise grows with it.
 
     Guarantees:
       - Nothing here is read from rows, except by ``sketch``, whose drafts carry marks that
@@ -48,6 +56,9 @@ class Schema:
         target: str | int | None = None,
         id: str | int | None = None,
         levels: Mapping[str, Level] | None = None,
+        person: str | int | None = None,
+        rows: RowsOfOne | None = None,
+        most: int | None = None,
     ) -> None:
         if not isinstance(columns, Mapping):
             raise SchemaError(f"columns must map names to columns, got {shown(columns)}.")
@@ -64,7 +75,7 @@ class Schema:
                     f"{type(column).__name__}."
                 )
             named[name] = column
-        target, id = (str(role) if _is_whole(role) else role for role in (target, id))
+        target, id, person = (str(role) if _is_whole(role) else role for role in (target, id, person))
         columns = named
         if target is not None and not (isinstance(target, str) and target in columns):
             raise SchemaError(f"target must be one of the columns, got {target!r}.")
@@ -72,6 +83,7 @@ class Schema:
             raise SchemaError(f"id must be the name of a column, got {id!r}.")
         if id in columns:
             raise SchemaError(f"id must not be one of the columns, got {id!r}. Leave it out of them.")
+        self.person = _person(person, rows, most, id, named)  # type: ignore[arg-type]
         self._columns = named
         self.levels = check_levels(levels or {}, named)
         self.notes: dict[str, tuple[str, ...]] = {}
@@ -102,7 +114,8 @@ class Schema:
 
     def __repr__(self) -> str:
         lines = [f"  {name}: {column}" for name, column in self._columns.items()]
-        return "\n".join(["Schema(", *lines, f"  target={self.target!r}, id={self.id!r})"])
+        unit = "" if self.person is None else f", person={self.person.column!r}"
+        return "\n".join(["Schema(", *lines, f"  target={self.target!r}, id={self.id!r}{unit})"])
 
     def _repr_html_(self) -> str:
         from discreet.schema.showing import schema_html
@@ -113,6 +126,12 @@ class Schema:
     def features(self) -> tuple[str, ...]:
         """The columns a model sees: all but the target."""
         return tuple(name for name in self._columns if name != self.target)
+
+    @property
+    def read_besides(self) -> tuple[str, ...]:
+        """The columns that are read and have no bounds: who a record is, or a person."""
+        roles = (self.id, None if self.person is None else self.person.column)
+        return tuple(name for name in roles if name is not None)
 
     def position(self, name: str) -> int:
         """Return the place of a column in encoded rows."""
@@ -191,7 +210,14 @@ class Schema:
         return save_schema(self, Path(path))
 
     @classmethod
-    def sketch(cls, frame: Any, *, target: str | None = None, id: str | None = None) -> Schema:
+    def sketch(
+        cls,
+        frame: Any,
+        *,
+        target: str | None = None,
+        id: str | None = None,
+        person: str | None = None,
+    ) -> Schema:
         """Draft a schema from rows, for a person to fill in. The draft is private: do not share it.
 
         Every bound and value list in it is marked *read from data, not public*; ``protect``
@@ -201,12 +227,39 @@ class Schema:
         """
         from discreet.schema.sketch import sketch_columns
 
-        draft = sketch_columns(frame, target=target, id=id)
+        draft = sketch_columns(frame, target=target, id=id if person is None else person)
         if str(target) in draft.left_out:
             raise SchemaError(f"target must be a column with few values, got {target!r}.")
-        schema = cls(draft.columns, target=target, id=id)
+        schema = cls(draft.columns, target=target, id=id, person=person)
         schema.notes, schema.left_out = draft.notes, draft.left_out
         return schema
+
+
+def _person(
+    column: str | None,
+    rows: RowsOfOne | None,
+    most: int | None,
+    id: str | None,
+    columns: Mapping[str, Column],
+) -> Person | None:
+    """Return who a person is; None where every record is one."""
+    if column is None:
+        if rows is not None or most is not None:
+            raise SchemaError(
+                f"person must be given with {'rows' if rows is not None else 'most'}, got none. "
+                "It names the column that tells whose a row is."
+            )
+        return None
+    found = Person(column, "weighted" if rows is None else rows, most)
+    if id is not None:
+        raise SchemaError(
+            f"id must be left out where person is given, got {id!r}. The person takes its place."
+        )
+    if found.column in columns:
+        raise SchemaError(
+            f"person must not be one of the columns, got {found.column!r}. Leave it out of them."
+        )
+    return found
 
 
 def _is_whole(name: object) -> bool:

@@ -21,6 +21,7 @@ from discreet.errors import ArgumentError, DiscreetError, UnsupportedEvent
 from discreet.numerics import float_of_units, to_budget_units
 from discreet.plans import Plan, Program, Setting
 from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.persons import ready
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName
 from discreet.privacy.accounting.conversion import rho_worth
 
@@ -64,11 +65,11 @@ class Currency:
     def ready(self, plan: Plan, setting: Setting) -> Answered:
         """Return what answers a plan, made ready for a setting."""
         if plan.rho is None and (plan.delta == 0 or not self.counts_rho):
-            return plan, plan.prepare(setting)
+            return plan, ready(plan, setting)
         if not self.counts_rho:
             raise ArgumentError(self._refusal(plan))
         if not isinstance(plan, DeclaredPlan):
-            return plan, plan.prepare(setting)
+            return plan, ready(plan, setting)
         return self._at_equal_rho(plan, setting)
 
     def _refusal(self, plan: Plan) -> str:
@@ -84,7 +85,7 @@ class Currency:
 
     def _at_equal_rho(self, plan: DeclaredPlan, setting: Setting) -> Answered:
         if plan.rho is None and not plan.laws():
-            return plan, plan.prepare(setting)
+            return plan, ready(plan, setting)
         options = self._options(plan)
         if plan.rho is not None:
             most: float = to_budget_units(plan.rho)
@@ -93,7 +94,7 @@ class Currency:
             own = [_cost(_tried(make, plan.epsilon, setting)) for make in options]
             most, start = min(own), plan.epsilon
             if most == math.inf:  # no mechanism of it has a rho: the accountant says so
-                return plan, plan.prepare(setting)
+                return plan, ready(plan, setting)
         found = [_at(make, setting, most, start) for make in options]
         usable = [answer for answer in found if answer is not None]
         if not usable:
@@ -111,7 +112,7 @@ class Currency:
 
     def _refuse(self, plan: DeclaredPlan, make: Way, setting: Setting) -> NoReturn:
         """Raise what keeps a plan from being answered: its own error, or that it has no rho."""
-        make(_FIRST).prepare(setting).cost(self.accountant)
+        ready(make(_FIRST), setting).cost(self.accountant)
         raise ArgumentError(
             f"rho must be one at which {plan.plan_name} can be answered, got {plan.rho!r}. "
             "Give a larger one."
@@ -122,7 +123,7 @@ def _tried(make: Way, epsilon: float, setting: Setting) -> Answered | None:
     """Return a plan made ready, or None if it is refused so."""
     try:
         plan = make(epsilon)
-        return plan, plan.prepare(setting)
+        return plan, ready(plan, setting)
     except (UnsupportedEvent, ArgumentError):
         return None
 

@@ -125,13 +125,13 @@ class Desk:
             Filter(reservation.charge),
             workers=self._workers,
             cluster=self._cluster,
-            most_rows=self._setting.most_rows,
+            most_rows=self._summed,
             kept=kept,
             asked=asked,
         )
         title = plan.plan_name.replace("_", " ")
         try:
-            with progress_bar(title, self._setting.rows, self._progress) as releaser.progress:
+            with progress_bar(title, self._shown_rows, self._progress) as releaser.progress:
                 return program.finish(releaser)
         except KeyboardInterrupt:
             return KeyboardInterrupt
@@ -162,6 +162,18 @@ class Desk:
     def _as_remaining(self, amount: Amount) -> Remaining:
         currency = self._currency
         return Remaining(amount, currency.accountant, currency.delta)
+
+    @property
+    def _summed(self) -> int:
+        """How many rows are added up as ones, at the most."""
+        person = self.schema.person
+        each = person.kept if person is not None and person.rows == "capped" else 1
+        return each * self._setting.most_rows
+
+    @property
+    def _shown_rows(self) -> int | None:
+        """How many rows are read, for a progress bar; None where that is private."""
+        return self._setting.rows if self.schema.person is None else None
 
     @property
     def _setting(self) -> Setting:

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.numerics import format_units
 from discreet.plans import Expected, Plan, Program, Setting, Strategy
 from discreet.plans.expected import Usable, least_usable, usable_without_rows
+from discreet.plans.persons import ready
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount, batch_epsilon, total
 from discreet.privacy.accounting.conversion import rho_worth
 from discreet.schema import Schema
@@ -283,7 +284,7 @@ def _find_usable(plan: Plan, by: Plan, program: Program, setting: Setting) -> Us
     found = find_usable(by, program, setting)
     if plan.rho is None or found.epsilon is None or found.over_rows:
         return found
-    rho = by.at(found.epsilon).prepare(setting).cost("zcdp").loss
+    rho = ready(by.at(found.epsilon), setting).cost("zcdp").loss
     return replace(found, epsilon=float(format_units(rho)), unit="rho")
 
 
@@ -315,7 +316,7 @@ def find_usable(plan: Plan, program: Program, setting: Setting) -> Usable:
 def _share(plan: Plan, setting: Setting) -> float:
     """Return the greatest error beside its size; infinite if the plan would be refused."""
     try:
-        errors = plan.prepare(setting).expected_error
+        errors = ready(plan, setting).expected_error
     except DiscreetError:
         return math.inf
     return max(error.relative() for error in errors.values())

@@ -294,7 +294,7 @@ class Session(Desk):
         check_programs(
             plans,
             programs,
-            most_rows=self._setting.most_rows,
+            most_rows=self._summed,
             heuristics=self._heuristics,
             cluster=self._cluster,
         )

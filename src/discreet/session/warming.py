@@ -15,6 +15,7 @@ import numpy as np
 from discreet.data import Contribution, Summand
 from discreet.data.blocks import Block
 from discreet.data.engine import by_blocks, sum_block
+from discreet.mechanisms.lattice import SHARE
 from discreet.plans import Perturbation, Program, Stage
 from discreet.progress import tell_of_compiling
 from discreet.schema import Schema
@@ -57,4 +58,8 @@ def _sum_public_rows(stage: Stage[Perturbation], schema: Schema) -> None:
     places = [schema.position(name) for name in columns]
     values = np.asfortranarray(schema.draw(_ROWS)[:, places])
     values.setflags(write=False)  # as blocks of a table are: another kind of array is compiled anew
-    sum_block(Block(0, columns, values), [Summand(stage.contribution, stage.noise.step)])
+    person = schema.person
+    shared = person is not None and person.rows == "weighted"
+    units = np.full(_ROWS, round(1 / SHARE), dtype=np.int32) if shared else None
+    block = Block(0, columns, values, units=units)
+    sum_block(block, [Summand(stage.contribution, stage.noise.step)])

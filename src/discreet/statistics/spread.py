@@ -66,6 +66,8 @@ def spread_of(column: str, box: Box, setting: Setting, terms: Any) -> Spread:
     share = _share_of_mean(rows * terms["epsilon"])
     if share:
         return _about_mean(column, box, setting, rows, share, terms)
+    if not setting.relation.keeps_places:  # all rows at once are looked at only where they are records
+        return _shared(column, box, setting, terms)
     return _direct(column, box, setting, rows, terms)
 
 

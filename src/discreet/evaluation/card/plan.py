@@ -74,10 +74,11 @@ class model_card(WherePlan):
         whole, of_importances, *of_curves = share_out(
             self.epsilon, (*self.shares[:2], *[self.shares[2] / wanted] * wanted)
         )
+        paired = setting.rows is not None and setting.relation.keeps_places
         evaluation = evaluate(model, by=self.by, epsilon=whole, delta=self.delta).prepare(setting)
         importances = permutation_importance(
             model,
-            sampling="marginal" if setting.rows is None else "permutation",
+            sampling="permutation" if paired else "marginal",
             epsilon=of_importances,
         ).prepare(setting)
         least = min(of_curves)

@@ -57,6 +57,7 @@ from discreet.plans.stages.aggregate import (
     find_frame,
     one_by_one,
     subsets_contribution,
+    subsets_touched,
 )
 from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray, Schema
@@ -157,6 +158,7 @@ class any_curve(DeclaredPlan):
             delta=self.delta,
             mechanism=self.mechanism,
             largest_sum=self.subsets * half,
+            batch_rows=subsets_touched(setting.relation) - 1,
             joint=True,
         )
         quantity = f"{function_name(explainer)}, mean of {self.subsets} subsets"

@@ -120,9 +120,10 @@ class permutation_importance(PartPlan):
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Choose a loss and an engine, certify what a record adds and calibrate the noise."""
-        if self.sampling == "permutation" and not setting.relation.rows_public:
+        relation = setting.relation
+        if self.sampling == "permutation" and not (relation.rows_public and relation.keeps_places):
             raise ArgumentError(
-                "sampling must be 'marginal' for parts and groups and under add-remove, got "
+                "sampling must be 'marginal' for parts, groups and persons and under add-remove, got "
                 "'permutation': without one record others have other partners, and no bound holds."
             )
         shares = self._shares(setting)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.additive.noise import FloatArray, Noise, Query, whole_steps
-from discreet.mechanisms.lattice import certify_rounded, lattice_step
+from discreet.mechanisms.lattice import SHARE, certify_rounded, lattice_step
 from discreet.numerics import check_positive, check_probability, up
 from discreet.privacy.accounting import (
     CountGaussianEvent,
@@ -66,12 +66,21 @@ class GaussianNoise(Noise):
         return cls(query.certificate, query.relation, epsilon, delta, 1.0, scale, event)
 
     @classmethod
+    def for_shares(cls, query: Query) -> GaussianNoise:
+        """See ``Noise``."""
+        return cls._on_lattice(query, SHARE, query.certificate)
+
+    @classmethod
     def for_sums(cls, query: Query) -> GaussianNoise:
         """See ``Noise``."""
+        ideal = query.sensitivity(cls.norm) * gaussian_multiplier(query.epsilon, query.delta)
+        step = lattice_step(ideal, query.largest_sum)
+        return cls._on_lattice(query, step, certify_rounded(query.certificate, step, query.batch_rows))
+
+    @classmethod
+    def _on_lattice(cls, query: Query, step: float, rounded: Certificate) -> GaussianNoise:
         epsilon, delta = query.epsilon, query.delta
         ideal = query.sensitivity(cls.norm) * gaussian_multiplier(epsilon, delta)
-        step = lattice_step(ideal, query.largest_sum)
-        rounded = certify_rounded(query.certificate, step, query.batch_rows)
         moved = up(rounded.sensitivity(cls.norm, query.relation) / step)
         slack = lattice_slack(ideal / step, query.moved_coordinates)
         multiplier = gaussian_multiplier(epsilon, delta, slack)

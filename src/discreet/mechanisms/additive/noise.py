@@ -60,9 +60,11 @@ class Query:
     def moved_coordinates(self) -> int:
         """How many coordinates neighbours can move, those of all groups together.
 
-        Rows that share a model call with a record may be in any group, and move its coordinates too.
+        Rows that share a model call with a record may be in any group, and move its coordinates too; so
+        may rows that share a record.
         """
-        touched = Relation(self.relation).groups_touched
+        relation = Relation(self.relation)
+        touched = relation.groups_touched if relation.whole else MOST_GROUPS
         groups = 1 if touched == 1 else min(MOST_GROUPS, touched + self.batch_rows)
         return self.certificate.size * groups
 
@@ -98,6 +100,16 @@ class Noise(ABC):
     @abstractmethod
     def for_counts(cls, query: Query) -> Noise:
         """Calibrate for whole counts, on the lattice of step one."""
+
+    @classmethod
+    @abstractmethod
+    def for_shares(cls, query: Query) -> Noise:
+        """Calibrate for counts of parts of records, on the lattice of parts.
+
+        Guarantees:
+          - Parts are whole and those of a person add up to one record: nothing is rounded, and her
+            cells move as far as a record's. [person-weights]
+        """
 
     @classmethod
     @abstractmethod

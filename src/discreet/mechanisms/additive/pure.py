@@ -8,7 +8,7 @@ from typing import Self
 
 from discreet.errors import CertificateError
 from discreet.mechanisms.additive.noise import Noise, Query
-from discreet.mechanisms.lattice import certify_rounded, lattice_step
+from discreet.mechanisms.lattice import SHARE, certify_rounded, lattice_step
 from discreet.numerics import check_positive, check_whole, up
 from discreet.privacy.accounting import PureEvent
 from discreet.privacy.certificate import Certificate
@@ -47,6 +47,12 @@ class PureNoise(Noise):
         # Whole counts move by a whole number, so what a bound has beyond one is rounding.
         moved = max(1, math.floor(cls.moved(query.certificate, query.relation)))
         return cls(query.certificate, query.relation, query.epsilon, 1.0, moved)
+
+    @classmethod
+    def for_shares(cls, query: Query) -> Self:
+        """See ``Noise``."""
+        moved = math.ceil(cls.moved(query.certificate, query.relation) / SHARE)
+        return cls(query.certificate, query.relation, query.epsilon, SHARE, moved)
 
     @classmethod
     def for_sums(cls, query: Query) -> Self:

@@ -65,10 +65,14 @@ def count_noise(
 ) -> Noise:
     """Return noise for whole counts: discrete Laplace, or discrete Gaussian if delta allows.
 
-    ``auto`` takes the one with the smaller standard deviation.
+    ``auto`` takes the one with the smaller standard deviation. Where the rows of a person share one
+    record, parts of records are counted, on a lattice of parts.
     """
-    query = Query(certificate, relation, epsilon, delta)
-    return _least(query, mechanism, False, lambda law: law.for_counts(query))
+    query, whole = Query(certificate, relation, epsilon, delta), Relation(relation).whole
+    made: Callable[[type[Noise]], Noise] = (
+        (lambda law: law.for_counts(query)) if whole else (lambda law: law.for_shares(query))
+    )
+    return _least(query, mechanism, False, made)
 
 
 def sum_noise(

@@ -238,8 +238,8 @@ def _check_calls(stage: Stage[Perturbation]) -> None:
         return
     if noise.normal and not noise.relation.keeps_places and each.batch_rows(noise.relation) > 0:
         raise ArgumentError(
-            "mechanism must be 'laplace' for groups under add-remove of a model whose answers may "
-            "move with the rows beside them, got 'gaussian'. Or leave delta out."
+            "mechanism must be 'laplace' for groups under add-remove, and for persons, of a model "
+            "whose answers may move with the rows beside them, got 'gaussian'. Or leave delta out."
         )
 
 

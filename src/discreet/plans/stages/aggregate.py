@@ -105,6 +105,8 @@ def subsets_contribution(
     Guarantees:
       - One record is in one subset, and coming, going or changing it moves no other record, so it
         moves one vector of the sum. [row-to-subset] [generic-plots]
+      - A person is in one subset with all her rows; replaced by one with another id, that one's subset
+        moves too. [person-subsets]
     """
     if setting.rows is not None and subsets > setting.rows:
         raise ArgumentError(
@@ -115,6 +117,7 @@ def subsets_contribution(
     def assign(block: Block) -> IntArray:
         return assign_subsets(block, subsets, relation=setting.relation, key=_KEY)
 
+    moved = proven if subsets_touched(setting.relation) == 1 else proven.sum(proven)
     return SubsetsContribution(
         columns,
         proven.size,
@@ -123,10 +126,15 @@ def subsets_contribution(
         subsets,
         assign,
         explain_many,
-        proven if pulse is None else proven.graded("isolated", ALONE),
+        moved if pulse is None else moved.graded("isolated", ALONE),
         with_ids=not setting.relation.keeps_places,
         pulse=pulse,
     )
+
+
+def subsets_touched(relation: Relation) -> int:
+    """Return how many subsets neighbours differ in: a hash puts who replaces a person into another."""
+    return 2 if relation.edits == 2 and not relation.keeps_places else 1
 
 
 def certify_vectors(size: int, region: Box) -> Certificate:

@@ -17,8 +17,9 @@ from discreet.data import (
 )
 from discreet.data.contributions import certify_tables
 from discreet.errors import ArgumentError, ModelError
-from discreet.mechanisms import Noise, NoiseName, sum_noise
+from discreet.mechanisms import Noise, NoiseName, count_noise, sum_noise
 from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.mechanisms.lattice import SHARE
 from discreet.numerics import up
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import Certificate
@@ -49,7 +50,8 @@ def sum_terms(
     Guarantees:
       - The only payer for what a model's answers move with the rows of their batch: for each of those
         rows one step and its batch error times the Lipschitz constant; nothing where answers are known
-        not to move. One step for every partner. [lattice] [pfi-rounding]
+        not to move. One step for every partner, and for every row that shares a record. [lattice]
+        [pfi-rounding] [person-weights]
     """
     if not isinstance(contribution, VectorContribution):
         magnitude = contribution.region.magnitude
@@ -60,13 +62,14 @@ def sum_terms(
     exact = contribution.certificate
     if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
         raise ModelError(
-            "model must answer in double precision under add-remove, got answers that may move so far "
-            "with the rows beside them that noise would have to hide that alone. Use replace-one, "
-            "convert it, or ask for one record at a time: dc.Model(..., isolated=True)."
+            "model must answer in double precision under add-remove and where a person has several "
+            "rows, got answers that may move so far with the rows beside them that noise would have to "
+            "hide that alone. Use replace-one and records, convert it, or ask for one record at a "
+            "time: dc.Model(..., isolated=True)."
         )
     certificate = _certify(contribution, setting, rows, statement)
     largest = setting.most_rows * contribution.region.magnitude
-    moved = rows + contribution.partners
+    moved = rows + contribution.partners + setting.relation.rounded_rows - 1
     return certificate, SumTerms(relation=setting.relation, largest_sum=largest, batch_rows=moved)
 
 
@@ -134,8 +137,7 @@ class TableNoise(WrappedNoise):
 
     noise: Noise
     places: tuple[int, ...] = ()
-
-    step = 1.0
+    step: float = 1.0
 
     @property
     def std(self) -> float:
@@ -149,7 +151,7 @@ class TableNoise(WrappedNoise):
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the counts at the places with noise."""
         raw_counts = np.asarray(raw_steps)[list(self.places)]
-        return self.noise.release(raw_counts * round(1 / self.noise.step), source)
+        return self.noise.release(raw_counts * round(self.step / self.noise.step), source)
 
 
 def table_noise(
@@ -168,6 +170,17 @@ def table_noise(
       - Gaussian noise lives on a lattice far finer than a record. [gauss-lattice]
     """
     certificate = certify_tables(tables, size)
+    if not setting.relation.whole:
+        return TableNoise(
+            count_noise(
+                certificate,
+                relation=setting.relation,
+                epsilon=epsilon,
+                delta=delta,
+                mechanism=mechanism,
+            ),
+            step=SHARE,
+        )
     noise = sum_noise(
         assume_rows(certificate, setting),
         relation=setting.relation,

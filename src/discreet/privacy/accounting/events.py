@@ -14,7 +14,14 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import UnsupportedEvent
-from discreet.numerics import check_positive, check_probability, check_whole, up
+from discreet.numerics import (
+    check_positive,
+    check_probability,
+    check_whole,
+    float_of_units,
+    to_units,
+    up,
+)
 from discreet.privacy.accounting.conversion import (
     bounded_range_rho,
     gaussian_delta,
@@ -158,11 +165,75 @@ class ApproximateEvent:
         return self.certain_delta if epsilon >= self.epsilon else 1.0
 
 
-Event = PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent | ApproximateEvent
+@dataclass(frozen=True)
+class GroupEvent:
+    """What an event is for a group of records, of which it was told for one.
+
+    Guarantees:
+      - delta at ``rows`` times an epsilon is the event's there times 1 + exp(epsilon) + ... for so many
+        terms; under zCDP ``rows`` squared times the event's rho. [person-group]
+    """
+
+    one: PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent | ApproximateEvent
+    rows: int
+
+    def __post_init__(self) -> None:
+        check_whole("rows", self.rows, 1)
+
+    @property
+    def mechanism(self) -> str:
+        """Which mechanism it was."""
+        return self.one.mechanism
+
+    @property
+    def rho(self) -> float:
+        """The zCDP cost."""
+        return up(self.one.rho * self.rows**2)
+
+    def delta(self, epsilon: float) -> float:
+        """Return delta at ``epsilon``."""
+        each = epsilon / self.rows
+        if epsilon >= 700:
+            return 1.0
+        factor = math.expm1(epsilon) / math.expm1(each) if each > 0 else float(self.rows)
+        return min(1.0, up(self.one.delta(each) * factor, 8))
+
+
+def times(epsilon: float, rows: int) -> float:
+    """Return an epsilon so many times, in whole units of a budget, rounded up."""
+    return float_of_units(to_units(epsilon) * rows)
+
+
+def of_group(event: Event, rows: int) -> Event:
+    """Return what an event of one record is for a group of them.
+
+    Guarantees:
+      - Ratios of probabilities multiply along a chain of neighbours. [person-group]
+    """
+    match event:
+        case PureEvent():
+            return PureEvent(times(event.epsilon, rows), event.mechanism)
+        case BoundedRangeEvent():
+            return BoundedRangeEvent(times(event.epsilon, rows), event.mechanism)
+        case GroupEvent():
+            return GroupEvent(event.one, event.rows * rows)
+    return GroupEvent(event, rows)
+
+
+Event = (
+    PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent | ApproximateEvent | GroupEvent
+)
 
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (PureEvent, BoundedRangeEvent, GaussianEvent, CountGaussianEvent, ApproximateEvent)
+    for kind in (
+        PureEvent,
+        BoundedRangeEvent,
+        GaussianEvent,
+        CountGaussianEvent,
+        ApproximateEvent,
+        GroupEvent,
+    )
 }
 
 
@@ -181,7 +252,8 @@ def event_delta(event: Event, epsilon: float) -> float:
 
 def event_to_json(event: Event) -> dict[str, Any]:
     """Return an event as plain data."""
-    return {"event": type(event).__name__, **vars(event)}
+    inner = {"one": event_to_json(event.one)} if isinstance(event, GroupEvent) else {}
+    return {"event": type(event).__name__, **vars(event), **inner}
 
 
 def event_from_json(plain: dict[str, Any]) -> Event:
@@ -190,5 +262,7 @@ def event_from_json(plain: dict[str, Any]) -> Event:
     kind = _KINDS.get(fields.pop("event", ""))
     if kind is None or set(fields) != {field.name for field in dataclasses.fields(kind)}:
         raise UnsupportedEvent(f"{plain!r} is not an event this version knows.")
+    if kind is GroupEvent:
+        fields["one"] = event_from_json(fields["one"])
     built: Event = kind(**fields)
     return built

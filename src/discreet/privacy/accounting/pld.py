@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import UnsupportedEvent
-from discreet.numerics import check_probability, up
+from discreet.numerics import check_probability, down, up
 from discreet.privacy.accounting.conversion import zcdp_epsilon
 from discreet.privacy.accounting.discrete import lattice_slack
 from discreet.privacy.accounting.events import (
@@ -24,8 +24,10 @@ from discreet.privacy.accounting.events import (
     CountGaussianEvent,
     Event,
     GaussianEvent,
+    GroupEvent,
     PureEvent,
     lattice_term,
+    of_group,
 )
 
 _GRID = 1e-4
@@ -61,12 +63,24 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
 
 
 def _composable(event: Event) -> Event:
+    if isinstance(event, GroupEvent):
+        return _of_group(_composable(event.one), event.rows)
     if not isinstance(event, PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent):
         raise UnsupportedEvent(f"{type(event).__name__} has no privacy loss distribution.")
     if isinstance(event, CountGaussianEvent) and event.scale > _LARGEST_COUNT_SCALE:
         multiplier = event.scale / up(math.sqrt(event.moves))
         return GaussianEvent(multiplier, lattice_slack(event.scale, event.moves))
     return event
+
+
+def _of_group(event: Event, rows: int) -> Event:
+    """Return noise that a group of records moves so many times as far; see ``person-group``."""
+    if isinstance(event, CountGaussianEvent):
+        far = up(math.sqrt(event.moves))
+        event = GaussianEvent(event.scale / far, lattice_slack(event.scale, event.moves))
+    if isinstance(event, GaussianEvent):
+        return GaussianEvent(down(event.multiplier / rows), min(1.0, up(rows * event.slack)))
+    return of_group(event, rows)
 
 
 def _summed_epsilon(counts: Mapping[Event, int], delta: float) -> float:
@@ -127,5 +141,6 @@ def _distribution(event: Event, grid: float) -> Any:
     if isinstance(event, CountGaussianEvent):
         one = pld.from_discrete_gaussian_mechanism(event.scale, value_discretization_interval=grid)
         return one.self_compose(event.moves)
+    assert isinstance(event, PureEvent | BoundedRangeEvent)  # composable
     parameters = common.DifferentialPrivacyParameters(event.epsilon, 0.0)
     return pld.from_privacy_parameters(parameters, value_discretization_interval=grid)

@@ -198,4 +198,7 @@ class TableClaim:
 
     def _claimed(self, relation: Relation, moved: float, claim: str) -> Certificate:
         bound = Bounds(up(self.size * moved), up(np.sqrt(self.size) * moved), moved)
-        return Certificate(("claimed-utility",), self.size, {relation: bound}).graded("probed", claim)
+        claimed = Certificate(
+            ("claimed-utility",), self.size, {Relation(relation).between_tables: bound}
+        )
+        return claimed.graded("probed", claim)

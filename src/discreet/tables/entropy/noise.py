@@ -161,7 +161,7 @@ def between(noise: MeasureNoise, low: int, high: int) -> MeasureNoise:
 
 
 def _one_number(bound: float, setting: Setting, statements: tuple[str, ...]) -> Certificate:
-    return Certificate(statements, 1, {setting.relation: Bounds(bound, bound, bound)})
+    return Certificate(statements, 1, {setting.relation.of_rows: Bounds(bound, bound, bound)})
 
 
 def _slope(size: int) -> float:

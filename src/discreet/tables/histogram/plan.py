@@ -47,7 +47,8 @@ class histogram(PartPlan):
       clip: whether negative noisy counts are mended, which is free; if not, all counts are left as they
         were drawn.
       consistent: how they are mended. Left out or True: whole counts, none negative, that add up to
-        the number of records, or to the noisy sum where that number is private. False: negative ones
+        the number of records, or to the noisy sum where that number is private (parts of persons where
+        their rows are weighted). False: negative ones
         are raised to zero by themselves, which adds up to far too much where many cells are empty.
         The band of mended counts is wider than the price says, by as far as they were moved.
       ranges: make sums over ranges of one column good, by counting wide blocks too where that is
@@ -98,14 +99,17 @@ class histogram(PartPlan):
             (noisy_counts,) = releaser.answer(stage)
             clip = self.clip and not self.consistent
             noisy = build_histogram(cells, noisy_counts, stage.noise, level=LEVEL, clip=clip)
-            return make_consistent(noisy, setting.rows) if self.consistent else noisy
+            whole = setting.relation.whole
+            return make_consistent(noisy, setting.rows, whole=whole) if self.consistent else noisy
 
         share = of_count(stage.noise.half_width, setting.rows, EVEN, cells=stage.contribution.size)
         return Program((stage,), finish, {"count": share})
 
 
-def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
+def make_consistent(noisy: Histogram, rows: int | None, *, whole: bool = True) -> Histogram:
     """Return whole counts, none negative, that add up to the number of records.
+
+    Where the rows of a person share one record, exact counts are not whole, and these need not be.
 
     Where that number is private, the sum of the noisy counts takes its place, so that sums over many
     cells stay as good as those of the noisy counts. The band grows by as much as a count that stayed
@@ -117,11 +121,12 @@ def make_consistent(noisy: Histogram, rows: int | None) -> Histogram:
     """
     raw = np.asarray(noisy.counts)
     total = max(0, round(float(raw.sum()))) if rows is None else rows
-    counts = whole_counts(onto_total(raw, total), total)
+    counts = onto_total(raw, total)
+    counts = whole_counts(counts, total).astype(float) if whole else counts
     moved = float(np.abs(counts - np.maximum(raw, 0.0)).max())
     return replace(
         noisy,
-        counts=tuple(counts.astype(float).tolist()),
+        counts=tuple(counts.tolist()),
         half_width=noisy.half_width + moved,
         half_width_all=None if noisy.half_width_all is None else noisy.half_width_all + moved,
     )

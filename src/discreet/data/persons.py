@@ -1,0 +1,129 @@
+"""Whose every row is, once, when a table is opened: ids become weights or a choice of rows, and go.
+
+A person's rows are told apart by their order among her own; which of them count follows from that and
+from a hash of her id, never from anybody else's rows. So one person decides about her own rows alone.
+
+Per row 16 bytes of a hash are held while it is found out, and 4 or 8 bytes of what it came to after.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DataRefused
+from discreet.mechanisms.lattice import SHARE
+from discreet.randomness import IntArray
+from discreet.schema.person import Person
+from discreet.schema.raw import RawColumn, as_codes, category_text
+
+_KEY = b"discreet persons"
+"""Public and always the same: the proof holds for every key, and equal tables keep equal rows."""
+
+_NOBODY = hashlib.blake2b(b"", digest_size=16, key=b"discreet nobody").digest()
+"""Stands for all rows without an id."""
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, repr=False)
+class PersonRows:
+    """What the rows of every person came to.
+
+    Args:
+      persons: how many there are.
+      places: the rows that count, in order; None for all.
+      units: per row how many parts of a record it counts, which add up to a whole one for every
+        person; None where every row that counts is a record.
+    """
+
+    persons: int
+    places: IntArray | None = None
+    units: NDArray[np.int32] | None = None
+
+    def __repr__(self) -> str:
+        return "PersonRows(sealed)"
+
+
+def read_persons(columns: Iterable[RawColumn], person: Person) -> PersonRows:
+    """Find out whose every row is, and which rows count how much.
+
+    Guarantees:
+      - How a row counts follows from the rows of its own person alone. [person-weights] [person-rows]
+      - Weights of the rows of a person are whole parts that add up to one. [person-weights]
+    """
+    hashes = [_hashed(_checked(column, person.column)) for column in columns]
+    words = np.concatenate(hashes) if hashes else np.empty((0, 2), dtype=np.uint64)
+    order = np.lexsort((words[:, 1], words[:, 0]))  # stable: rows of one person stay in their order
+    found = words[order]
+    first = np.ones(len(found), dtype=bool)
+    first[1:] = np.any(found[1:] != found[:-1], axis=1)
+    owners = np.cumsum(first) - 1
+    persons = int(first.sum())
+    if persons == len(words) and person.kept >= 1:
+        return PersonRows(persons, units=_all_whole(persons, person))
+    rank = _rank(owners, first)
+    drawn = _mixed(found[:, 0] ^ _mixed(rank.astype(np.uint64)))
+    chosen = np.lexsort((drawn, owners))
+    rank = _rank(owners, first)  # owners are sorted, so this is also the rank in the order chosen
+    if person.rows != "weighted":
+        return PersonRows(persons, places=np.sort(order[chosen[rank < person.kept]]))
+    units = np.zeros(len(words), dtype=np.int32)
+    units[order[chosen]] = _shared_out(rank, np.bincount(owners)[owners], person.kept)
+    return PersonRows(persons, units=units)
+
+
+def _all_whole(persons: int, person: Person) -> NDArray[np.int32] | None:
+    """Return the weights of persons that have one row each."""
+    return None if person.rows != "weighted" else np.full(persons, round(1 / SHARE), dtype=np.int32)
+
+
+def _rank(owners: IntArray, first: NDArray[np.bool_]) -> IntArray:
+    """Return the place of every row among those of its person, rows being sorted by person."""
+    starts = np.flatnonzero(first)
+    return np.arange(len(owners)) - starts[owners]
+
+
+def _shared_out(rank: IntArray, rows: IntArray, most: int) -> NDArray[np.int32]:
+    """Return the parts of a record that rows get, of which the first ``most`` of a person count."""
+    kept, whole = np.minimum(rows, most), round(1 / SHARE)
+    parts = whole // kept + (rank < whole % kept)
+    return np.where(rank < kept, parts, 0).astype(np.int32)
+
+
+def _checked(column: RawColumn, name: str) -> RawColumn:
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        raise DataRefused(
+            f"column {name!r} must hold whole numbers or texts to name persons, got floats, which may "
+            "be rounded. Convert it to texts or to Int64.",
+            column=name,
+            rule="kind of column",
+        )
+    return column
+
+
+def _hashed(column: RawColumn) -> Words:
+    """Return a hash of every row's id: two words each."""
+    codes = as_codes(column)
+    hashes = [_hash(category_text(value)) for value in codes.values] + [_NOBODY]
+    table = np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, 2)
+    return np.asarray(table[codes.index], dtype=np.uint64)
+
+
+def _hash(text: str | None) -> bytes:
+    if text is None:
+        return _NOBODY
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=_KEY).digest()
+
+
+def _mixed(words: Words) -> Words:
+    """Return words that look drawn, one for each (the last step of splitmix64)."""
+    with np.errstate(over="ignore"):
+        mixed = words + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(mixed ^ (mixed >> np.uint64(31)))

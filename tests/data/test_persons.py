@@ -1,0 +1,277 @@
+"""Persons with several rows: whose rows count how much, and that one person decides about her own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.data import CellContribution, PrivateTable, Summand, VectorContribution, add_up
+from discreet.data.blocks import Block
+from discreet.data.persons import read_persons
+from discreet.errors import DataRefused, LedgerConflict, SchemaError
+from discreet.mechanisms.lattice import SHARE
+from discreet.plans.stages.aggregate import assign_subsets
+from discreet.privacy.accounting.events import CountGaussianEvent, GroupEvent, PureEvent, of_group
+from discreet.privacy.certificate import NORMS, Box, Certificate
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
+from discreet.schema.person import Person
+
+WHOLE = round(1 / SHARE)
+VALUES = (0.0, 0.5, 1.0)
+COLUMNS: dict[str, Any] = {"x": dc.Number(0, 1, missing=False)}
+OTHERS = [("a", 0.5), ("b", 1.0), ("b", 0.0), ("b", 0.5)]
+OF_ONE = [rows for k in (1, 2, 3) for rows in itertools.combinations_with_replacement(VALUES, k)]
+"""All that the rows of one person can be in a tiny world."""
+
+
+def schema(**how: Any) -> dc.Schema:
+    return dc.Schema(COLUMNS, person="who", **how)
+
+
+def table_of(own: tuple[float, ...], relation: Relation, **how: Any) -> PrivateTable:
+    named = [*OTHERS[:2], *(("x", value) for value in own), *OTHERS[2:]]
+    return PrivateTable(pd.DataFrame(named, columns=["who", "x"]), schema(**how), relation)
+
+
+def cells_of(block: Block) -> np.ndarray:
+    return (block["x"] * 2).astype(np.int64)
+
+
+STEP = 2.0**-30
+CELLS = CellContribution(("x",), 3, cells_of)
+VECTORS = VectorContribution(
+    ("x",),
+    2,
+    Box(-1.0, 1.0),
+    0.0,
+    lambda block: np.column_stack([block["x"], 2 * block["x"] - 1]),
+    calls=None,
+)
+
+
+def sums(table: PrivateTable, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    asked = [Summand(CELLS, 1.0 if whole else SHARE), Summand(VECTORS, STEP)]
+    counts, totals = add_up(table, asked)
+    return counts * (1.0 if whole else SHARE), totals * STEP
+
+
+def farthest(moves: list[np.ndarray]) -> dict[str, float]:
+    orders = {"l1": 1, "l2": 2, "linf": np.inf}
+    return {norm: max(float(np.linalg.norm(m, orders[norm])) for m in moves) for norm in NORMS}
+
+
+def moves(relation: Relation, **how: Any) -> list[dict[str, float]]:
+    """Return how far all rows of one person move counts and sums, at the most."""
+    whole = bool(how)
+    found = [sums(table_of(rows, relation, **how), whole) for rows in OF_ONE]
+    if relation is ADD_REMOVE:
+        gone = sums(table_of((), relation, **how), whole)
+        pairs: Any = [(gone, one) for one in found]
+    else:
+        pairs = itertools.combinations(found, 2)
+    apart = [(a[0] - b[0], a[1] - b[1]) for a, b in pairs]
+    return [farthest([move[kind] for move in apart]) for kind in (0, 1)]
+
+
+def bounds(proven: Certificate, relation: Relation) -> dict[str, float]:
+    return {norm: proven.sensitivity(norm, relation) for norm in NORMS}
+
+
+@pytest.mark.proves("person-weights")
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_rows_that_share_a_record_move_what_a_record_does(relation: Relation) -> None:
+    counts, totals = moves(relation)
+    assert counts == pytest.approx(bounds(CELLS.certificate, relation))
+    for norm, allowed in bounds(VECTORS.certificate, relation).items():
+        assert totals[norm] <= allowed + 2 * 4 * STEP
+
+
+@pytest.mark.refutes("person-weights")
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_rows_that_count_one_each_move_more(relation: Relation) -> None:
+    counts, _ = moves(relation, rows="capped", most=50)
+    assert counts["l1"] > 1.4 * bounds(CELLS.certificate, relation)["l1"]
+
+
+@pytest.mark.proves("person-weights")
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 50, 1024, 3000])
+def test_the_parts_of_a_person_are_one_record(rows: int) -> None:
+    ids = np.array(["x"] * rows + ["y"], dtype=object)
+    units = read_persons([ids], Person("who")).units
+    assert units is not None
+    assert units[:rows].sum() == WHOLE == units[rows]
+    kept = units[:rows][units[:rows] > 0]
+    assert len(kept) == min(rows, 1024) and kept.max() - kept.min() <= 1
+
+
+def kept_of_others(count: int, **how: Any) -> set[Any]:
+    """Return which rows of others count, beside a person with so many rows."""
+    ids = ["x"] * count + ["a", "b", "b", "b", "c"] * 4
+    found = read_persons([np.array(ids, dtype=object)], Person("who", **how))
+    assert found.places is not None
+    return {int(place) - count for place in found.places if place >= count}
+
+
+@pytest.mark.proves("person-rows")
+@pytest.mark.parametrize("how", [{"rows": "one"}, {"rows": "capped", "most": 2}], ids=str)
+def test_nobody_decides_about_the_rows_of_others(how: dict[str, Any]) -> None:
+    assert len({frozenset(kept_of_others(rows, **how)) for rows in (1, 2, 5, 50)}) == 1
+    assert len(kept_of_others(3, **how)) == 3 * (1 if how["rows"] == "one" else 2)
+
+
+@pytest.mark.refutes("person-rows")
+def test_rows_chosen_among_all_of_them_are_others_when_a_person_comes() -> None:
+    def every_second(rows: int) -> set[str]:
+        named = sorted([f"x{i}" for i in range(rows)] + [f"y{i}" for i in range(6)])
+        return {name for name in named[::2] if name[0] == "y"}
+
+    assert every_second(1) != every_second(2)
+
+
+def hockey_stick(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
+
+
+def chained(epsilon: float, delta: float, rows: int) -> float:
+    return delta * sum(math.exp(step * epsilon) for step in range(rows))
+
+
+@pytest.mark.proves("person-group")
+@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+def test_a_group_loses_what_its_records_do_one_by_one(rows: int) -> None:
+    """Noise on a count that a group moves by as many as it has records, by its exact law."""
+    event = CountGaussianEvent(4.0, 1)
+    grouped = of_group(event, rows)
+    assert isinstance(grouped, GroupEvent)
+    places = np.arange(-120, 121 + rows)
+    law = np.exp(-(places**2) / 32.0)
+    first, second = law / law.sum(), np.exp(-((places - rows) ** 2) / 32.0)
+    second = second / second.sum()
+    for epsilon in (0.1, 0.5, 1.0, 2.0):
+        assert hockey_stick(first, second, epsilon) <= grouped.delta(epsilon) + 1e-12
+        each = epsilon / rows
+        assert grouped.delta(epsilon) <= min(1.0, chained(each, event.delta(each), rows)) * (1 + 1e-9)
+    assert grouped.rho == pytest.approx(rows**2 * event.rho)
+    assert of_group(PureEvent(0.25, "laplace"), rows).delta(0.25 * rows) == 0.0
+
+
+@pytest.mark.refutes("person-group")
+def test_a_group_moves_more_than_so_many_replacements() -> None:
+    box, k = Box(10.0, 11.0), 2
+    one, two = 10.0, 11.0 + 11.0  # a person has one row, and then two
+    naive = k * box.certify(1).sensitivity("linf", REPLACE_ONE)
+    assert two - one == 12.0 == pytest.approx(6 * naive)
+    assert two - one <= k * box.certify(1).in_part().sensitivity("linf", REPLACE_ONE)
+
+
+@pytest.mark.proves("person-subsets")
+def test_all_rows_of_a_person_are_in_one_subset() -> None:
+    ids = np.array(["x"] * 50 + ["y"] * 3, dtype=object)
+    block = Block(0, ("x",), np.zeros((53, 1)), ids)
+    for relation in (REPLACE_ONE.moved, REPLACE_ONE.shared, ADD_REMOVE):
+        found = assign_subsets(block, 7, relation=relation, key=b"k")
+        assert len(set(found[:50])) == 1 == len(set(found[50:]))
+
+
+@pytest.mark.refutes("person-subsets")
+def test_places_put_a_person_into_many_subsets() -> None:
+    block = Block(0, ("x",), np.zeros((53, 1)), np.array(["x"] * 53, dtype=object))
+    assert len(set(assign_subsets(block, 7, relation=REPLACE_ONE, key=b"k"))) == 7
+
+
+# What owners meet.
+
+
+def frame(ids: Any) -> pd.DataFrame:
+    return pd.DataFrame({"who": ids, "x": np.linspace(0, 1, len(ids))})
+
+
+def protect(ids: Any, **how: Any) -> dc.Session:
+    return dc.protect(frame(ids), schema(**how), dataset="d", epsilon=9.0, ledger=":memory:")
+
+
+def test_floats_are_no_ids() -> None:
+    with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
+        protect([1.0, 2.0, np.nan])
+    assert protect(pd.array([1, 1, None], dtype="Int64")).facts().setting.rows == 2
+
+
+def test_ids_are_compared_as_written_and_rows_without_one_are_one_person() -> None:
+    assert protect(["7", "07", None, "7", None]).facts().setting.rows == 3
+
+
+def test_one_person_is_refused_and_as_many_as_rows_are_told() -> None:
+    with pytest.raises(DataRefused, match="must name at least two persons"):
+        protect(["a"] * 5)
+    with pytest.warns(UserWarning, match="Every row has another person in 'who'"):
+        protect(["a", "b", "c"])
+
+
+def test_no_id_is_in_a_message() -> None:
+    session = protect(["secret-7", "secret-7", "other"])
+    told = [repr(session), str(session.facts().setting), repr(session._table), repr(session.history())]
+    told += [str(session.release(dc.mean("x", epsilon=1.0)).to_json())]
+    assert not any("secret" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"rows": "all"}, "rows must be one of weighted, capped, one, got 'all'"),
+        ({"rows": "capped"}, "most must be a whole number from 1 to 1024, got None"),
+        ({"rows": "capped", "most": 0}, "most must be a whole number from 1 to 1024, got 0"),
+        ({"most": 3}, "most must be left out unless rows is 'capped', got 3"),
+        ({"id": "n"}, "id must be left out where person is given"),
+    ],
+)
+def test_wrong_units_are_told(how: dict[str, Any], told: str) -> None:
+    with pytest.raises(SchemaError, match=told):
+        schema(**how)
+
+
+def test_more_wrong_units() -> None:
+    with pytest.raises(SchemaError, match="person must be given with rows, got none"):
+        dc.Schema(COLUMNS, rows="one")
+    with pytest.raises(SchemaError, match="person must not be one of the columns"):
+        dc.Schema(COLUMNS, person="x")
+    with pytest.raises(DataRefused, match="data must have a column 'who'"):
+        dc.protect(
+            frame(["a", "b"]).drop(columns="who"),
+            schema(),
+            dataset="d",
+            epsilon=1.0,
+            ledger=":memory:",
+        )
+
+
+@pytest.mark.parametrize("how", [{}, {"rows": "one"}, {"rows": "capped", "most": 8}], ids=str)
+def test_a_unit_is_written_and_read(how: dict[str, Any], tmp_path: Any) -> None:
+    made = schema(**how)
+    read = dc.Schema.load(made.save(tmp_path / "schema.toml"))
+    assert read == made and read.person == made.person
+    assert made.digest != dc.Schema(COLUMNS).digest
+
+
+def test_a_unit_never_changes(tmp_path: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = dc.protect(
+            frame(["a", "a", "b"]), schema(), dataset="d", epsilon=1.0, ledger=tmp_path / "d.db"
+        )
+        for other in (dc.Schema(COLUMNS), schema(rows="one")):
+            with pytest.raises(LedgerConflict, match="person"):
+                session.change_terms(reason="why not", schema=other)
+
+
+def test_a_release_says_who_is_protected() -> None:
+    for how in ({}, {"rows": "one"}, {"rows": "capped", "most": 2}):
+        release = protect(["a", "a", "b", "c"], **how).release(dc.mean("x", epsilon=1.0))
+        assert release.guarantee.protects == "all rows of one person"
+        assert any("a record is a person (who)" in text for text in release.guarantee.assumptions)
