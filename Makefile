@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test check bench-envs clean
+.PHONY: demo test lint check bench-envs clean
 
 .venv: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -14,14 +14,17 @@ PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/
 demo: .venv
 	$(BIN)/discreet demo
 
+# Every core has a worker already: threads of numerical libraries would wait for each other, and spin.
 test: .venv
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
 
-check: .venv
+lint: .venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	$(BIN)/python -m pytest -q tests/docs
 
 bench-envs: $(PEERS)

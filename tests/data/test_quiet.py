@@ -6,13 +6,13 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from discreet.data import ModelCalls, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import BLOCK_ROWS, Block
@@ -23,6 +23,22 @@ from discreet.schema import FloatArray, Number, Schema
 
 SECRET = "73914"
 log = logging.getLogger("a.model")
+
+
+def allow(threads: int) -> None:
+    """Set the threads of algebra from a thread that ends: while it lived, no other could limit them."""
+    setter = threading.Thread(target=threadpool_limits, args=(threads, "blas"))
+    setter.start()
+    setter.join()
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    """Begin with threads to limit, also where ``make test`` allows one."""
+    before = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+    allow(2)
+    yield
+    allow(before)
 
 
 def state() -> tuple[Any, ...]:
