@@ -20,7 +20,7 @@ from tools.sizes import (
 
 MODULES = modules_of(Path(__file__).parents[2])
 
-MODULES_YET = 412
+MODULES_YET = 415
 MOST_OF_AN_AUDIT = 140
 FULL_FOLDERS_YET: dict[str, int] = {}
 CLASSES_TWICE_YET: dict[str, int] = {}

@@ -6,6 +6,7 @@ together when a pipe is closed. The last line printed is the result as JSON.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -13,11 +14,13 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import BudgetExhausted
+from discreet.errors import BudgetExhausted, LedgerConflict
 from discreet.ledger import Ledger, Terms
 from discreet.privacy.accounting.filters import Amount
 
@@ -74,6 +77,34 @@ def spend_all(where: str, key: str) -> int:
     return accepted
 
 
+def spend_shared(where: str, key: str) -> int:
+    """Like ``spend_all``, on two data sets of one population in turn."""
+    accepted = 0
+    with Ledger.open(where, key=key) as ledger:
+        for charge in (5, 1):
+            try:
+                for turn in itertools.count(os.getpid()):
+                    dataset = ("visits", "labs")[turn % 2]
+                    ledger.reserve(dataset, Amount(charge), plan_key="k", note={})
+                    accepted += charge
+            except BudgetExhausted:
+                continue
+    return accepted
+
+
+def join_and_spend(where: str, key: str) -> int:
+    """Let eight data sets join a population, then spend on all of them and raise the budget."""
+    with Ledger.open(where, key=key) as ledger:
+        for number in range(8):
+            terms = ledger.account(f"set {(number + os.getpid()) % 8}").terms
+            with suppress(LedgerConflict):  # somebody was ready before us, and raised the budget
+                ledger.register(replace(terms, population="patients"))
+        for number in range(8):
+            ledger.reserve(f"set {number}", Amount(3), plan_key="k", note={})
+            ledger.change_terms("patients", epsilon=4.0 + number, reason=f"step {number}")
+    return 8
+
+
 def spend_sevens(where: str, key: str) -> int:
     """Charge seven units thirty times; return how often that was accepted."""
     accepted = 0
@@ -108,13 +139,21 @@ def crash(where: str, key: str, rounds: str) -> int:
     return sum(_crash_once(where, key, choose.randint(1, 9)) for _ in range(int(rounds)))
 
 
-def _crash_once(where: str, key: str, steps: int) -> int:
+def crash_shared(where: str, key: str, rounds: str) -> int:
+    """Like ``crash``, on two data sets of one population in turn."""
+    choose = random.Random(int(rounds))
+    return sum(
+        _crash_once(where, key, choose.randint(1, 9), ("visits", "labs")) for _ in range(int(rounds))
+    )
+
+
+def _crash_once(where: str, key: str, steps: int, datasets: Sequence[str] = ("adult",)) -> int:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         with Ledger.open(where, key=key) as ledger:
-            while True:
-                held = ledger.reserve("adult", Amount(3), plan_key="k", note={})
+            for dataset in itertools.cycle(datasets):
+                held = ledger.reserve(dataset, Amount(3), plan_key="k", note={})
                 os.write(writer, b".")
                 ledger.settle(held, version="1", body=held.id)
                 os.write(writer, b".")
@@ -167,10 +206,12 @@ def _is_of(name: str, where: str) -> bool:
 
 def main(job: str, where: str, key: str, *rest: str) -> Any:
     """Do one of the jobs above."""
-    alone: dict[str, Callable[..., Any]] = {"crash": crash, "fork": fork}
+    alone: dict[str, Callable[..., Any]] = {"crash": crash, "crash_shared": crash_shared, "fork": fork}
     together: dict[str, Callable[..., Any]] = {
         "open": open_and_register,
         "spend_all": spend_all,
+        "spend_shared": spend_shared,
+        "join_and_spend": join_and_spend,
         "spend_sevens": spend_sevens,
         "spend_in_turn": spend_in_turn,
     }

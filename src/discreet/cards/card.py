@@ -50,7 +50,7 @@ _FIELDS = {
     "models",
     "head",
 }
-_LATER = {"most_rows"}
+_LATER = {"most_rows", "population"}
 """Fields that cards of earlier versions had not, and that not every card has."""
 
 _SIGNATURE = {"public_key", "signature"}
@@ -73,6 +73,7 @@ class Card:
       epsilon: the whole budget.
       delta: see ``epsilon``.
       remaining: what was left that day.
+      population: whose budget it is, if data sets about the same persons share one; else None.
       models: the models that may be asked about, by name.
       head: the newest entry of the ledger that day; only the owner can check it.
       signature: over all of it, and the public key that checks it.
@@ -93,6 +94,7 @@ class Card:
     head: Head
     signature: Signature
     most_rows: int | None = None
+    population: str | None = None
 
     def __repr__(self) -> str:
         return f"Card({self.dataset!r} of {self.created[:10]}, {self.remaining} left)"
@@ -101,10 +103,11 @@ class Card:
         private = f"number of records private, at most {self.setting.most_rows:,}"
         count = private if self.rows is None else f"{self.rows:,} records"
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
+        whose = "" if self.population is None else f" of population {self.population}"
         lines = [
             f"{self.dataset}, version {self.version}, as of {self.created}",
             f"  {count}, {self.relation}, accountant {self.accountant}",
-            f"  budget {promise}; left that day {self.remaining}",
+            f"  budget{whose} {promise}; left that day {self.remaining}",
             *(f"  {name}: {', '.join(tell_column(self.schema[name]))}" for name in self.schema),
             *(self._told(model) for model in self.models.values()),
             f"  signed with the public key {self.signature.public_key}",
@@ -186,7 +189,7 @@ class Card:
 
     def unsigned(self) -> dict[str, Any]:
         """Return what the signature is over."""
-        later = {} if self.most_rows is None else {"most_rows": self.most_rows}
+        later = {"most_rows": self.most_rows, "population": self.population}
         return {
             "format": FORMAT,
             "dataset": self.dataset,
@@ -201,7 +204,7 @@ class Card:
             "remaining": self.remaining.amount.to_json(),
             "models": {name: model.to_json() for name, model in self.models.items()},
             "head": self.head.to_json(),
-            **later,
+            **{name: value for name, value in later.items() if value is not None},
         }
 
     def save(self, path: str | Path) -> Path:
@@ -261,6 +264,7 @@ class Card:
             head=Head.from_json(plain["head"]),
             signature=signature,
             most_rows=most_rows,
+            population=conform(plain.get("population"), str | None, "population"),
         )
 
 

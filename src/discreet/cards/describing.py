@@ -60,6 +60,7 @@ def describe(session: Session, *, models: Mapping[str, Any] | None = None, files
         head=facts.head,
         signature=Signature("", ""),
         most_rows=None if facts.setting.rows is not None else facts.setting.most_rows,
+        population=facts.terms.population,
     )
     return replace(card, signature=session.sign(card.unsigned()))
 

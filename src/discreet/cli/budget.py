@@ -23,6 +23,7 @@ from discreet.cli.project import (
 from discreet.cli.writing import check_file
 from discreet.errors import LedgerTampered
 from discreet.ledger import Balance, Entry, Terms
+from discreet.ledger.showing import other_account
 from discreet.plans import copy_of
 from discreet.privacy.accounting import ACCOUNTANTS, budget_amount
 from discreet.privacy.relation import Relation
@@ -43,12 +44,14 @@ def show(
     ledger: LedgerOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the budget of a data set, and of analysts with a share: granted, spent, left."""
+    """Show the budget of a data set or population, and of analysts with a share of it."""
     books = open_books(project, dataset, ledger)
     name, terms = books.dataset, books.terms
     whole = books.ledger.balance(name, analyst)
     asked = {} if analyst is not None else _shares(books.ledger.history(name))
     shares = {who: books.ledger.balance(name, who) for who in asked}
+    spenders = {} if whole.population is None else books.ledger.members(whole.population)
+    spent = {member: Remaining(own, terms.accountant).to_json() for member, own in spenders.items()}
     if json:
         told: dict[str, Any] = {
             "dataset": name,
@@ -57,12 +60,17 @@ def show(
         }
         told |= {} if Relation(terms.relation).rows_public else {"most_rows": terms.rows_cap}
         split = {who: _amounts(terms, share) for who, share in shares.items()}
-        print_json({**told, **_amounts(terms, whole), "shares": split})
+        shared = {} if whole.population is None else {"population": whole.population, "members": spent}
+        print_json({**told, **shared, **_amounts(terms, whole), "shares": split})
         return
     rows = [_row(analyst or "", part, terms, whole) for part in _PARTS]
     rows += [_row(who, part, terms, shares[who]) for who in shares for part in _PARTS]
     header = ["analyst", "", *_cells(_amounts(terms, whole)["budget"])]
     print_table(f"{name} ({terms.neighbours}, {terms.accountant})", header, rows)
+    if spent:
+        typer.echo(f"The budget is that of population {whole.population}. Its data sets:")
+        heading = ["data set", *(f"{unit} spent" for unit in _cells(next(iter(spent.values()))))]
+        print_table("", heading, [[member, *_cells(own).values()] for member, own in spent.items()])
 
 
 _PARTS = ("budget", "spent", "remaining")
@@ -135,7 +143,7 @@ def _line(entry: dict[str, Any], unit: str) -> list[str]:
         entry[unit] if spends else "",
         _second(entry) if spends else "",
         {True: "yes", False: "NO", None: ""}[entry["settled"]],
-        as_typed(plan.get("kind", "")) or entry["note"].get("reason", ""),
+        as_typed(plan.get("kind", "")) or entry["note"].get("reason", "") or other_account(entry),
     ]
 
 
@@ -206,15 +214,15 @@ def change(
 ) -> None:
     """Change the budget or correct the schema of a data set, as an entry of its history."""
     check_file("--project", project)
-    known = Project.load(project)
-    name, entry = known.choose(dataset)
-    _, ledger = open_ledger(project, name)
+    name, ledger = open_ledger(project, dataset)
     public = None if schema is None else Schema.load(schema)
     ledger.change_terms(
         name, reason=reason, epsilon=epsilon, delta=delta, schema=public, most_rows=most_rows
     )
     if schema is not None:
-        known.with_entry(name, replace(entry, schema=known.relative(str(schema)))).save()
+        known = Project.load(project)
+        entry = replace(known.entries[name], schema=known.relative(str(schema)))
+        known.with_entry(name, entry).save()
     show(project, name, json=json)
 
 

@@ -105,6 +105,9 @@ def protect_command(
     schema: Annotated[Path, typer.Option(help="The schema's TOML file.")],
     dataset: Annotated[str, typer.Option(help="Name of the data set in the ledger.")],
     ledger: Annotated[str, typer.Option(help="A SQLite file or a PostgreSQL URL.")],
+    population: Annotated[
+        str | None, typer.Option(help="Of the persons it is about: their data sets share one budget.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The whole budget, the first time.")] = None,
     delta: Annotated[float | None, typer.Option(help="The whole delta, the first time.")] = None,
     relation: Annotated[str | None, typer.Option(help=" or ".join(RELATIONS) + ".")] = None,
@@ -129,6 +132,7 @@ def protect_command(
         schema,
         dataset=dataset,
         ledger=Ledger.open(ledger, anew=anew),
+        population=population,
         epsilon=epsilon,
         delta=delta,
         relation=relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
@@ -137,10 +141,13 @@ def protect_command(
         version=version,
     )
     changed.save()
+    shared = session.balance.population
     if json:
-        print_json({"dataset": dataset, "remaining": session.remaining.to_json()})
+        told = {"dataset": dataset, "population": shared, "remaining": session.remaining.to_json()}
+        print_json(told)
     else:
-        typer.echo(f"{dataset} is protected, left: {session.remaining}")
+        whose = "" if shared is None else f" of population {shared}"
+        typer.echo(f"{dataset} is protected, left{whose}: {session.remaining}")
 
 
 def _first_rows(path: Path, rows: int) -> Any:

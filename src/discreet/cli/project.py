@@ -152,8 +152,14 @@ def open_session(project: Path, dataset: str | None, **options: Any) -> Session:
 
 
 def open_ledger(project: Path, dataset: str | None) -> tuple[str, Ledger]:
-    """Return the name and the ledger of a data set; no table is needed."""
+    """Return the name and the ledger of a data set, or of a population; no table is needed."""
     known = Project.load(project)
+    if dataset is not None and dataset not in known.entries:
+        for where in dict.fromkeys(entry.ledger for entry in known.entries.values()):
+            ledger = Ledger.open(known.resolve(where), create=False)
+            if dataset in ledger.populations():
+                return dataset, ledger
+            ledger.close()
     name, entry = known.choose(dataset)
     return name, Ledger.open(known.resolve(entry.ledger), create=False)
 

@@ -30,7 +30,7 @@ def show_command(
         print_json(read.to_json())
     else:
         say(f"{read.title}\n{tell_plan(read.plan)}")
-        say(f"of {read.dataset} (version {read.version}), {read.created}\n")
+        say(f"of {read.dataset} (version {read.version}){read.paid_by}, {read.created}\n")
         say(tell_answer(read))
     if table is not None:
         write_table(read, table)

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.ledger.chain import GENESIS, LATER, Chain, said
-from discreet.ledger.checks import budget_exhausted, tampered, unknown_dataset
+from discreet.ledger.checks import budget_exhausted, is_no_dataset, tampered, unknown_dataset
 from discreet.ledger.records import Head, Terms
 from discreet.ledger.store.tables import datasets, entries, keys, new_id
 from discreet.privacy.accounting.filters import Amount
@@ -35,6 +35,15 @@ _CHANGING = ("spent_loss", "spent_delta", "sequence", "digest", "seal")
 # Built once: building a statement takes longer than running it.
 _FIND_ACCOUNT = select(datasets).where(datasets.c.dataset == bindparam("own"))
 _LOCK_ACCOUNT = _FIND_ACCOUNT.with_for_update()
+_member = datasets.alias("member")
+_payer = select(_member.c.population).where(_member.c.dataset == bindparam("own")).scalar_subquery()
+# The population's row is locked first, by everybody: whoever holds it waits for members alone.
+_LOCK_ACCOUNTS = (
+    select(datasets)
+    .where((datasets.c.dataset == bindparam("own")) | (datasets.c.dataset == _payer))
+    .order_by(datasets.c.dataset == bindparam("own"))
+    .with_for_update()
+)
 _ADD_ENTRY = insert(entries)
 _SAVE_TOTALS = (
     update(datasets)
@@ -68,7 +77,7 @@ def has_own_key(connection: Connection, chain: Chain) -> bool:
 
 
 def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
-    """Add a data set with its whole budget left, and the entry that says so; return its row."""
+    """Add an account with its whole budget left, and the entry that says so; return its row."""
     account: Row = {
         "dataset": terms.dataset,
         "relation": str(terms.relation),
@@ -107,23 +116,59 @@ def lock_account(connection: Connection, chain: Chain, dataset: str) -> Row:
     found = connection.execute(_LOCK_ACCOUNT, {"own": dataset}).first()
     if found is None:
         raise unknown_dataset(dataset)
-    account = found._asdict()
+    return _sealed(chain, found._asdict())
+
+
+def lock_accounts(connection: Connection, chain: Chain, dataset: str) -> tuple[Row, Row | None]:
+    """Return a data set's row and that of the population that pays for it, if there is one.
+
+    Guarantees:
+        - Nobody else changes either until the transaction ends.
+        - A population is no data set and is charged for its members alone.
+    """
+    rows = [row._asdict() for row in connection.execute(_LOCK_ACCOUNTS, {"own": dataset})]
+    if not rows or rows[-1]["dataset"] != dataset:
+        raise unknown_dataset(dataset)
+    account = _sealed(chain, rows[-1])
+    if is_population(account):
+        raise is_no_dataset(dataset)
+    name = account["population"]
+    if name is None:
+        return account, None
+    if len(rows) == 1:  # it joined while we waited for it, or somebody removed the population
+        if find_row(connection, name) is None:
+            raise tampered(f"The account of population {name!r}")
+        return account, lock_account(connection, chain, name)
+    return account, _sealed(chain, rows[0])
+
+
+def _sealed(chain: Chain, account: Row) -> Row:
     if not chain.is_sealed("dataset", account):
-        raise tampered(f"The account of dataset {dataset!r}")
+        raise tampered(f"The account of dataset {account['dataset']!r}")
     return account
 
 
+def is_population(account: Row) -> bool:
+    """Say whether a row is of a population: it names itself as the one that pays."""
+    return bool(account["population"] == account["dataset"])
+
+
 def check_charge(account: Row, charge: Amount) -> None:
-    """Raise unless a charge fits what the data set has left."""
+    """Raise unless a charge fits what the data set or population has left."""
     left = budget_of(account) - spent_of(account)
     if not charge.fits(left):
         raise budget_exhausted(
             account["accountant"],
             charge,
             left,
-            dataset=account["dataset"],
+            owner=f"{kind_of(account)} {account['dataset']!r}",
             delta=account["delta"],
         )
+
+
+def kind_of(account: Row) -> str:
+    """Return what messages call an account."""
+    return "population" if is_population(account) else "dataset"
 
 
 def append(
@@ -159,6 +204,7 @@ def _terms_row(terms: Terms) -> Row:
         "budget_loss": terms.budget.loss,
         "budget_delta": terms.budget.delta,
         "most_rows": terms.most_rows,
+        "population": terms.population,
     }
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-LATER = ("most_rows",)
+LATER = ("most_rows", "population")
 """Fields of rows that earlier versions had not: one that is not said is not in a seal or a note, so
 that what they wrote stays genuine as it is."""
 

@@ -67,6 +67,12 @@ def check_terms(terms: Terms, schema: Schema | None = None) -> None:
     check_amount("budget", terms.budget)
     check_name("schema_digest", terms.schema_digest)
     check_most_rows(terms.relation, terms.most_rows)
+    if terms.population is not None:
+        check_name("population", terms.population)
+    if terms.population == terms.dataset:
+        raise ArgumentError(
+            f"population must have another name than its data sets, got {terms.population!r} for both."
+        )
     if schema is not None and schema.digest != terms.schema_digest:
         raise ArgumentError(
             f"schema must be the one of schema_digest {terms.schema_digest}, got {schema.digest}."
@@ -123,16 +129,31 @@ def unknown_dataset(dataset: str) -> LedgerConflict:
     )
 
 
-_NEVER = ("relation", "accountant")
+_NEVER = ("relation", "accountant", "population")
 
 
-def differing_term(dataset: str, term: str, stored: str, given: str) -> LedgerConflict:
+def differing_term(owner: str, term: str, stored: str, given: str) -> LedgerConflict:
     """Return the error for terms that contradict the registered ones."""
     advice = "Use the registered terms"
     if term not in _NEVER:
         advice += ", or change them in the open: change_terms, on the command line budget change"
+    return LedgerConflict(f"{term} must be {stored} as registered for {owner}, got {given}. {advice}.")
+
+
+def budget_is_shared(dataset: str, population: str) -> LedgerConflict:
+    """Return the error for a change of a budget at one of the data sets that share it."""
     return LedgerConflict(
-        f"{term} must be {stored} as registered for dataset {dataset!r}, got {given}. {advice}."
+        f"epsilon and delta must be changed for the population {population!r}, whose budget dataset"
+        f" {dataset!r} shares, got a change for the data set. Name the population: change_terms, on the"
+        " command line budget change --dataset."
+    )
+
+
+def is_no_dataset(name: str) -> LedgerConflict:
+    """Return the error for a population's name where a data set is meant."""
+    return LedgerConflict(
+        f"dataset must be the name of a data set, got {name!r}, which is a population. Name one of its"
+        " data sets."
     )
 
 
@@ -163,20 +184,20 @@ def budget_exhausted(
     charge: Amount,
     left: Amount,
     *,
-    dataset: str,
+    owner: str,
     delta: float = 0.0,
     analyst: str | None = None,
 ) -> BudgetExhausted:
-    """Return the error for a charge that does not fit what the data set or analyst has left.
+    """Return the error for a charge that does not fit what its owner, or an analyst of it, has left.
 
-    ``delta`` is the data set's, at which a rho is worth an epsilon.
+    ``delta`` is the owner's, at which a rho is worth an epsilon.
     """
     lever = "delta" if charge.loss <= left.loss else "epsilon"
     if lever == "epsilon" and _counts_rho(accountant):
         lever = "rho (or epsilon)"
-    owner, advice = f"dataset {dataset!r}", f"Lower {lever} or ask for fewer answers."
+    advice = f"Lower {lever} or ask for fewer answers."
     if analyst is not None:
-        owner = f"analyst {analyst!r} of dataset {dataset!r}"
+        owner = f"analyst {analyst!r} of {owner}"
         advice = f"Lower {lever}, or ask the owner for a larger allotment."
     return BudgetExhausted(
         f"This plan costs {_spell_worth(accountant, charge, delta)}; {owner} has"

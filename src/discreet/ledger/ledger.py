@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import ArgumentError
-from discreet.ledger.books import find_row, lock_account
+from discreet.ledger.books import lock_accounts
 from discreet.ledger.checks import (
     check_amount,
-    check_label,
     check_name,
     check_terms,
-    unknown_dataset,
+    is_no_dataset,
 )
 from discreet.ledger.open_books import OpenBooks
+from discreet.ledger.populations import post_membership
 from discreet.ledger.postings import (
     check_may_store,
     draft_order,
@@ -30,35 +28,21 @@ from discreet.ledger.postings import (
 from discreet.ledger.publication import Signature, sign
 from discreet.ledger.queries import (
     account_from,
-    read_account,
-    read_balance,
-    read_history,
-    read_names,
-    read_release,
-    read_terms,
 )
 from discreet.ledger.records import (
     Account,
-    Balance,
     Head,
     Order,
     Reservation,
-    StoredRelease,
     Terms,
-    Verification,
 )
-from discreet.ledger.shares import check_share
-from discreet.ledger.showing import History
-from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import WorkLock, work_with
 from discreet.ledger.store.opening import open_books, open_to_read
-from discreet.ledger.terms import Change, check_same_terms, check_schema, post_change, read_facts
+from discreet.ledger.terms import Change, check_same_terms, check_schema, post_change
 from discreet.ledger.under_way import check_not_asked, question
 from discreet.ledger.unsettled import Unsettled
-from discreet.ledger.verify import Copy, verify_books
 from discreet.privacy.accounting.filters import Amount
 from discreet.schema import Schema
-from discreet.schema.files import from_plain
 
 
 class Ledger(OpenBooks):
@@ -107,17 +91,23 @@ class Ledger(OpenBooks):
         """Add a data set, or return its account if these are its terms.
 
         Args:
-            terms: What is promised for the data set.
+            terms: What is promised for the data set. If they name a population it joins it, with what
+                it spent so far; the first to name it fixes its budget.
             schema: The schema of ``schema_digest``; kept, so that a mismatch names the column.
 
         Raises:
-            LedgerConflict: The data set has other terms.
+            LedgerConflict: The data set or the population has other terms, or the population too little
+                left for what the data set spent.
         """
         check_terms(terms, schema)
         account = self.find_account(terms.dataset)
-        if account is None:
+        joins = terms.population is not None
+        if account is None or (joins and account.terms.population != terms.population):
+            post = post_membership if joins else post_registration
             with self._writing(terms.dataset) as connection:
-                account = post_registration(connection, self._chain, terms, schema)
+                account = post(connection, self._chain, terms, schema)
+        elif account.is_population:
+            raise is_no_dataset(terms.dataset)
         with self._reading(terms.dataset) as connection:
             check_same_terms(connection, account.terms, terms, schema)
         return account
@@ -135,7 +125,7 @@ class Ledger(OpenBooks):
         """Change the budget or correct the schema of a data set, as an entry of its history.
 
         Args:
-            dataset: A registered data set.
+            dataset: A registered data set, or a population, whose budget its data sets follow.
             reason: Why, for everybody who reads the history. It must not come from looking at rows.
             epsilon: The whole budget from now on, what was spent included.
             delta: The whole delta from now on.
@@ -144,10 +134,11 @@ class Ledger(OpenBooks):
 
         Guarantees:
             - What was spent stays spent; a release keeps the terms under which it was made.
-            - The relation and the accountant never change.
+            - The relation, the accountant and the population never change.
 
         Raises:
-            LedgerConflict: More was already spent, or the data set is not registered.
+            LedgerConflict: More was already spent, the data set is not registered, or its budget is a
+                population's.
         """
         check_name("dataset", dataset)
         check_name("reason", reason)
@@ -161,40 +152,8 @@ class Ledger(OpenBooks):
         with self._writing(dataset) as connection:
             return post_change(connection, self._chain, dataset, change)
 
-    def schema(self, dataset: str) -> Schema | None:
-        """Return the registered schema of a data set; ``None`` if the ledger has its digest alone."""
-        check_name("dataset", dataset)
-        with self._reading(dataset) as connection:
-            facts = read_facts(connection, read_terms(connection, dataset).schema_digest)
-        return None if facts is None else from_plain(json.loads(facts))
-
-    def check_schema(self, dataset: str, schema: Schema) -> None:
-        """Raise if the schema of a data set was changed since a session with this one was opened."""
-        check_name("dataset", dataset)
-        with self._reading(dataset) as connection:
-            stored = read_terms(connection, dataset)
-            check_schema(connection, stored, schema.digest, schema, since=True)
-
-    def account(self, dataset: str) -> Account:
-        """Return the account of a registered data set."""
-        account = self.find_account(dataset)
-        if account is None:
-            raise unknown_dataset(dataset)
-        return account
-
-    def find_account(self, dataset: str) -> Account | None:
-        """Return the account of a data set, or ``None`` if it was never registered."""
-        check_name("dataset", dataset)
-        with self._reading(dataset) as connection:
-            return read_account(connection, dataset)
-
-    def datasets(self) -> list[str]:
-        """Return the names of all registered data sets, sorted."""
-        with self._reading() as connection:
-            return read_names(connection)
-
     def allot(self, dataset: str, analyst: str, budget: Amount) -> None:
-        """Set how much of a data set's budget an analyst may spend.
+        """Set how much of a budget an analyst may spend, on a data set or all those of a population.
 
         An allotment may be raised, and lowered to what the analyst already spent. Allotments may
         add up to more than the data set's budget: then whoever asks first is served, because the
@@ -261,9 +220,9 @@ class Ledger(OpenBooks):
             check_name("analyst", analyst)
         drafts = [draft_order(order, analyst) for order in orders]
         with self._writing(dataset) as connection:
-            account = lock_account(connection, self._chain, dataset)
+            accounts = lock_accounts(connection, self._chain, dataset)
             if schema is not None:
-                stored = account_from(account).terms
+                stored = account_from(accounts[0]).terms
                 check_schema(connection, stored, schema.digest, schema, since=True)
             if not fresh:
                 check_not_asked(connection, self._locks, dataset, drafts)
@@ -271,7 +230,7 @@ class Ledger(OpenBooks):
                 work.begin([question(dataset, draft) for draft in drafts])
             if dataset not in self._may_store:
                 check_may_store(connection, dataset)
-            reserved = post_reservations(connection, self._chain, account, drafts, analyst)
+            reserved = post_reservations(connection, self._chain, accounts, drafts, analyst)
         self._may_store.add(dataset)
         return reserved
 
@@ -320,55 +279,6 @@ class Ledger(OpenBooks):
         with self._writing(*{one.dataset for one in given}) as connection:
             return [post_settlement(connection, self._chain, one) for one in given]
 
-    def find_release(self, dataset: str, *, version: str, plan_key: str) -> StoredRelease | None:
-        """Return the newest stored release of a plan on a version, or ``None``."""
-        check_name("dataset", dataset)
-        check_label("version", version)
-        check_name("plan_key", plan_key)
-        self._check_own_key()
-        with self._reading(dataset) as connection:
-            return read_release(connection, self._chain, dataset, version, plan_key)
-
-    def check_reader(self, dataset: str, analyst: str | None) -> None:
-        """Raise unless this analyst may ask; ``None`` is the owner, who always may.
-
-        Raises:
-            AccessDenied: Others have an allotment of this data set, this analyst has none.
-        """
-        check_name("dataset", dataset)
-        if analyst is None:
-            return
-        check_name("analyst", analyst)
-        self._check_own_key()
-        with self._reading(dataset) as connection:
-            check_share(connection, self._chain, dataset, analyst)
-
-    def balance(self, dataset: str, analyst: str | None = None) -> Balance:
-        """Return what was granted, spent and is left, in constant time.
-
-        For an analyst, ``remaining`` is what both the allotment and the data set still allow.
-        """
-        check_name("dataset", dataset)
-        if analyst is not None:
-            check_name("analyst", analyst)
-        with self._reading(dataset) as connection:
-            return read_balance(connection, dataset, analyst)
-
-    def history(self, dataset: str) -> History:
-        """Return everything that happened to a data set's budget, in order."""
-        check_name("dataset", dataset)
-        with self._reading(dataset) as connection:
-            return History(read_history(connection, dataset))
-
-    def head(self, dataset: str) -> Head:
-        """Return the newest entry of a data set, as a head that ``verify`` can check later."""
-        check_name("dataset", dataset)
-        with self._reading(dataset) as connection:
-            found = find_row(connection, dataset)
-        if found is None:
-            raise unknown_dataset(dataset)
-        return Head(dataset, found["sequence"], found["digest"])
-
     def sign(self, plain: Mapping[str, Any]) -> Signature:
         """Return a signature over plain data that everybody can check with its public key.
 
@@ -377,23 +287,3 @@ class Ledger(OpenBooks):
         """
         self._check_own_key()
         return sign(self._chain, plain)
-
-    def verify(
-        self, dataset: str | None = None, heads: Iterable[Head] = (), copies: Iterable[Copy] = ()
-    ) -> Verification:
-        """Check the chain, the totals and the stored releases; tampering is reported, not raised.
-
-        Args:
-            dataset: One data set; all of them if left out. Data sets of ``heads`` and ``copies`` are
-                included.
-            heads: Heads that releases carry; they show whether the chain was cut short.
-            copies: Releases as somebody holds them; each must be the one that was settled.
-        """
-        if dataset is not None:
-            check_name("dataset", dataset)
-        if isinstance(self._refusal, KeyMissing):
-            raise self._refusal
-        seen = self._witness.heads(dataset)
-        with self._connections.reading() as connection:
-            found = verify_books(connection, self._chain, dataset, list(heads), list(copies))
-            return replace(found, problems=[*found.problems, *self._witness.problems(connection, seen)])

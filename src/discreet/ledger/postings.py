@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert
@@ -59,24 +60,40 @@ def post_allotment(
 def post_reservations(
     connection: Connection,
     chain: Chain,
-    account: Row,
+    accounts: tuple[Row, Row | None],
     drafts: Sequence[EntryDraft],
     analyst: str | None,
 ) -> list[Reservation]:
-    """Spend all charges, or raise and spend none; the account is locked."""
+    """Spend all charges, or raise and spend none; the data set and its population are locked.
+
+    Guarantees:
+        - Every charge of a member is drawn on its population in the same transaction. [population]
+    """
     together = sum((draft.amount for draft in drafts), Amount())
-    if analyst is not None:
-        spend_share(connection, chain, account, analyst, together)
-    check_charge(account, together)
-    return [_post_reservation(connection, chain, account, draft) for draft in drafts]
+    account, population = accounts
+    for bound in (account, population) if analyst is not None else ():
+        if bound is not None:
+            spend_share(connection, chain, bound, str(analyst), together)
+    check_charge(account if population is None else population, together)
+    return [_post_reservation(connection, chain, account, population, draft) for draft in drafts]
 
 
 def _post_reservation(
-    connection: Connection, chain: Chain, account: Row, draft: EntryDraft
+    connection: Connection, chain: Chain, account: Row, population: Row | None, draft: EntryDraft
 ) -> Reservation:
+    if population is not None:
+        note = json.dumps({"dataset": account["dataset"]})
+        drawn = EntryDraft("draw", draft.reference, draft.analyst, draft.amount, note=note)
+        append(connection, chain, population, drawn, charge=draft.amount)
     head = append(connection, chain, account, draft, charge=draft.amount)
     return Reservation(
-        draft.reference, account["dataset"], draft.amount, draft.plan_key, draft.analyst, head
+        id=draft.reference,
+        dataset=account["dataset"],
+        charge=draft.amount,
+        plan_key=draft.plan_key,
+        analyst=draft.analyst,
+        head=head,
+        population=account["population"],
     )
 
 

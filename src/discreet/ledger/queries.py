@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, false, func, select
 
 from discreet.ledger.books import Row, budget_of, find_row, spent_of
 from discreet.ledger.chain import Chain, is_release_of
@@ -16,6 +17,7 @@ from discreet.ledger.shares import find_share, has_allotment, is_shared
 from discreet.ledger.store.tables import datasets, entries, releases
 from discreet.privacy.accounting.filters import Amount
 
+_IS_POPULATION = func.coalesce(datasets.c.population == datasets.c.dataset, false())
 _FIND_ENTRY = select(entries).where(
     entries.c.kind == bindparam("kind"), entries.c.reference == bindparam("reference")
 )
@@ -46,22 +48,52 @@ def account_from(row: Row) -> Account:
         budget=budget_of(row),
         schema_digest=row["schema_digest"],
         most_rows=row["most_rows"],
+        population=row["population"],
     )
     return Account(terms, row["created"])
 
 
 def read_names(connection: Connection) -> list[str]:
     """Return the names of all data sets, sorted."""
-    return sorted(connection.execute(select(datasets.c.dataset)).scalars())
+    return sorted(connection.execute(select(datasets.c.dataset).where(~_IS_POPULATION)).scalars())
 
 
-def read_balance(connection: Connection, dataset: str, analyst: str | None) -> Balance:
-    """Return the balance of a data set, or of an analyst's part in it."""
+def read_populations(connection: Connection) -> list[str]:
+    """Return the names of all populations, sorted."""
+    return sorted(connection.execute(select(datasets.c.dataset).where(_IS_POPULATION)).scalars())
+
+
+def members_of(connection: Connection, population: str) -> dict[str, Amount]:
+    """Return what each data set of a population spent, by name, sorted; empty if it is none."""
+    own = (datasets.c.population == population) & ~_IS_POPULATION
+    rows = connection.execute(select(datasets).where(own).order_by(datasets.c.dataset))
+    return {row.dataset: spent_of(row._asdict()) for row in rows}
+
+
+def payers_of(connection: Connection, dataset: str) -> list[Row]:
+    """Return the rows of a data set and, after it, of the population that pays for it."""
     row = find_row(connection, dataset)
     if row is None:
         raise unknown_dataset(dataset)
-    whole = Balance(budget_of(row), spent_of(row), budget_of(row) - spent_of(row))
-    return whole if analyst is None else _share_balance(connection, dataset, analyst, whole)
+    if row["population"] in (None, dataset):
+        return [row]
+    population = find_row(connection, row["population"])
+    if population is None:
+        raise tampered(f"The account of population {row['population']!r}")
+    return [row, population]
+
+
+def read_balance(connection: Connection, dataset: str, analyst: str | None) -> Balance:
+    """Return the balance of a data set or of its population, or of an analyst's part in it."""
+    *shared, payer = payers_of(connection, dataset)
+    budget, spent = budget_of(payer), spent_of(payer)
+    balance = Balance(budget, spent, budget - spent, payer["population"])
+    if analyst is None:
+        return balance
+    balance = _share_balance(connection, payer["dataset"], analyst, balance)
+    # A share of a data set binds inside the analyst's share of its population.
+    bound = [row["dataset"] for row in shared if is_shared(connection, row["dataset"])]
+    return _share_balance(connection, bound[0], analyst, balance) if bound else balance
 
 
 def read_history(connection: Connection, dataset: str) -> list[Entry]:
@@ -111,10 +143,10 @@ def _share_balance(connection: Connection, dataset: str, analyst: str, whole: Ba
     if share is not None and has_allotment(share):
         left = budget_of(share) - spent
         smaller = Amount(min(left.loss, whole.remaining.loss), min(left.delta, whole.remaining.delta))
-        return Balance(budget_of(share), spent, smaller)
+        return replace(whole, budget=budget_of(share), spent=spent, remaining=smaller)
     if is_shared(connection, dataset):
-        return Balance(Amount(), spent, Amount())
-    return Balance(whole.budget, spent, whole.remaining)
+        return replace(whole, budget=Amount(), spent=spent, remaining=Amount())
+    return replace(whole, spent=spent)
 
 
 def _entry_from(row: Row, settled: set[str]) -> Entry:

@@ -27,6 +27,8 @@ class Terms:
         budget: What may be spent, in the accountant's units.
         schema_digest: The fingerprint of the public schema.
         most_rows: How many rows the table may have, under add-remove; 2^24 if nobody said.
+        population: The account that pays, if data sets about the same persons share a budget; then
+            epsilon, delta and budget are the population's. Of a population itself, its own name.
     """
 
     dataset: str
@@ -37,6 +39,7 @@ class Terms:
     budget: Amount
     schema_digest: str
     most_rows: int | None = None
+    population: str | None = None
 
     @property
     def rows_cap(self) -> int:
@@ -57,6 +60,11 @@ class Account:
 
     terms: Terms
     created: str
+
+    @property
+    def is_population(self) -> bool:
+        """Say whether it is a budget that data sets share, and no data set."""
+        return self.terms.population == self.terms.dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A charge that is already spent, waiting for its release."""
+    """A charge that is already spent, of its data set or of a population, waiting for its release."""
 
     id: str
     dataset: str
@@ -112,6 +120,7 @@ class Reservation:
     plan_key: str
     analyst: str | None
     head: Head
+    population: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +136,15 @@ class StoredRelease:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What was granted, what was spent and what can still be spent."""
+    """What was granted, what was spent and what can still be spent.
+
+    ``population`` names whose budget it is, if data sets share one: all of them spent ``spent``.
+    """
 
     budget: Amount
     spent: Amount
     remaining: Amount
+    population: str | None = None
 
     def _repr_html_(self) -> str:
         return balance_html(self)
@@ -142,9 +155,11 @@ class Entry:
     """One line of a data set's history.
 
     Attributes:
-        kind: ``register``, ``change`` (of terms), ``allot``, ``reserve`` or ``settle``.
-        id: Its own id; a settlement has the id of its reservation.
-        amount: The budget (register, change, allot) or the charge (reserve); zero for a settlement.
+        kind: ``register``, ``change`` (of terms), ``allot``, ``reserve``, ``settle``, ``join`` (a
+            population); of a population ``admit`` (a data set) and ``draw`` (a data set's charge).
+        id: Its own id; a settlement and a draw have the id of their reservation.
+        amount: The budget (register, change, allot, join), the charge (reserve, draw) or what a data
+            set had spent before (admit); zero for a settlement.
         settled: For a reservation, whether its release was stored; ``None`` for other kinds. A
             reservation whose process died stays ``False``, and stays spent.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, exists, insert, select, update
 
-from discreet.ledger.books import Row, budget_of, spent_of
+from discreet.ledger.books import Row, budget_of, kind_of, spent_of
 from discreet.ledger.chain import Chain
 from discreet.ledger.checks import (
     allotment_too_small,
@@ -43,6 +43,31 @@ def check_share(connection: Connection, chain: Chain, dataset: str, analyst: str
     share = _find_sealed(connection, chain, dataset, analyst)
     if not has_allotment(share) and is_shared(connection, dataset):
         raise no_allotment(dataset, analyst)
+
+
+def carry_shares(
+    connection: Connection, chain: Chain, dataset: str, population: Row
+) -> dict[str, tuple[int, int]]:
+    """Add what analysts spent on a data set to their rows of a population; return it by analyst.
+
+    Raises:
+        LedgerConflict: An analyst has an allotment of the population that does not hold it.
+    """
+    own = analysts.c.dataset == dataset
+    names = connection.execute(select(analysts.c.analyst).where(own)).scalars().all()
+    carried = {}
+    for analyst in sorted(names):
+        before = spent_of(_open_share(connection, chain, dataset, analyst))
+        share = _open_share(connection, chain, population["dataset"], analyst)
+        spent = spent_of(share) + before
+        if has_allotment(share) and not spent.fits(budget_of(share)):
+            raise allotment_too_small(
+                population["accountant"], population["dataset"], analyst, budget_of(share), spent
+            )
+        share.update(spent_loss=spent.loss, spent_delta=spent.delta)
+        _save_share(connection, chain, share)
+        carried[analyst] = (before.loss, before.delta)
+    return carried
 
 
 def spend_share(
@@ -101,7 +126,7 @@ def _check_share(account: Row, share: Row, charge: Amount) -> None:
             account["accountant"],
             charge,
             left,
-            dataset=account["dataset"],
+            owner=f"{kind_of(account)} {account['dataset']!r}",
             delta=account["delta"],
             analyst=share["analyst"],
         )

@@ -16,6 +16,9 @@ _HAPPENED = {
     "change": "terms changed",
     "allot": "share given",
     "reserve": "charged",
+    "join": "joined a population",
+    "admit": "data set joined",
+    "draw": "charged",
 }
 _STORED = {None: "", True: "answered", False: "no answer stored"}
 
@@ -49,7 +52,9 @@ def balance_html(balance: Balance) -> Html:
     """Return a balance for a notebook."""
     parts = (("granted", balance.budget), ("spent", balance.spent), ("left", balance.remaining))
     rows = [(name, *amount.to_json().values()) for name, amount in parts]
-    return card(table(["", "loss", "delta"], rows), soft("loss is epsilon, or rho for zcdp"))
+    name = balance.population
+    shared = None if name is None else soft(f"shared by the data sets of population {name!r}")
+    return card(table(["", "loss", "delta"], rows), soft("loss is epsilon, or rho for zcdp"), shared)
 
 
 def _lines(entries: Iterable[Mapping[str, Any]], words: Words) -> list[tuple[str, ...]]:
@@ -72,7 +77,13 @@ def _about(entry: Mapping[str, Any], words: Words) -> tuple[str, ...]:
     plan = entry["note"].get("plan")
     asked = words(plan) if isinstance(plan, Mapping) else str(plan or "")
     who = f"by {entry['analyst']}" if entry["analyst"] else ""
-    return asked, entry["note"].get("reason", ""), who, _STORED[entry["settled"]]
+    return asked, entry["note"].get("reason", ""), other_account(entry), who, _STORED[entry["settled"]]
+
+
+def other_account(entry: Mapping[str, Any]) -> str:
+    """Return the other account that an entry speaks of: a population, or one of its data sets."""
+    names = {"join": "population", "admit": "dataset", "draw": "dataset"}
+    return str(entry["note"][names[entry["kind"]]]) if entry["kind"] in names else ""
 
 
 def _kind_of(plan: Mapping[str, Any]) -> str:

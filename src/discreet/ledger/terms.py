@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +17,17 @@ from sqlalchemy import Connection, select, text
 
 from discreet.errors import LedgerConflict
 from discreet.ledger.books import EntryDraft, Row, append, lock_account, save_terms, spent_of
-from discreet.ledger.chain import Chain, said
+from discreet.ledger.chain import LATER, Chain, said
 from discreet.ledger.checks import (
+    budget_is_shared,
     budget_too_small,
     check_most_rows,
     differing_term,
+    is_no_dataset,
     other_schema,
     spell,
 )
-from discreet.ledger.queries import account_from
+from discreet.ledger.queries import account_from, members_of
 from discreet.ledger.records import Account, Terms
 from discreet.ledger.store.tables import new_id, schemas
 from discreet.privacy.accounting import budget_amount
@@ -74,13 +76,68 @@ def post_change(connection: Connection, chain: Chain, dataset: str, change: Chan
     changed = change.of(terms)
     if changed != terms:
         check_most_rows(terms.relation, change.most_rows)
+        _check_shared(terms, changed)
         _check_unit(connection, terms, change.schema)
         _check_budget(row, changed)
         keep_schema(connection, change.schema)
-        save_terms(connection, row, changed)
-        note = json.dumps({"reason": change.reason, **_noted(row)}, sort_keys=True)
-        append(connection, chain, row, EntryDraft("change", new_id(), amount=changed.budget, note=note))
+        _save_change(connection, chain, row, changed, change.reason)
+        for member in members_of(connection, dataset):
+            _follow(connection, chain, member, changed, change.reason)
     return account_from(row)
+
+
+def _follow(connection: Connection, chain: Chain, member: str, paid: Terms, reason: str) -> None:
+    """Let a member repeat the terms of its population, which is locked."""
+    row = lock_account(connection, chain, member)
+    _save_change(connection, chain, row, paid_by(paid, account_from(row).terms), reason)
+
+
+def paid_by(population: Terms, terms: Terms) -> Terms:
+    """Return the terms of a data set that draws on a population."""
+    return replace(
+        terms,
+        epsilon=population.epsilon,
+        delta=population.delta,
+        budget=population.budget,
+        population=population.dataset,
+    )
+
+
+def _save_change(connection: Connection, chain: Chain, row: Row, terms: Terms, reason: str) -> None:
+    save_terms(connection, row, terms)
+    note = json.dumps({"reason": reason, **noted_terms(row)}, sort_keys=True)
+    append(connection, chain, row, EntryDraft("change", new_id(), amount=terms.budget, note=note))
+
+
+def _check_shared(terms: Terms, changed: Terms) -> None:
+    """Refuse a budget for one member alone, and a schema for a population."""
+    if terms.population is None:
+        return
+    if terms.population == terms.dataset:
+        if (terms.schema_digest, terms.most_rows) != (changed.schema_digest, changed.most_rows):
+            raise is_no_dataset(terms.dataset)
+    elif (terms.epsilon, terms.delta) != (changed.epsilon, changed.delta):
+        raise budget_is_shared(terms.dataset, terms.population)
+
+
+def _check_unit(connection: Connection, terms: Terms, schema: Schema | None) -> None:
+    """Refuse a schema with another unit: what was promised so far was promised to those persons."""
+    before = _unit_in(read_facts(connection, terms.schema_digest))
+    if schema is not None and _unit_in(schema.facts) != before:
+        raise LedgerConflict(
+            f"schema must protect the same persons as the registered one of dataset {terms.dataset!r}, "
+            "got another person, rows or most. Register the data under another name, with a budget of "
+            "its own."
+        )
+
+
+def protects_persons(facts: str | None) -> bool:
+    """Say whether the facts of a schema name who a person is."""
+    return _unit_in(facts) is not None
+
+
+def _unit_in(facts: str | None) -> Any:
+    return None if facts is None else json.loads(facts).get("person")
 
 
 def _check_budget(row: Row, terms: Terms) -> None:
@@ -89,25 +146,12 @@ def _check_budget(row: Row, terms: Terms) -> None:
         raise budget_too_small(terms.accountant, terms.dataset, terms.budget, spent)
 
 
-def _check_unit(connection: Connection, terms: Terms, schema: Schema | None) -> None:
-    """Refuse a schema with another unit: what was promised so far was promised to those persons."""
-    facts = None if schema is None else read_facts(connection, terms.schema_digest)
-    if schema is None or facts is None:
-        return
-    before, after = json.loads(facts).get("person"), json.loads(schema.facts).get("person")
-    if before != after:
-        raise LedgerConflict(
-            f"schema must protect the same persons as the registered one of dataset {terms.dataset!r}, "
-            "got another person, rows or most. Register the data under another name, with a budget of "
-            "its own."
-        )
-
-
-CHANGEABLE = ("epsilon", "delta", "schema_digest", "most_rows")
+CHANGEABLE = ("epsilon", "delta", "schema_digest", *LATER)
 """What an entry of a change holds of the terms, besides the budget."""
 
 
-def _noted(row: Row) -> dict[str, Any]:
+def noted_terms(row: Row) -> dict[str, Any]:
+    """Return what the note of a change says of the terms in a row."""
     return said({name: row[name] for name in CHANGEABLE})
 
 
@@ -120,11 +164,22 @@ def check_same_terms(
     connection: Connection, stored: Terms, given: Terms, schema: Schema | None
 ) -> None:
     """Raise if the given terms differ from the stored ones, naming the first that does."""
-    before, after = _plain_terms(stored), _plain_terms(given)
-    for name, value in before.items():
-        if after[name] != value:
-            raise differing_term(stored.dataset, name, value, after[name])
+    check_agreed(stored, given)
     check_schema(connection, stored, given.schema_digest, schema)
+
+
+SHARED = ("relation", "accountant", "epsilon", "delta", "budget")
+"""The terms in which all data sets of a population agree."""
+
+
+def check_agreed(stored: Terms, given: Terms, only: Collection[str] = ()) -> None:
+    """Raise if terms other than the schema differ, or one of ``only``."""
+    before, after = _plain_terms(stored), _plain_terms(given)
+    for name in only or before:
+        if after[name] != before[name]:
+            shared = stored.population is not None and name in SHARED
+            owner = f"population {stored.population!r}" if shared else f"dataset {stored.dataset!r}"
+            raise differing_term(owner, name, before[name], after[name])
 
 
 def check_schema(
@@ -182,4 +237,5 @@ def _plain_terms(terms: Terms) -> dict[str, str]:
         "delta": repr(float(terms.delta)),
         "budget": spell(terms.accountant, terms.budget),
         "most_rows": str(terms.rows_cap),
+        "population": "none" if terms.population is None else repr(terms.population),
     }

@@ -38,6 +38,7 @@ class Release:
       created: time of the release, UTC.
       head: place in the ledger's hash chain; proves later that the ledger was not cut short.
       schema_digest: of the schema by which rows were encoded; empty in releases of earlier versions.
+      population: whose budget paid, if data sets about the same persons share one; else None.
       charged: what the call that returned it took from the budget: nothing if it had been answered
         before. None if it was read from a file.
     """
@@ -52,10 +53,16 @@ class Release:
     created: str
     head: Head | None = None
     schema_digest: str = ""
+    population: str | None = None
     charged: Amount | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        return f"Release({self.title}; {self.dataset!r}: {self.guarantee})"
+        return f"Release({self.title}; {self.dataset!r}{self.paid_by}: {self.guarantee})"
+
+    @property
+    def paid_by(self) -> str:
+        """Words about whose budget paid, if it is not the data set's own; else empty."""
+        return "" if self.population is None else f", budget of population {self.population!r}"
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -86,10 +93,12 @@ class Release:
 
     def to_json(self) -> dict[str, Any]:
         """Return the release as plain data, without loss."""
+        paid_by = {} if self.population is None else {"population": self.population}
         return {
             "format": FORMAT,
             "id": self.id,
             "dataset": self.dataset,
+            **paid_by,
             "version": self.version,
             "schema_digest": self.schema_digest,
             "created": self.created,
@@ -146,6 +155,7 @@ class Release:
             **named,
             head=None if head is None else Head.from_json(head),
             schema_digest=conform(plain.get("schema_digest", ""), str, "schema_digest"),
+            population=conform(plain.get("population"), str | None, "population"),
         )
         made.dumps()  # numbers beyond floats are infinite once they are read
         return made

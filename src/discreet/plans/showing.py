@@ -50,7 +50,7 @@ def release_html(release: Release) -> Html:
     )
     return card(
         picture_or_table(release),
-        soft(f"{release.guarantee} · {release.dataset}"),
+        soft(f"{release.guarantee} · {release.dataset}{release.paid_by}"),
         fold("what was proven", Html(by_stage + release.guarantee._repr_html_())),
         title=release.title,
     )

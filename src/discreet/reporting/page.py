@@ -153,6 +153,7 @@ def _budget(session: Accounted) -> dict[str, Any]:
     balance, history = session.balance, session.history()
     return {
         "dataset": session.dataset,
+        "population": balance.population,
         "left": str(session.remaining),
         "share": float(balance.spent.loss / balance.budget.loss),
         "entries": len(history),

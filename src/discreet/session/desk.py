@@ -106,6 +106,7 @@ class Desk:
             id=reservation.id,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             schema_digest=self.schema.digest,
+            population=reservation.population,
             charged=reservation.charge,
         )
 

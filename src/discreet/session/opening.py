@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.errors import ArgumentError
 from discreet.ledger import Account, Ledger, Terms
-from discreet.ledger.checks import check_most_rows
+from discreet.ledger.checks import check_most_rows, check_name
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
 from discreet.privacy.relation import REPLACE_ONE, ROWS_CAP, Relation, RelationName, registered
@@ -26,6 +27,7 @@ def protect(
     *,
     dataset: str,
     ledger: str | Path | Ledger,
+    population: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     relation: Relation | RelationName | None = None,
@@ -48,6 +50,10 @@ def protect(
       schema: the public facts, or the path of their TOML file.
       dataset: the name under which the ledger knows the budget; given, never derived from rows.
       ledger: a SQLite file, a PostgreSQL URL, or ":memory:" for experiments.
+      population: a name for the persons that several data sets are about, which then share one budget:
+        that of the first, which others agree with or leave out. What a data set spent before it joined
+        is carried in; it never leaves. For data sets that protect persons, of one ledger, with one
+        relation and accountant.
       epsilon: the whole budget, at registration. A data set the ledger knows keeps its own; giving
         other terms for it is an error (``session.change_terms`` changes them).
       delta: the whole delta, at registration; 0 if not given.
@@ -70,8 +76,13 @@ def protect(
     Raises:
       SchemaError: if the schema still has bounds that were read from data.
       DataRefused: if a column is missing or the table is empty under replace-one.
-      LedgerConflict: if the ledger knows the data set under other terms.
+      LedgerConflict: if the ledger knows the data set, or the population, under other terms, or the
+        population has less left than the data set already spent.
       AccessDenied: if others have a share of the data set and this analyst has none.
+
+    Guarantees:
+      - What all data sets of a population release keeps its budget, for one person with all her rows
+        in all of them. [population]
     """
     public = Schema.of(schema)
     _check_seed(seed, ledger)
@@ -82,17 +93,19 @@ def protect(
     helpers = None if cluster is None else Cluster.of(cluster)
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     known = opened.find_account(dataset)
-    if known is None:
-        check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
-    agreed = named or (known.terms.relation if known else REPLACE_ONE)
+    payer = _find_payer(opened, known, population, analyst)
+    like = known or payer
+    agreed = named or (like.terms.relation if like else REPLACE_ONE)
     if most_rows is None and known is not None:
         most_rows = known.terms.most_rows
     check_most_rows(agreed, most_rows)
     cap = ROWS_CAP if most_rows is None else most_rows
     table = PrivateTable(data, public, agreed, cap, cluster=helpers)
-    account = _open_account(
-        opened, known, dataset, public, epsilon, delta, agreed, accountant, most_rows
-    )
+    rules = accountant or (like.terms.accountant if like else DEFAULT_ACCOUNTANT)
+    if population is None and known is not None and not known.is_population:
+        population = known.terms.population
+    terms = _terms(payer, dataset, population, epsilon, delta, agreed, rules)
+    account = opened.register(replace(terms, schema_digest=public.digest, most_rows=most_rows), public)
     return Session(
         table,
         opened,
@@ -107,39 +120,48 @@ def protect(
     )
 
 
-def _open_account(
-    ledger: Ledger,
-    known: Account | None,
+def _find_payer(
+    ledger: Ledger, known: Account | None, population: str | None, analyst: str | None
+) -> Account | None:
+    """Return the account whose budget pays, if there is one; only the owner begins or joins one."""
+    if known is None:
+        check_owner(analyst, "The first protect of a data set", "Registering it fixes its budget.")
+    if population is None:
+        return known
+    check_name("population", population)
+    if known is not None and known.terms.population != population:
+        check_owner(analyst, "Joining a population", "It changes whose budget pays.")
+    return ledger.find_account(population)
+
+
+def _terms(
+    payer: Account | None,
     dataset: str,
-    schema: Schema,
+    population: str | None,
     epsilon: float | None,
     delta: float | None,
     relation: Relation,
-    accountant: AccountantName | None,
-    most_rows: int | None,
-) -> Account:
-    """Register the data set, or continue it if the terms given agree with those it has."""
-    if known is None and epsilon is None:
+    accountant: AccountantName,
+) -> Terms:
+    """Return the terms of a budget: those given, else those that the ledger has; no schema yet."""
+    if payer is None and epsilon is None:
+        unknown = f"data set {dataset!r}" if population is None else f"population {population!r}"
         raise ArgumentError(
-            f"epsilon must be given the first time, got none for the unknown data set {dataset!r}. "
+            f"epsilon must be given the first time, got none for the unknown {unknown}. "
             "Check the name and the ledger, or give the budget."
         )
-    total_epsilon = epsilon if epsilon is not None or known is None else known.terms.epsilon
-    total_delta = delta if delta is not None else (known.terms.delta if known else 0.0)
-    rules = accountant or (known.terms.accountant if known else DEFAULT_ACCOUNTANT)
+    total_epsilon = epsilon if epsilon is not None or payer is None else payer.terms.epsilon
+    total_delta = delta if delta is not None else (payer.terms.delta if payer else 0.0)
     assert total_epsilon is not None
-    return ledger.register(
-        Terms(
-            dataset=dataset,
-            relation=relation,
-            accountant=rules,
-            epsilon=float(total_epsilon),
-            delta=float(total_delta),
-            budget=budget_amount(rules, total_epsilon, total_delta),
-            schema_digest=schema.digest,
-            most_rows=most_rows,
-        ),
-        schema,
+    return Terms(
+        dataset=dataset,
+        relation=relation,
+        accountant=accountant,
+        epsilon=float(total_epsilon),
+        delta=float(total_delta),
+        budget=budget_amount(accountant, total_epsilon, total_delta),
+        schema_digest="",
+        population=population,
     )
 
 

@@ -70,8 +70,10 @@ class Session(Desk):
     """
 
     def __repr__(self) -> str:
-        terms = self._account.terms
-        return f"Session({terms.dataset!r}, {terms.relation}, {self.remaining} left)"
+        terms, balance = self._account.terms, self.balance
+        whose = "" if balance.population is None else f" of population {balance.population!r}"
+        left = self._as_remaining(balance.remaining)
+        return f"Session({terms.dataset!r}, {terms.relation}, {left} left{whose})"
 
     def _repr_html_(self) -> str:
         return session_html(self, self._account.terms)
@@ -81,7 +83,7 @@ class Session(Desk):
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of the data set's budget (and of the analyst's allotment)."""
+        """What is left of the data set's budget, or its population's (and of the analyst's share)."""
         return self._as_remaining(self.balance.remaining)
 
     @property
@@ -104,7 +106,7 @@ class Session(Desk):
 
     @owners_call("Shares are the owner's to give.")
     def allot(self, analyst: str, *, epsilon: float, delta: float = 0.0) -> None:
-        """Give an analyst a part of the budget to spend; the owner's call.
+        """Give an analyst a part of the budget to spend on this data set; the owner's call.
 
         Once a data set has a share, analysts without one are denied, stored releases included.
 
@@ -130,7 +132,8 @@ class Session(Desk):
 
         Args:
           reason: why, for everybody who reads the history. It must not come from looking at rows.
-          epsilon: the whole budget from now on, what was spent included.
+          epsilon: the whole budget from now on, what was spent included. A population's is changed for
+            all its data sets, by its own name: ``Ledger.change_terms``.
           delta: the whole delta from now on.
           schema: the public facts from now on, or the path of their TOML file.
           most_rows: how many rows the table may have from now on, under add-remove; open another

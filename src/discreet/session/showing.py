@@ -51,8 +51,10 @@ def session_html(session: Session, terms: Terms) -> Html:
     who = "" if session.analyst is None else f", asked by {session.analyst}"
     simulated = "simulation with seeded noise: no privacy" if session.simulation else None
     entries = session.history()
+    name = balance.population
     return card(
         simulated,
+        None if name is None else f"shares the budget of population {name!r}",
         bar(share, f"{share:.0%} of the budget is spent"),
         f"{share:.0%} spent, left: {left}",
         fold(f"ledger, {len(entries)} entries", frame_html(entries)),

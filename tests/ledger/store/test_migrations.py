@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, inspect
 
-from discreet.errors import AccessDenied, LedgerConflict, LedgerUnavailable
+from discreet.errors import AccessDenied, LedgerConflict, LedgerTampered, LedgerUnavailable
 from discreet.ledger import Head, Ledger
 from discreet.ledger.chain import Chain
 from discreet.ledger.store import migrations as steps
@@ -49,6 +49,15 @@ def test_a_ledger_of_version_1_is_upgraded(backend: Backend) -> None:
         with pytest.raises(AccessDenied):
             ledger.reserve("adult", Amount(1), plan_key="plan", note={}, analyst="bob")
         assert ledger.verify().problems == []
+
+
+def test_an_upgrade_does_not_seal_what_was_edited(backend: Backend) -> None:
+    write_version_1(backend)
+    backend.execute("UPDATE discreet_datasets SET spent_loss = 0")
+    with backend.open() as ledger:
+        with pytest.raises(LedgerTampered, match="The account of dataset 'adult' was changed"):
+            ledger.reserve("adult", Amount(1), plan_key="plan", note={})
+        assert "spent_loss of dataset 'adult' is 0, but its entries say 60." in ledger.verify().problems
 
 
 def test_eight_processes_upgrade_one_ledger(backend: Backend) -> None:

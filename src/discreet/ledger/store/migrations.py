@@ -131,12 +131,17 @@ def _add_most_rows(connection: Connection, chain: Chain) -> None:
     connection.execute(text("ALTER TABLE discreet_datasets ADD COLUMN most_rows BIGINT"))
 
 
+def _add_populations(connection: Connection, chain: Chain) -> None:
+    connection.execute(text("ALTER TABLE discreet_datasets ADD COLUMN population TEXT"))
+
+
 STEPS: tuple[Step, ...] = (
     _create_books,
     _create_analysts,
     _create_identity,
     _create_schemas,
     _add_most_rows,
+    _add_populations,
 )
 NEWEST = len(STEPS)
 

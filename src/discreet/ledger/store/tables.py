@@ -54,6 +54,7 @@ datasets = Table(
     Column("digest", Text, nullable=False),
     Column("seal", Text, nullable=False),
     Column("most_rows", BigInteger),
+    Column("population", Text),
 )
 
 entries = Table(

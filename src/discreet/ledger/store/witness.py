@@ -70,6 +70,8 @@ def _file_id(path: Path) -> FileId | None:
     return found.st_dev, found.st_ino
 
 
+_member = datasets.alias("member")
+_payer = select(_member.c.population).where(_member.c.dataset == bindparam("own")).scalar_subquery()
 _READ_IDENTITY = select(identity.c.id)
 _READ_NEWEST = (
     select(entries.c.dataset, entries.c.sequence, entries.c.digest)
@@ -78,7 +80,7 @@ _READ_NEWEST = (
         entries,
         (entries.c.dataset == datasets.c.dataset) & (entries.c.sequence == datasets.c.sequence),
     )
-    .where(datasets.c.dataset == bindparam("own"))
+    .where((datasets.c.dataset == bindparam("own")) | (datasets.c.dataset == _payer))
 )
 _READ_DIGEST = select(entries.c.digest).where(
     entries.c.dataset == bindparam("dataset"), entries.c.sequence == bindparam("sequence")
@@ -96,11 +98,15 @@ class Witness:
         self._ledger = ledger
         self._identity = identity
         self._heads: dict[str, Head] = {}
+        self._payers: dict[str, str] = {}
         self._turn = threading.Lock()
 
     def heads(self, dataset: str | None = None) -> list[Head]:
-        """Return the newest entry seen so far of a data set, or of all."""
-        return [head for head in list(self._heads.values()) if dataset in (None, head.dataset)]
+        """Return the newest entry seen so far of a data set and of its population, or of all."""
+        if dataset is None:
+            return list(self._heads.values())
+        names = {dataset, self._payers.get(dataset, dataset)}
+        return [head for name in names if (head := self._heads.get(name)) is not None]
 
     def check(self, connection: Connection, known: Iterable[Head]) -> None:
         """Raise unless this is the ledger that was opened, with the entries that were seen."""
@@ -123,9 +129,13 @@ class Witness:
                 )
 
     def look(self, connection: Connection, datasets: Iterable[str]) -> list[Head]:
-        """Return the newest entries of data sets."""
-        found = [connection.execute(_READ_NEWEST, {"own": dataset}).first() for dataset in datasets]
-        return [Head(*row) for row in found if row is not None]
+        """Return the newest entries of data sets, and of the populations that pay for them."""
+        heads = []
+        for dataset in datasets:
+            found = [Head(*row) for row in connection.execute(_READ_NEWEST, {"own": dataset})]
+            self._payers.update((dataset, h.dataset) for h in found if h.dataset != dataset)
+            heads += found
+        return heads
 
     def remember(self, heads: Iterable[Head]) -> None:
         """Keep entries that are committed, unless later ones are known."""

@@ -7,123 +7,23 @@ release of it is at hand.
 A release as somebody holds it is compared with the one that was stored with its settlement. A
 copy's head is its place in the chain; whoever edits a copy leaves the head as it is. Only the text
 that was settled, whose digest is in the chain, tells whether the rest of the copy is genuine.
-
-``Replay`` follows a chain from its first entry: is each one genuine, and what do they add up to?
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Table, select, union
 
 from discreet.ledger.books import Row, has_own_key
-from discreet.ledger.chain import GENESIS, Chain, is_release_of
+from discreet.ledger.chain import Chain, is_release_of
 from discreet.ledger.records import Head, Verification
 from discreet.ledger.store.tables import analysts, datasets, entries, releases
-from discreet.ledger.terms import changed_terms, edited_schemas
-
-
-@dataclass(slots=True)
-class Replay:
-    """What the entries of one data set say, and what is wrong with them.
-
-    Attributes:
-        sequence: The last entry's number.
-        digest: The last entry's digest.
-        totals: The row of the data set that the entries add up to.
-        shares: The rows of its analysts.
-        settled: The settlements, by the id of their reservation.
-        seen: The digests of the entries that a head names.
-    """
-
-    dataset: str
-    chain: Chain
-    wanted: frozenset[int] = frozenset()
-    problems: list[str] = field(default_factory=list)
-    entries: int = 0
-    sequence: int = 0
-    digest: object = GENESIS
-    totals: Row = field(default_factory=lambda: {"spent_loss": 0, "spent_delta": 0})
-    shares: dict[str, Row] = field(default_factory=dict)
-    settled: dict[object, Row] = field(default_factory=dict)
-    seen: dict[int, object] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        """Say whether every entry so far is genuine and in its place."""
-        return not self.problems
-
-    def follow(self, entry: Mapping[str, Any]) -> None:
-        """Take the next entry."""
-        self.entries += 1
-        self._check_place(entry)
-        if not self.chain.is_genuine(entry):
-            self.problems.append(f"{self._name(entry)} was edited or inserted.")
-        if self.is_whole:
-            self._count(entry)
-        if entry["kind"] == "settle":
-            self.settled[entry["reference"]] = dict(entry)
-        if self.sequence in self.wanted:
-            self.seen[self.sequence] = entry["digest"]
-
-    def _check_place(self, entry: Mapping[str, Any]) -> None:
-        expected, number = self.sequence + 1, entry["sequence"]
-        if number != expected:
-            self.problems.append(
-                f"Entry {expected} of dataset {self.dataset!r} is missing or was moved:"
-                f" entry {number!r} stands in its place."
-            )
-        elif entry["previous"] != self.digest:
-            self.problems.append(
-                f"{self._name(entry)} does not follow the entry before it: one was edited,"
-                " removed, inserted or moved."
-            )
-        self.sequence = number if isinstance(number, int) else expected
-        self.digest = entry["digest"]
-
-    def _count(self, entry: Mapping[str, Any]) -> None:
-        # Only genuine entries get here: their fields have the types the ledger wrote.
-        kind = entry["kind"]
-        if kind == "register":
-            self.totals = _registered(entry)
-        elif kind == "change":
-            self.totals |= _changed(entry)
-        elif kind == "allot":
-            share = self._share(entry["analyst"])
-            share.update(budget_loss=entry["loss"], budget_delta=entry["delta"])
-        elif kind == "reserve":
-            _spend(self.totals, entry)
-            if entry["analyst"] is not None:
-                _spend(self._share(entry["analyst"]), entry)
-
-    def _share(self, analyst: str) -> Row:
-        blank = {"budget_loss": None, "budget_delta": None, "spent_loss": 0, "spent_delta": 0}
-        return self.shares.setdefault(analyst, {"analyst": analyst, **blank})
-
-    def _name(self, entry: Mapping[str, Any]) -> str:
-        return f"Entry {entry['sequence']} of dataset {self.dataset!r} ({entry['kind']})"
-
-
-def _registered(entry: Mapping[str, Any]) -> Row:
-    return {**json.loads(entry["note"]), **_budget(entry), "spent_loss": 0, "spent_delta": 0}
-
-
-def _changed(entry: Mapping[str, Any]) -> Row:
-    return {**changed_terms(json.loads(entry["note"])), **_budget(entry)}
-
-
-def _budget(entry: Mapping[str, Any]) -> Row:
-    return {"budget_loss": entry["loss"], "budget_delta": entry["delta"]}
-
-
-def _spend(totals: Row, entry: Mapping[str, Any]) -> None:
-    totals["spent_loss"] += entry["loss"]
-    totals["spent_delta"] += entry["delta"]
-
+from discreet.ledger.terms import edited_schemas
+from discreet.ledger.verify.replay import Replay, check_populations
 
 Rewrite = Callable[[str], str]
 """Makes of a stored text the one that this version would write."""
@@ -217,17 +117,21 @@ def verify_books(
     """Check one data set, or all, and those that heads and copies name."""
     if not has_own_key(connection, chain):
         return Verification(0, [_WRONG_KEY])
-    names = _all_names(connection) if dataset is None else {dataset}
-    checked, problems = 0, []
     heads = heads + [copy.head for copy in copies if copy.head is not None]
-    for name in sorted(
-        names | {head.dataset for head in heads} | {copy.dataset for copy in copies}, key=str
-    ):
+    named = {head.dataset for head in heads} | {copy.dataset for copy in copies}
+    named |= set() if dataset is None else {dataset}
+    everyone = _all_names(connection) if dataset is None else _who_share(connection, named)
+    checked, problems = 0, []
+    sharing: dict[str, Replay] = {}
+    for name in sorted(named | everyone, key=str):
         own_heads = [head for head in heads if head.dataset == name]
         replay = _verify_dataset(connection, chain, name, own_heads)
         replay.problems += check_copies(connection, replay, [c for c in copies if c.dataset == name])
         checked += replay.entries
         problems += replay.problems
+        if replay.population is not None:
+            sharing[name] = replay
+    problems += check_populations(sharing)
     problems += [f"The facts of schema {digest} were edited." for digest in edited_schemas(connection)]
     return Verification(checked, problems)
 
@@ -307,6 +211,14 @@ def _check_heads(replay: Replay, heads: list[Head]) -> Iterator[str]:
 def _all_names(connection: Connection) -> set[str]:
     columns = [select(table.c.dataset) for table in (datasets, entries, releases, analysts)]
     return set(connection.execute(union(*columns)).scalars())
+
+
+def _who_share(connection: Connection, names: set[str]) -> set[str]:
+    """Return those who share a budget with one of these: a population and all its data sets."""
+    own = datasets.c.dataset.in_(names) & datasets.c.population.is_not(None)
+    paying = set(connection.execute(select(datasets.c.population).where(own)).scalars())
+    theirs = select(datasets.c.dataset).where(datasets.c.population.in_(paying))
+    return paying | set(connection.execute(theirs).scalars())
 
 
 def _rows(connection: Connection, table: Table, dataset: str) -> Iterator[Row]:
