@@ -5,12 +5,14 @@ What is not there yet is written down, and may only shrink: whoever mends an ent
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import discreet
 from tools.sizes import (
     MOST_IN_A_FOLDER,
     MOST_MODULES,
+    Module,
     classes_of_one_name,
     folder_sizes,
     hidden_modules,
@@ -18,7 +20,12 @@ from tools.sizes import (
     private_imports,
 )
 
-MODULES = modules_of(Path(__file__).parents[2])
+
+@cache
+def modules() -> list[Module]:
+    """Return the modules of this checkout, read when they are first asked for."""
+    return modules_of(Path(__file__).parents[2])
+
 
 MODULES_YET = 415
 MOST_OF_AN_AUDIT = 140
@@ -30,9 +37,9 @@ PRIVATE_IMPORTS_YET = 0
 
 def test_there_are_few_modules() -> None:
     """A question or a source may have a module of its own; what tries to break them counts apart."""
-    audit = [module for module in MODULES if module.dotted.startswith("discreet.audit")]
+    audit = [module for module in modules() if module.dotted.startswith("discreet.audit")]
     own = ("discreet.audit", "discreet.data.sources")
-    product = [module for module in MODULES if not module.dotted.startswith(own)]
+    product = [module for module in modules() if not module.dotted.startswith(own)]
     shared = len(product) - len(set(discreet.PLANS.values()))
     assert shared <= max(MOST_MODULES, MODULES_YET)
     assert len(audit) <= MOST_OF_AN_AUDIT
@@ -41,7 +48,7 @@ def test_there_are_few_modules() -> None:
 def test_a_folder_is_seen_at_a_glance() -> None:
     full = {
         name: size
-        for name, size in folder_sizes(MODULES).items()
+        for name, size in folder_sizes(modules()).items()
         if size > max(MOST_IN_A_FOLDER, FULL_FOLDERS_YET.get(name, 0))
     }
     assert full == {}, "lay modules that belong together into a folder of their own, or merge them"
@@ -50,19 +57,19 @@ def test_a_folder_is_seen_at_a_glance() -> None:
 def test_public_classes_have_names_of_their_own() -> None:
     twice = {
         name: where
-        for name, where in classes_of_one_name(MODULES).items()
+        for name, where in classes_of_one_name(modules()).items()
         if len(where) > CLASSES_TWICE_YET.get(name, 1)
     }
     assert twice == {}
 
 
 def test_no_module_is_hidden_by_what_its_package_exports() -> None:
-    hidden = hidden_modules(MODULES)
+    hidden = hidden_modules(modules())
     assert len(hidden) <= HIDDEN_YET, hidden
 
 
 def test_private_names_stay_in_their_modules() -> None:
-    taken = private_imports(MODULES)
+    taken = private_imports(modules())
     assert len(taken) <= PRIVATE_IMPORTS_YET, taken
 
 

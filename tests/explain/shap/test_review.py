@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.data import PrivateTable
 from discreet.data.blocks import BLOCK_ROWS
 from discreet.errors import ArgumentError
 from discreet.plans import Setting
@@ -94,9 +95,11 @@ def test_the_band_of_selected_values_counts_a_private_size() -> None:
     whole = session.release(dc.shap_values(model, query, clip=None, epsilon=1e5)).value
     exact = dict(zip("abc", whole.values[0], strict=True))
     plan = dc.shap_ranking(model, query, k=2, magnitudes=True, clip=None, epsilon=0.5)
+    program = plan.prepare(Setting(schema, "add-remove", None))
+    releaser = SimulatedReleaser(PrivateTable(rows, schema, "add-remove"), 3)
     inside = []
     for _ in range(300):
-        found = session.release(plan, fresh=True).value
+        found = program.finish(releaser)
         errors = [abs(v - exact[n]) for v, n in zip(found.values[0], found.names, strict=True)]
         inside.append(max(errors) <= found.half_width)
     assert np.mean(inside) > 0.92

@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
+from discreet.data import PrivateTable
 from discreet.engines.shapley.coalitions import all_masks
 from discreet.engines.shapley.kernel import kernel_values
 from discreet.errors import AccessDenied, ArgumentError, ModelError
@@ -127,10 +128,12 @@ def test_all_values_are_in_their_band_as_often_as_promised(task, relation: str) 
         frame, SCHEMA, dataset="t", ledger=":memory:", epsilon=4e6, relation=relation, seed=1
     )
     exact = session.release(dc.shap_values(model, queries, clip=None, epsilon=1e6)).value.to_array()
+    plan = dc.shap_values(model, queries, clip=None, epsilon=2.0)
+    program = plan.prepare(Setting(SCHEMA, relation, len(frame) if relation == "replace-one" else None))
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), 1)
     inside = 0
     for _ in range(200):
-        plan = dc.shap_values(model, queries, clip=None, epsilon=2.0)
-        value = session.release(plan, fresh=True).value
+        value = program.finish(releaser)
         inside += bool(np.all(np.abs(value.to_array() - exact) <= value.half_width))
     assert inside >= 180
 

@@ -158,10 +158,12 @@ def test_bands_hold_the_shrunk_curve() -> None:
     frame = curves(300)
     plan = dc.functional_mean(NAMES, penalty=0.02, **TERMS)
     exact = shrunk(frame, 0.02)
-    for relation in ("replace-one", "add-remove"):
+    for relation, rows in (("replace-one", len(frame)), ("add-remove", None)):
+        program = plan.prepare(Setting(SCHEMA, relation, rows))  # type: ignore[arg-type]
+        releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed=0)  # type: ignore[arg-type]
         inside = []
-        for seed in range(40):
-            value = released(plan, frame, relation=relation, seed=seed)
+        for _ in range(40):
+            value: Any = program.finish(releaser)
             inside.append((np.array(value.low) <= exact) & (exact <= np.array(value.high)))
         assert 0.9 <= np.mean(inside) <= 1.0
 
