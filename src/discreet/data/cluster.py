@@ -19,15 +19,20 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
 from discreet.data.blocks import Block
-from discreet.data.sources.partitions import Part, Partitioned
+from discreet.data.persons import hash_ids, tell_apart
+from discreet.data.sources.partitions import Held, Part, Partitioned
 from discreet.data.sources.source import Source
 from discreet.data.state import quietly
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
+from discreet.schema.person import Person
 
 Sums = tuple[int, list[IntArray]]
 """A number of rows and the partial sums over them."""
@@ -119,6 +124,21 @@ class Cluster:
         sent = ((0, tasks.submit_parts(_count, [Part(part)])) for part in found)
         return tuple(map(_counted, _answers(sent, 2 * self._threads)))
 
+    def tell_persons_apart(
+        self, source: Partitioned, lengths: Sequence[int], person: Person
+    ) -> tuple[int, list[Any]]:
+        """Return how many persons there are, and futures of what the rows of every part count.
+
+        Guarantees:
+          - Hashes of ids go from worker to worker; their number alone comes here. [person-weights]
+        """
+        tasks = self._tasks()
+        found = source.partitions([person.column], self.client) or ()
+        hashed = [tasks.submit_parts(partial(_hash, person), [Part(part)]) for part in found]
+        apart = tasks.submit(_tell_apart, hashed, list(lengths), person)
+        persons = _counted(_answer(0, tasks.submit(_persons, apart)))
+        return persons, [tasks.submit(_of_part, apart, place) for place in range(len(lengths))]
+
     @property
     def _threads(self) -> int:
         return max(1, int(sum(self.client.nthreads().values())))
@@ -176,7 +196,8 @@ class _Tasks:
         import dask
 
         given = (self.machine, function, *arguments, *self.shared)
-        key = f"{function.__name__}-{secrets.token_hex(16)}"
+        named = getattr(function, "func", function)
+        key = f"{named.__name__}-{secrets.token_hex(16)}"
         with dask.config.set(_NO_WARNING):  # blocks of wide tables are meant to be sent
             return self.client.submit(_quietly, *given, key=key, pure=False)
 
@@ -198,7 +219,7 @@ def _runs(parts: Sequence[Part], most: int) -> Generator[list[Part]]:
     run: list[Part] = []
     for part in parts:
         run.append(part)
-        if part.waits_for is not None or sum(map(len, run)) >= enough:
+        if isinstance(part.source, Held) or sum(map(len, run)) >= enough:
             yield run
             run = []
     if run:
@@ -212,6 +233,35 @@ def _count(parts: Sequence[Part]) -> int | tuple[str, str | None, str | None]:
         return part.source.count()  # type: ignore[union-attr]
     except DataRefused as refusal:
         return str(refusal), refusal.column, refusal.rule
+
+
+def _hash(person: Person, parts: Sequence[Part]) -> Any:
+    """Return the hashed ids of a part, or why it is refused."""
+    (part,) = parts
+    try:
+        chunks = part.source.chunks([person.column])  # type: ignore[union-attr]
+        return hash_ids((chunk[person.column] for chunk in chunks), person)
+    except DataRefused as refusal:
+        return str(refusal), refusal.column, refusal.rule
+
+
+def _tell_apart(hashed: Sequence[Any], lengths: Sequence[int], person: Person) -> Any:
+    """Return what the rows of every part count, or why one is refused."""
+    refused = [found for found in hashed if not isinstance(found, np.ndarray)]
+    if refused:
+        return refused[0]
+    if [len(words) for words in hashed] != lengths:
+        return None
+    found, ends = tell_apart(np.concatenate(hashed), person), list(accumulate(lengths))
+    return [found.between(end - rows, end) for rows, end in zip(lengths, ends, strict=True)]
+
+
+def _persons(apart: Any) -> Any:
+    return apart[0].persons if isinstance(apart, list) else apart
+
+
+def _of_part(apart: Any, place: int) -> Any:
+    return apart[place]
 
 
 def _counted(answer: tuple[int, Any]) -> int:

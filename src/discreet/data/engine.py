@@ -182,7 +182,7 @@ def _start(
 
 def _id_name(schema: Schema, contribution: Contribution) -> list[str]:
     wanted = isinstance(contribution, SubsetsContribution) and contribution.with_ids
-    return [schema.id] if wanted and schema.id else []
+    return list(schema.read_besides) if wanted else []
 
 
 def _make_on_worker(parts: Sequence[Part], shared: tuple[Schema, Summand]) -> list[IntArray]:

@@ -9,7 +9,7 @@ Per row 16 bytes of a hash are held while it is found out, and 4 or 8 bytes of w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,19 +45,48 @@ class PersonRows:
     places: IntArray | None = None
     units: NDArray[np.int32] | None = None
 
+    def between(self, first: int, last: int) -> PersonRows:
+        """Return what rows between two places came to, counted from the first."""
+        places = self.places
+        if places is not None:
+            start, stop = np.searchsorted(places, [first, last])
+            places = places[start:stop] - first
+        return PersonRows(self.persons, places, None if self.units is None else self.units[first:last])
+
     def __repr__(self) -> str:
         return "PersonRows(sealed)"
 
 
+def joined(rows: Sequence[int], parts: Sequence[PersonRows]) -> PersonRows:
+    """Return what the rows of successive parts, each of so many, came to."""
+    starts = np.cumsum([0, *rows[:-1]])
+    kept = [part.places for part in parts if part.places is not None]
+    units = [part.units for part in parts if part.units is not None]
+    return PersonRows(
+        parts[0].persons,
+        np.concatenate([a + b for a, b in zip(starts, kept, strict=True)]) if kept else None,
+        np.concatenate(units) if units else None,
+    )
+
+
 def read_persons(columns: Iterable[RawColumn], person: Person) -> PersonRows:
-    """Find out whose every row is, and which rows count how much.
+    """Find out whose every row is, and which rows count how much."""
+    return tell_apart(hash_ids(columns, person), person)
+
+
+def hash_ids(columns: Iterable[RawColumn], person: Person) -> Words:
+    """Return two words of every row's id, which is all that is looked at of it."""
+    hashes = [_hashed(_checked(column, person.column)) for column in columns]
+    return np.concatenate([np.empty((0, 2), dtype=np.uint64), *hashes])
+
+
+def tell_apart(words: Words, person: Person) -> PersonRows:
+    """Find out by hashed ids which rows count how much.
 
     Guarantees:
       - How a row counts follows from the rows of its own person alone. [person-weights] [person-rows]
       - Weights of the rows of a person are whole parts that add up to one. [person-weights]
     """
-    hashes = [_hashed(_checked(column, person.column)) for column in columns]
-    words = np.concatenate(hashes) if hashes else np.empty((0, 2), dtype=np.uint64)
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: rows of one person stay in their order
     found = words[order]
     first = np.ones(len(found), dtype=bool)

@@ -10,7 +10,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.persons import read_persons
+from discreet.data.persons import PersonRows, joined, read_persons
 from discreet.data.sources import Source, open_source
 from discreet.data.sources.joined import JoinedSource
 from discreet.data.sources.partitions import Part, Partitioned, keeps_places
@@ -45,6 +45,7 @@ class PrivateTable:
     """
 
     __slots__ = (
+        "__held",
         "__lengths",
         "__persons",
         "__places",
@@ -68,9 +69,7 @@ class PrivateTable:
         schema.check_confirmed()
         source = open_source(data, [*schema, *schema.read_besides])
         _check_columns(source, schema)
-        # Whose every row is takes all of them: those of persons are read here, and sent in blocks.
-        apart = cluster is not None and schema.person is None
-        self.__lengths = cluster.count_parts(source) if cluster is not None and apart else None
+        self.__lengths = None if cluster is None else cluster.count_parts(source)
         self.__rows = source.count() if self.__lengths is None else sum(self.__lengths)
         _check_count(self.__rows, agreed, most_rows)
         self.schema, self.start = schema, 0
@@ -78,15 +77,23 @@ class PrivateTable:
         self.__places: IntArray | None = None
         self.__units: NDArray[np.int32] | None = None
         self.__persons: int | None = None
+        self.__held: list[Any] | None = None
         if schema.person is not None:
-            self._tell_persons_apart(schema.person)
+            self._tell_persons_apart(schema.person, cluster)
 
-    def _tell_persons_apart(self, person: Person) -> None:
-        chunks = self.__source.chunks([person.column])
-        found = read_persons((chunk[person.column] for chunk in chunks), person)
-        _check_persons(found.persons, self.__rows, person)
+    def _tell_persons_apart(self, person: Person, cluster: Cluster | None) -> None:
+        if cluster is not None and self.__lengths is not None:
+            assert isinstance(self.__source, Partitioned)
+            told = cluster.tell_persons_apart(self.__source, self.__lengths, person)
+            self.__persons, self.__held = told
+        else:
+            chunks = self.__source.chunks([person.column])
+            self._count_as(read_persons((chunk[person.column] for chunk in chunks), person))
+        assert self.__persons is not None
+        _check_persons(self.__persons, self.__rows, person)
+
+    def _count_as(self, found: PersonRows) -> None:
         self.__persons, self.__places, self.__units = found.persons, found.places, found.units
-        self.__rows = self.__rows if found.places is None else len(found.places)
 
     def at(self, places: Sequence[int]) -> PrivateTable:
         """Return a table of the rows at public places, in the order of this one.
@@ -113,7 +120,7 @@ class PrivateTable:
         part.schema, part.start = self.schema, 0
         part.__source, part.__lengths = self.__source, self.__lengths
         part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
-        part.__persons = part.__units = None
+        part.__persons = part.__units = part.__held = None
         return part
 
     @classmethod
@@ -123,7 +130,9 @@ class PrivateTable:
         found.schema, found.start = schema, parts[0].start
         found.__source, found.__lengths = JoinedSource(tuple(parts)), None
         found.__rows, found.__places = sum(map(len, parts)), _joined_places(parts)
-        found.__persons = found.__units = None
+        found.__persons = found.__units = found.__held = None
+        if parts[0].persons is not None:
+            found._count_as(joined([part.rows for part in parts], [part.persons for part in parts]))
         return found
 
     def parts(self, names: Sequence[str], cluster: Cluster) -> list[Part] | None:
@@ -135,8 +144,10 @@ class PrivateTable:
         assert found is not None
         parts: list[Part] = []
         start = 0
-        for source, rows, end in zip(found, self.__lengths, accumulate(self.__lengths), strict=True):
-            parts.append(Part(source, start, rows, self.places_between(end - rows, end)))
+        held = self.__held or [None] * len(found)
+        ends = accumulate(self.__lengths)
+        for source, rows, end, persons in zip(found, self.__lengths, ends, held, strict=True):
+            parts.append(Part(source, start, rows, self.places_between(end - rows, end), persons))
             start += len(parts[-1])
         return [part for part in parts if len(part)] or parts[:1]
 
@@ -159,7 +170,7 @@ class PrivateTable:
 
     def units_between(self, first: int, last: int) -> NDArray[np.int32] | None:
         """Return how many parts of a record the rows between two places count; None for all."""
-        return None if self.__units is None else self.__units[first:last]
+        return None if self.__units is None else self.__units[first - self.start : last - self.start]
 
     @property
     def shares_records(self) -> bool:
@@ -176,7 +187,7 @@ class PrivateTable:
 
     def rows_read(self) -> int:
         """Return the number of rows that are read: more than records where persons have several."""
-        return self.__rows
+        return self.__rows if self.__places is None else len(self.__places)
 
     def __repr__(self) -> str:
         return f"PrivateTable(sealed rows of {self.schema!r})"

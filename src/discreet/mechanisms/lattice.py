@@ -8,6 +8,7 @@ from typing import Any
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.privacy.certificate import Box, Certificate
+from discreet.privacy.relation import Relation
 
 _FINEST = 2.0**-46
 """A step is no finer than this share of the noise, so that noise scales stay below 2^50 steps."""
@@ -39,6 +40,11 @@ def lattice_step(noise: float, largest_sum: float) -> float:
     step = math.ldexp(1.0, math.frexp(least)[1]) if 0 < least < math.inf else least
     check_step(step)
     return step
+
+
+def count_step(relation: Relation) -> float:
+    """Return the step of counts: a record, or a part of one where the rows of a person share one."""
+    return 1.0 if Relation(relation).whole else SHARE
 
 
 def certify_rounded(certificate: Certificate, step: float, batch_rows: int = 0) -> Certificate:

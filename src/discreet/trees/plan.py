@@ -59,7 +59,8 @@ class Ground:
         self, criterion: str, mechanism: str, epsilons: Sequence[float], candidates: int
     ) -> list[SplitNoise]:
         """Return what chooses the splits of every level, each for its part of epsilon."""
-        utility = Criterion(criterion, max(2, self.setting.rows or _PRIVATE_CAP))
+        parts = not self.setting.relation.whole
+        utility = Criterion(criterion, max(2, self.setting.rows or _PRIVATE_CAP), parts)
         return [
             split_noise(
                 utility,
@@ -107,7 +108,7 @@ class TreePlan(WherePlan):
         features = tuple(self.features or (name for name in schema if name != self.target))
         if not features or self.target in features:
             raise ArgumentError(f"features must be columns besides the target {self.target!r}.")
-        check_work(setting.most_rows, classes)
+        check_work(setting.most_rows, classes, parts=not setting.relation.whole)
         return Ground(setting, self.target, features, classes, schema_grid(schema, features))
 
     def _classes(self, schema: Schema) -> int:

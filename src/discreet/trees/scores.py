@@ -25,7 +25,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import SHARE
 from discreet.numerics import check_choice, check_whole, up
+from discreet.privacy.relation import ROUNDED_ROWS
 from discreet.trees.columns import CutGrid, IntArray, Splits
 from discreet.trees.nodes import table_offsets
 
@@ -36,7 +38,9 @@ STEPS_PER_RECORD = 1024
 """Score steps per record."""
 
 _MOST_WORK = 2**32
-"""Up to so many records times classes rounding errors of a utility stay below half a step."""
+"""Up to so many records times classes rounding errors of a utility stay below half a step; half as many
+if steps are parts of records: a sum of c powers and its root are off by at most 2 (c + 2) 2^-53 of it.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,23 +50,41 @@ class Criterion:
     Guarantees:
       - A record that comes or goes moves the utilities of all splits of its node into one interval
         of ``spread`` steps, whatever the table, rounding included. [tree-utility]
+      - With ``parts`` the parts of a record, in whatever nodes, move them by as much together, because
+        ``max``, ``norm`` and ``gini`` move by at most a part for each part. [person-weights]
     """
 
     name: str
     cap: int
+    parts: bool = False
 
     def __post_init__(self) -> None:
         check_choice("criterion", self.name, CRITERIA)
         check_whole("cap", self.cap, 2)
+        if self.parts and self.name == "gain":
+            raise ArgumentError(
+                "criterion must be 'norm', 'max' or 'gini' where the rows of a person share one "
+                "record, got 'gain', which is not linear in parts of records."
+            )
+
+    @property
+    def steps(self) -> int:
+        """Score steps per record: parts of records are steps themselves."""
+        return round(1 / SHARE) if self.parts else STEPS_PER_RECORD
+
+    @property
+    def rounded(self) -> int:
+        """Steps that rounding moves the utilities of all nodes a record is in, together."""
+        return ROUNDED_ROWS if self.parts else 1
 
     @property
     def rise(self) -> int:
         """The most steps an added record raises a utility by."""
         return {
-            "max": STEPS_PER_RECORD,
-            "gini": STEPS_PER_RECORD + 1,
+            "max": self.steps,
+            "gini": self.steps + self.rounded,
             "gain": 1,
-            "norm": STEPS_PER_RECORD + 1,
+            "norm": self.steps + self.rounded,
         }[self.name]
 
     @property
@@ -70,7 +92,7 @@ class Criterion:
         """The most steps an added record lowers a utility by."""
         if self.name == "gain":
             return math.ceil(STEPS_PER_RECORD * last_log_step(self.cap)) + 1
-        return {"max": 0, "gini": STEPS_PER_RECORD + 1, "norm": 1}[self.name]
+        return {"max": 0, "gini": self.steps + self.rounded, "norm": self.rounded}[self.name]
 
     @property
     def spread(self) -> int:
@@ -117,7 +139,7 @@ class Criterion:
             splits.last,
             KINDS[self.name],
             float(self.cap),
-            float(STEPS_PER_RECORD),
+            1.0 if self.parts else float(STEPS_PER_RECORD),
             found,
         )
         return found
@@ -132,10 +154,11 @@ def last_log_step(cap: int) -> float:
     return up(math.log2(cap) + (cap - 1) * math.log1p(1 / (cap - 1)) / math.log(2), 64)
 
 
-def check_work(rows: int, classes: int) -> None:
+def check_work(rows: int, classes: int, *, parts: bool = False) -> None:
     """Raise if utilities of so many rows could be rounded wrongly."""
-    if rows * (classes + 2) > _MOST_WORK:
+    most = _MOST_WORK // (2 if parts else 1)
+    if rows * (classes + 2) > most:
         raise ArgumentError(
-            f"rows times classes must be at most {_MOST_WORK}, got {rows} and {classes}. "
+            f"rows times classes must be at most {most}, got {rows} and {classes}. "
             "Train on a part of the table."
         )

@@ -19,6 +19,7 @@ from discreet.data import TablesContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms import LocalDampening
+from discreet.mechanisms.lattice import count_step
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
@@ -33,7 +34,7 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.trees.columns import CutGrid, Splits
 from discreet.trees.nodes import LEAF, TreeNodes
-from discreet.trees.scores import STEPS_PER_RECORD, Criterion
+from discreet.trees.scores import Criterion
 
 SplitName = Literal[
     "auto",
@@ -82,7 +83,11 @@ class SplitNoise:
     level: TreeLevel | None = None
 
     delta = 0.0
-    step = 1.0
+
+    @property
+    def step(self) -> float:
+        """What is counted: records, or parts of them."""
+        return count_step(self.relation)
 
     @property
     def name(self) -> str:
@@ -92,7 +97,7 @@ class SplitNoise:
     @property
     def certificate(self) -> Certificate:
         """How far a record moves the utilities of the splits of a node, from the middle."""
-        moved = self.criterion.half / STEPS_PER_RECORD
+        moved = self.criterion.half / self.criterion.steps
         bound = Bounds(up(self.candidates * moved), up(math.sqrt(self.candidates) * moved), moved)
         twice = Bounds(2 * bound.l1, 2 * bound.l2, 2 * bound.linf)
         return Certificate(
@@ -121,7 +126,7 @@ class SplitNoise:
         of the exponential mechanism.
         """
         factor = _DAMPENED_TAIL if self.kind == DAMPENING else self._pick.tail
-        scale = self.criterion.spread / self.share / STEPS_PER_RECORD
+        scale = self.criterion.spread / self.share / self.criterion.steps
         return factor * scale * self._pick.worst_loss(max(2, self.candidates))
 
     def at(self, level: TreeLevel) -> SplitNoise:
@@ -239,6 +244,11 @@ def split_noise(
             "sensitivity is no less than its global one. Use 'auto', or criterion='gain'."
         )
     kinds = tuple(ON_SCORES) if mechanism == "auto" else (mechanism,)
+    if criterion.parts and not set(kinds) <= set(ON_SCORES):
+        raise ArgumentError(
+            f"mechanism must be 'auto' or one of {', '.join(ON_SCORES)} where the rows of a person "
+            f"share one record, got {mechanism!r}: its loss does not follow parts of records."
+        )
     found = [SplitNoise(criterion, kind, relation, epsilon, candidates) for kind in kinds]
     best = min(found, key=lambda noise: noise.std)
     if best.kind in ON_STABILITY and candidates > 1:  # before a row is read

@@ -13,7 +13,6 @@ import numpy as np
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.lattice import LARGEST_SUM
-from discreet.mechanisms.selection.spanning_tree import STEPS_PER_RECORD as SCORE_STEPS
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Stage
 from discreet.plans.stages.sums import TableNoise
@@ -23,7 +22,6 @@ from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 from discreet.tables.drift.distance import DistanceNoise, records_off
 from discreet.tables.entropy.noise import MeasureNoise
-from discreet.trees.scores import STEPS_PER_RECORD as UTILITY_STEPS
 from discreet.trees.splits import SplitNoise
 
 ORDERS: dict[Norm, float] = {"l1": 1, "l2": 2, "linf": np.inf}
@@ -119,7 +117,7 @@ def apart(noise: Any, first: IntArray, second: IntArray) -> FloatArray:
             steps = np.rint(np.array(values) / noise.noise.step)
             return np.array([steps[0] - steps[1]]) * noise.noise.step
         case TreeChoice():
-            return np.asarray((noise.scores(first) - noise.scores(second)) / SCORE_STEPS)
+            return np.asarray((noise.scores(first) - noise.scores(second)) / noise.steps_per_record)
         case SplitNoise():
             return _utilities_apart(noise, first, second)
         case TableNoise() | SelectThenMeasure():
@@ -146,7 +144,7 @@ def _utilities_apart(noise: SplitNoise, first: IntArray, second: IntArray) -> Fl
     utilities = [noise.criterion.utilities(raw, *shape) for raw in (first, second)]
     moved = utilities[0] - utilities[1]
     centred = [
-        (row[useful] - (row[useful].max() + row[useful].min()) / 2) / UTILITY_STEPS
+        (row[useful] - (row[useful].max() + row[useful].min()) / 2) / noise.criterion.steps
         for row, useful in zip(moved, nodes.useful(splits), strict=True)
         if useful.any()
     ]

@@ -18,8 +18,8 @@ A part is counted once, where it lies, when a table is sealed: what cannot be re
 anything is spent. Parts that Dask holds already are ``Held``: Dask brings them to the task.
 
 ``Part`` is what a task gets: a part's source, where its first row stands in the table, how many rows
-it was counted to have, and which of them are asked about. What else belongs to the rows of one part,
-row by row, has its place beside ``places``.
+it was counted to have, and which of them are asked about, or what they count where a person may have
+several: found out by the workers, and held by them.
 """
 
 from __future__ import annotations
@@ -76,31 +76,34 @@ class Part:
       start: the place in the table of the first row that is asked about.
       rows: how many rows the source has, as counted.
       places: which of them are asked about; None for all.
+      persons: the future of what they count, where a person may have several; None elsewhere.
     """
 
     source: Source | Held = field(repr=False)
     start: int = 0
     rows: int = 0
     places: IntArray | None = field(default=None, repr=False)
+    persons: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.rows if self.places is None else len(self.places)
 
     @property
-    def waits_for(self) -> Any:
-        """What Dask has to bring: the future of a part that it holds."""
-        return self.source.future if isinstance(self.source, Held) else None
+    def waits_for(self) -> tuple[Any, Any]:
+        """What Dask has to bring: futures of what it holds of the part."""
+        return (self.source.future if isinstance(self.source, Held) else None, self.persons)
 
     def bare(self) -> Part:
-        """Return the part as it is sent: without the future."""
+        """Return the part as it is sent: without futures."""
         held = self.source
-        return replace(self, source=replace(held, future=None)) if isinstance(held, Held) else self
+        source = replace(held, future=None) if isinstance(held, Held) else held
+        return replace(self, source=source, persons=None)
 
-    def brought(self, given: Any) -> Part:
+    def brought(self, given: tuple[Any, Any]) -> Part:
         """Return the part where it is read, with what Dask brought."""
-        if not isinstance(self.source, Held):
-            return self
-        return replace(self, source=self.source.opened(given))
+        rows, persons = given
+        source = self.source.opened(rows) if isinstance(self.source, Held) else self.source
+        return replace(self, source=source, persons=persons)
 
 
 def keeps_places(source: Source) -> bool:

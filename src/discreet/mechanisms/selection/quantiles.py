@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.additive.noise import FloatArray
+from discreet.mechanisms.lattice import count_step
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.registry import pick_share
 from discreet.numerics import check_positive, check_probability, check_whole
@@ -60,7 +61,11 @@ class QuantileNoise:
     points: tuple[float, ...]
 
     name = "exponential"
-    step = 1.0
+
+    @property
+    def step(self) -> float:
+        """What is counted: records, or parts of them."""
+        return count_step(self.relation)
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
@@ -95,7 +100,7 @@ class QuantileNoise:
         """How many records the middle cut is off on average, in the worst case."""
         left = self.parts // 2
         pick = self.pick(left, self.parts)
-        return pick.scale / self.parts * pick.worst_loss(len(self.points))
+        return self.step * pick.scale / self.parts * pick.worst_loss(len(self.points))
 
     @property
     def splits(self) -> list[Split]:
@@ -115,8 +120,10 @@ class QuantileNoise:
         Guarantees:
           - One record more or less in the records that are cut moves a score by at most
             max(left, parts - left), of which ``share`` over the moves is kept. [quantiles]
+          - A part of a record moves it by that part, and loses as much less. [person-weights]
         """
-        return ExponentialMechanism(max(left, parts - left), self.share / self.moves)
+        moved = max(left, parts - left) * round(1 / self.step)
+        return ExponentialMechanism(moved, self.share / self.moves)
 
     def probability(self, raw_counts: IntArray, places: Sequence[int]) -> float:
         """Return the exact probability of one answer, the places of the cuts among the points."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.mechanisms.additive.noise import FloatArray
+from discreet.mechanisms.lattice import count_step
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.mechanisms.selection.registry import pick_share
 from discreet.numerics import check_positive, check_probability, check_whole, up
@@ -89,7 +90,16 @@ class TreeChoice:
     chance: IntArray | None = None
 
     name = "exponential"
-    step = 1.0
+
+    @property
+    def step(self) -> float:
+        """What is counted: records, or parts of them."""
+        return count_step(self.relation)
+
+    @property
+    def steps_per_record(self) -> int:
+        """Score steps per record: parts of records are steps themselves."""
+        return STEPS_PER_RECORD if self.step == 1 else round(1 / self.step)
 
     @property
     def picks(self) -> int:
@@ -99,7 +109,7 @@ class TreeChoice:
     @property
     def pick(self) -> ExponentialMechanism:
         """The mechanism of one pick, on score steps."""
-        moved = math.ceil(self.certificate.sensitivity("linf", self.relation) * STEPS_PER_RECORD)
+        moved = math.ceil(self.certificate.sensitivity("linf", self.relation) * self.steps_per_record)
         return ExponentialMechanism(moved, self.share)
 
     @property
@@ -110,12 +120,13 @@ class TreeChoice:
     @property
     def std(self) -> float:
         """How far below the best a pick is on average, in records, in the worst case."""
-        return self.pick.scale * self.pick.worst_loss(len(self.edges)) / STEPS_PER_RECORD
+        return self.pick.scale * self.pick.worst_loss(len(self.edges)) / self.steps_per_record
 
     def given(self, expected: Sequence[FloatArray]) -> TreeChoice:
         """Return the choice with the expected tables of an earlier release, one per pair."""
-        steps = np.rint(STEPS_PER_RECORD * np.concatenate([table.ravel() for table in expected]))
-        chance = [STEPS_PER_RECORD * chance_deviation(table).sum() for table in expected]
+        each = self.steps_per_record
+        steps = np.rint(each * np.concatenate([table.ravel() for table in expected]))
+        chance = [each * chance_deviation(table).sum() for table in expected]
         return replace(
             self,
             expected=steps.astype(np.int64),
@@ -126,7 +137,7 @@ class TreeChoice:
         """Return the score of every pair from the whole sum."""
         assert self.expected is not None and self.chance is not None
         raw_tables = raw_counts[self.first : self.first + sum(self.sizes)]
-        apart = np.abs(STEPS_PER_RECORD * raw_tables - self.expected)
+        apart = np.abs(round(self.steps_per_record * self.step) * raw_tables - self.expected)
         starts = np.cumsum((0, *self.sizes[:-1]))
         return np.asarray(np.add.reduceat(apart, starts) - self.chance, dtype=np.int64)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import count_step
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon
@@ -39,7 +40,7 @@ class CountChoice(ScoreChoice):
     def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
         """Return the index, and the gap in records."""
         index, gap = self.chooser.draw(self.standing(raw_counts), source)
-        return np.array([index, gap / 2])
+        return np.array([index, gap / 2 * self.step])
 
 
 class most_frequent(WherePlan):
@@ -74,12 +75,13 @@ class most_frequent(WherePlan):
             )
         values = len(column.values)
         contribution = CellContribution((self.column,), values, _codes(self.column, values))
-        moved, most = setting.relation.edits, 2.0 * setting.most_rows
+        step = count_step(setting.relation)
+        moved, most = setting.relation.edits * round(1 / step), 2.0 * setting.most_rows / step
         chooser, errors = decide(self.mechanism, values, self.epsilon, self.delta, moved, most)
-        halves = {name: error / 2 for name, error in errors.items()}
+        halves = {name: error / 2 * step for name, error in errors.items()}
         counted = contribution.certificate
         proven = replace(counted, statements=(*counted.statements, "choose"))
-        noise = CountChoice(proven, chooser, 1.0, halves)
+        noise = CountChoice(proven, chooser, step, halves)
         stage = Stage("choice", contribution, noise)
 
         def finish(releaser: Releaser) -> Choice:

@@ -21,6 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import LARGEST_SUM, count_step
 from discreet.mechanisms.selection.alike import draw_run
 from discreet.mechanisms.selection.quantiles import moved_counts
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
@@ -32,6 +33,9 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.select.choose.chooser import Chooser
 from discreet.select.quantiles.order_statistics import Standing
+
+MOST_COUNTED = 2**26
+"""Records of which ranks are compared, if they are parts of records."""
 
 SLOTS = 64
 """Places inside a value. A cut inside one divides its records to a 64th of them."""
@@ -65,8 +69,6 @@ class QuantileCuts:
     slots: int = SLOTS
     weights: IntArray | None = field(default=None, repr=False, compare=False)
 
-    step = 1.0
-
     def __post_init__(self) -> None:
         if len(self.marks) < 3 or any(a >= b for a, b in pairwise(self.marks)) or self.marks[0] != 0:
             raise ArgumentError(f"marks must rise from 0, got {self.marks!r}.")
@@ -76,6 +78,11 @@ class QuantileCuts:
     def name(self) -> str:
         """The law of a choice."""
         return self.kind
+
+    @property
+    def step(self) -> float:
+        """What is counted: records, or parts of them."""
+        return count_step(self.relation)
 
     @property
     def moves(self) -> int:
@@ -104,7 +111,8 @@ class QuantileCuts:
             first, middle, last = split
             left, parts = self._parts(split)
             ends = (spread[first] * (parts - left) ** 2 + spread[last] * left**2) / parts**2
-            spread[middle] = ends + 2 * (self._pick(split, 2).on_scores.scale / parts) ** 2
+            scale = self.step * self._pick(split, 2).on_scores.scale
+            spread[middle] = ends + 2 * (scale / parts) ** 2
         return math.sqrt(2 / math.pi * max(spread))
 
     @property
@@ -114,7 +122,7 @@ class QuantileCuts:
         A wanted rank is off by a mean of what its two ends are off, and its choice adds its own error.
         """
         size = int(self.starts[-1]) + 1
-        return math.fsum(
+        return self.step * math.fsum(
             max(
                 self._pick(split, size).worst_error(math.inf) / self._parts(split)[1] for split in level
             )
@@ -216,11 +224,13 @@ class QuantileCuts:
         Guarantees:
           - One record more or less on this side moves a score by at most max(left, parts - left); one
             replaced, on the only side there is at first, by at most parts. [several-quantiles]
+          - A part of a record moves it by that part, and loses as much less. [person-weights]
         """
-        left, parts = self._parts(split)
+        (left, parts), each = self._parts(split), round(1 / self.step)
         if self.moves == 2 and split[0] == 0 and split[2] == len(self.marks) - 1:
-            return Chooser(self.kind, candidates, self.share, 0.0, parts)
-        return Chooser(self.kind, candidates, self.share / self.moves, 0.0, max(left, parts - left))
+            return Chooser(self.kind, candidates, self.share, 0.0, parts * each)
+        moved = max(left, parts - left) * each
+        return Chooser(self.kind, candidates, self.share / self.moves, 0.0, moved)
 
 
 def quantile_cuts(
@@ -240,6 +250,11 @@ def quantile_cuts(
     cheaper together. ``weights`` of the values are for the second: the first visits cuts one by one.
     """
     check_choice("mechanism", mechanism, CUT_CHOICES)
+    if max(marks) * MOST_COUNTED / count_step(relation) > LARGEST_SUM:
+        raise ArgumentError(
+            "levels must have at most four digits where the rows of a person share one record, got "
+            "levels with more."
+        )
     proven = replace(certificate, statements=(*certificate.statements, "several-quantiles"))
     fewer = min(SLOTS, max(1, _MOST_SLOTS // certificate.size))
     found: dict[str, QuantileCuts] = {}

@@ -1,0 +1,92 @@
+"""Persons whose rows lie in several partitions: workers tell them apart, and this process does not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.data import PrivateTable, Summand, add_up
+from discreet.data.cluster import Cluster
+from discreet.errors import DataRefused
+from discreet.mechanisms.lattice import SHARE
+from tests.data.test_persons import CELLS, COLUMNS, STEP, VECTORS
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.xdist_group("dask")]
+WAYS: list[dict[str, Any]] = [{}, {"rows": "one"}, {"rows": "capped", "most": 3}]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    # Workers get the functions of tests as they are, so that they need not import them.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    cloudpickle.register_pickle_by_value(sys.modules[CELLS.index.__module__])
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as machines,
+        distributed.Client(machines, set_as_default=False) as client,
+    ):
+        yield Cluster.of(client)
+
+
+def visits() -> pd.DataFrame:
+    """Rows of persons here and there: their visits are in several partitions."""
+    rng = np.random.default_rng(3)
+    who = rng.choice([f"person {i}" for i in range(40)], 500)
+    who[:60] = "often here"
+    rng.shuffle(who)
+    return pd.DataFrame({"who": who, "x": rng.random(500)})
+
+
+def totals(table: PrivateTable, helpers: Cluster | None) -> list[list[int]]:
+    step = SHARE if table.schema.person and table.schema.person.rows == "weighted" else 1.0
+    asked = [Summand(CELLS, step), Summand(VECTORS, STEP)]
+    return [sums.tolist() for sums in add_up(table, asked, cluster=helpers)]
+
+
+@pytest.mark.parametrize("how", WAYS, ids=str)
+def test_workers_count_persons_as_one_process_does(cluster: Cluster, how: dict[str, Any]) -> None:
+    schema = dc.Schema(COLUMNS, person="who", **how)
+    here = PrivateTable(visits(), schema)
+    there = PrivateTable(dd.from_pandas(visits(), npartitions=5, sort=False), schema, cluster=cluster)
+    assert there.in_parts and there.count() == here.count() == visits()["who"].nunique()
+    assert totals(there, cluster) == totals(here, None)
+    assert there.places_between(0, 500) is None and there.units_between(0, 500) is None
+
+
+def test_a_session_on_workers_answers_as_one_here(cluster: Cluster) -> None:
+    schema = dc.Schema(COLUMNS, person="who")
+    terms: dict[str, Any] = {"dataset": "d", "epsilon": 50.0, "ledger": ":memory:", "seed": 5}
+    plans = [
+        dc.mean("x", epsilon=1.0),
+        dc.quantiles("x", [0.25, 0.5], epsilon=1.0),
+        dc.any_curve(_mean_curve, feature="x", bounds=(0, 1), subsets=8, grid=[0.0, 1.0], epsilon=1.0),
+    ]
+    here = dc.protect(visits(), schema, **terms)
+    frame = dd.from_pandas(visits(), npartitions=5, sort=False)
+    there = dc.protect(frame, schema, cluster=cluster.client, **terms)
+    for plan in plans:
+        assert there.release(plan).value == here.release(plan).value
+
+
+def _mean_curve(rows: pd.DataFrame) -> np.ndarray:
+    return np.full(2, rows["x"].mean())
+
+
+def test_floats_are_refused_by_workers_too(cluster: Cluster) -> None:
+    frame = visits().assign(who=np.arange(500) // 2 * 1.0)
+    with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
+        PrivateTable(
+            dd.from_pandas(frame, npartitions=3, sort=False),
+            dc.Schema(COLUMNS, person="who"),
+            cluster=cluster,
+        )
