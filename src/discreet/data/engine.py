@@ -341,6 +341,6 @@ def _sum_groups(
 
 
 def _check_lattice(step: float, block: Block) -> None:
-    """Raise if cells are counted by a law for whole records where rows share one, or the reverse."""
-    if (step == SHARE) != (block.units is not None):
+    """Raise if cells are counted by a law for whole records where rows share one."""
+    if step != SHARE and block.units is not None:
         raise CertificateError("Noise for whole records must be asked of whole records, got parts.")
