@@ -14,6 +14,7 @@ import pytest
 import discreet as dc
 from discreet.data import CellContribution, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import Block
+from discreet.data.contributions import GroupedContribution
 from discreet.data.persons import read_persons
 from discreet.errors import DataRefused, LedgerConflict, SchemaError
 from discreet.mechanisms.lattice import SHARE
@@ -109,6 +110,28 @@ def test_the_parts_of_a_person_are_one_record(rows: int) -> None:
     assert units[:rows].sum() == WHOLE == units[rows]
     kept = units[:rows][units[:rows] > 0]
     assert len(kept) == min(rows, 1024) and kept.max() - kept.min() <= 1
+
+
+@pytest.mark.proves("person-weights")
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_rows_in_several_groups_move_what_a_record_does(relation: Relation) -> None:
+    """A person may be in all groups at once, with a part of her record in each."""
+    groups = GroupedContribution(VECTORS, 3, ("x",), cells_of)
+    counts = GroupedContribution(CELLS, 3, ("x",), cells_of)
+    asked = [Summand(counts, SHARE), Summand(groups, STEP)]
+
+    def found(own: tuple[float, ...]) -> list[np.ndarray]:
+        made = add_up(table_of(own, relation), asked)
+        return [sums * step for sums, step in zip(made, (SHARE, STEP), strict=True)]
+
+    tables = [found(own) for own in OF_ONE]
+    pairs: Any = itertools.combinations(tables, 2)
+    if relation is ADD_REMOVE:
+        pairs = [(found(()), one) for one in tables]
+    apart = [[a - b for a, b in zip(one, two, strict=True)] for one, two in pairs]
+    for kind, proven in enumerate((counts.certificate, groups.certificate)):
+        for norm, far in farthest([move[kind] for move in apart]).items():
+            assert far <= proven.sensitivity(norm, relation) + 6 * 4 * STEP
 
 
 def kept_of_others(count: int, **how: Any) -> set[Any]:

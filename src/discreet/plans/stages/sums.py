@@ -69,7 +69,10 @@ def sum_terms(
         )
     certificate = _certify(contribution, setting, rows, statement)
     largest = setting.most_rows * contribution.region.magnitude
-    moved = rows + contribution.partners + setting.relation.rounded_rows - 1
+    own = setting.relation.rounded_rows
+    # Under add-remove rows are limited, however many share a record; else persons are.
+    flipped = rows * (own if setting.relation.edits == 2 else 1)
+    moved = flipped + contribution.partners + own - 1
     return certificate, SumTerms(relation=setting.relation, largest_sum=largest, batch_rows=moved)
 
 

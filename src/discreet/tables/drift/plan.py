@@ -106,7 +106,9 @@ class drift(WherePlan):
         shares = whole_shares(counts)
         terms: Any = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
         makers = {"direct": _direct, "histogram": _through_counts}
-        asked = makers if self.method == "auto" else (self.method,)
+        # Records off are whole ones: of parts of records the counts are released.
+        known = makers if setting.relation.whole else ("histogram",)
+        asked = known if self.method == "auto" else (self.method,)
         routes = [makers[name](cells, shares, setting, terms) for name in asked]
         route = min(routes, key=lambda each: each.error)
         compared = tuple((each.name, each.error) for each in routes)
