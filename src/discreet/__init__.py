@@ -96,6 +96,7 @@ _HOMES = PLANS | {
     "PrivateDecisionTreeClassifier": "discreet.estimators",
     "PrivateRandomForestClassifier": "discreet.estimators",
     "Quantiles": "discreet.plans.results.choice",
+    "SqlQuery": "discreet.data.sources.elsewhere.queries",
     "RandomForest": "discreet.trees.result",
     "RangeHistogram": "discreet.plans.results.range_histogram",
     "Ranking": "discreet.plans",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from discreet.cards import answer as answer
     from discreet.cards import describe as describe
     from discreet.cards import read_plans as read_plans
+    from discreet.data.sources.elsewhere.queries import SqlQuery as SqlQuery
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.evaluation.binary.result import BinaryEvaluation as BinaryEvaluation

@@ -13,6 +13,7 @@ DiscreetError
 ├── ReleaseError         a saved release cannot be read
 ├── CardError            a card or a plan file cannot be read, or was edited
 ├── ReleaseFailed        something broke after the reservation; the charge stays spent
+│   └── DataChanged      somebody wrote to the data, or took them away, while they were read
 ├── UnderWay             the same question is being answered for somebody else right now
 ├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
 └── LedgerError          the ledger cannot be used
@@ -178,6 +179,14 @@ class ReleaseFailed(DiscreetError):
     code = "release-failed"
     http_status = 500
     exit_code = 15
+
+
+class DataChanged(ReleaseFailed):
+    """Somebody wrote to the data, or took them away, while they were read; the charge stays spent."""
+
+    code = "data-changed"
+    http_status = 409
+    exit_code = 19
 
 
 class UnderWay(DiscreetError):

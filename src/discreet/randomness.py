@@ -303,3 +303,12 @@ def _opendp() -> SimpleNamespace:
         max_divergence=measures.max_divergence,
         zero_concentrated_divergence=measures.zero_concentrated_divergence,
     )
+
+
+def shuffled_places(count: int) -> IntArray:
+    """Return the numbers below ``count`` in an order that is uniform among all, by system entropy."""
+    while True:
+        keys = entropy_words(count, np.uint64)
+        order = np.argsort(keys, kind="stable")
+        if not np.any(np.diff(keys[order]) == 0):  # given that no two are equal, all orders are alike
+            return np.asarray(order, dtype=np.int64)

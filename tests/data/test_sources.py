@@ -354,8 +354,7 @@ def test_files_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), duplicate)
     cases: list[tuple[Path | str, str, str]] = [
         (tmp_path / "nothing.csv", "must be an existing file", "file"),
-        (tmp_path, "must be an existing file", "file"),
-        (tmp_path / "folder.csv", "must be an existing file", "file"),
+        (tmp_path / "folder.csv", r"a folder with \.parquet or \.pq files in it, got none", "file"),
         ("no\0name.csv", "must be an existing file", "file"),
         (csv_file(tmp_path, "a\n1\n", "rows.txt"), "must be a .csv or .csv.gz or .parquet", "file"),
         (csv_file(tmp_path, b"PAR1 no more", "bad.parquet"), "must be a readable", "file format"),

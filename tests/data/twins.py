@@ -18,12 +18,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from fsspec.implementations.memory import MemoryFileSystem
 from pyarrow import feather
 
 from discreet.data.blocks import Block
 from discreet.data.rows import open_rows
 from discreet.data.table import PrivateTable
 from discreet.schema import Category, Number, Schema
+from discreet.schema.raw import category_text
 
 Rows = dict[str, list[Any]]
 
@@ -143,6 +145,29 @@ def write_parquet(rows: Rows, folder: Path) -> Path:
     return path
 
 
+def write_folder(rows: Rows, folder: Path) -> Path:
+    """Return a folder of three files, the second of which is all texts."""
+    table, third = as_arrow(rows), len(rows["age"]) // 3
+    inner = folder / "rows" / "later"
+    inner.mkdir(parents=True)
+    pq.write_table(table.slice(0, third), folder / "rows" / "a.parquet")
+    texts = [pa.array([category_text(v) for v in column.to_pylist()]) for column in table.columns]
+    second = pa.table(texts, names=table.column_names).slice(third, third)
+    pq.write_table(second, folder / "rows" / "b.pq")
+    pq.write_table(table.slice(2 * third), inner / "c.parquet")
+    (folder / "rows" / "_SUCCESS").touch()
+    (folder / "rows" / ".hidden.parquet").touch()
+    return folder / "rows"
+
+
+def put_elsewhere(rows: Rows, folder: Path) -> str:
+    """Return the address of a folder in an object store."""
+    store = MemoryFileSystem()
+    address = f"memory://{folder}/rows"
+    store.put(str(write_folder(rows, folder)), f"{folder}/rows", recursive=True)
+    return address
+
+
 def write_feather(rows: Rows, folder: Path) -> Path:
     path = folder / "rows.arrow"
     feather.write_feather(as_arrow(rows), path, chunksize=max(1, len(rows["age"]) // 5))
@@ -205,9 +230,11 @@ IN_MEMORY: dict[str, Callable[[Rows], Any]] = {
     "record batch": as_batch,
     "capsule": as_capsule,
 }
-FILES: dict[str, Callable[[Rows, Path], Path]] = {
+FILES: dict[str, Callable[[Rows, Path], Path | str]] = {
     "csv": write_csv,
     "parquet": write_parquet,
+    "parquet folder": write_folder,
+    "object store": put_elsewhere,
     "feather": write_feather,
     "csv.gz": write_packed,
     "excel": write_excel,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,13 +14,13 @@ from discreet.cli.project import (
     DatasetOption,
     Project,
     ProjectOption,
+    as_rows,
     open_session,
 )
 from discreet.cli.writing import check_file
 from discreet.data import PrivateTable
 from discreet.data.quality import check_table
-from discreet.data.sources.opening import FILES
-from discreet.data.sources.package_files import READERS
+from discreet.data.sources.elsewhere.first_rows import first_rows
 from discreet.errors import ArgumentError
 from discreet.ledger import Ledger
 from discreet.privacy.accounting import ACCOUNTANTS
@@ -29,15 +29,25 @@ from discreet.schema import Schema
 from discreet.schema.showing import tell_column
 from discreet.session import protect
 
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Rows: a CSV, Parquet, Arrow, Stata, SAS or Excel file, a folder of Parquet files or a "
+        "pattern of them, a Delta or Iceberg table, an address (s3://), or a database for --query."
+    ),
+]
+QueryOption = Annotated[
+    str | None, typer.Option("--query", help="What to ask the database at the address: SELECT ...")
+]
+
 
 def sketch_command(
-    data: Annotated[
-        Path, typer.Argument(help="A file with rows: CSV, Parquet, Arrow, Stata, SAS or Excel.")
-    ],
+    data: DataArgument,
     out: Annotated[Path, typer.Option(help="Where to write the draft.")] = Path("schema.toml"),
     target: Annotated[str | None, typer.Option(help="The column models predict.")] = None,
     id: Annotated[str | None, typer.Option(help="The column that names a record.")] = None,
     rows: Annotated[int, typer.Option(help="How many rows to look at.")] = 10_000,
+    query: QueryOption = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Be asked about every column, instead of editing the file.")
     ] = False,
@@ -47,7 +57,7 @@ def sketch_command(
     if out.exists():
         raise ArgumentError(f"--out must be a new file, got {out}. Move the old one away first.")
     check_file("--out", out)
-    schema = Schema.sketch(_first_rows(data, rows), target=target, id=id)
+    schema = Schema.sketch(first_rows(data, query, rows), target=target, id=id)
     if ask:
         from discreet.cli.dialogue import ask_schema
 
@@ -75,7 +85,7 @@ def schema_command() -> None:
 
 def check_schema(
     file: Annotated[Path, typer.Argument(help="The schema's TOML file.")],
-    data: Annotated[Path | None, typer.Argument(help="A table to compare it with.")] = None,
+    data: Annotated[str | None, typer.Argument(help="A table to compare it with.")] = None,
 ) -> None:
     """Tell what a schema says and what is open; with a table also how that fits, for its owner."""
     schema = Schema.load(file)
@@ -99,9 +109,7 @@ def _tell(schema: Schema) -> None:
 
 
 def protect_command(
-    data: Annotated[
-        Path, typer.Argument(help="A file with rows: CSV, Parquet, Arrow, Stata, SAS or Excel.")
-    ],
+    data: DataArgument,
     schema: Annotated[Path, typer.Option(help="The schema's TOML file.")],
     dataset: Annotated[str, typer.Option(help="Name of the data set in the ledger.")],
     ledger: Annotated[str, typer.Option(help="A SQLite file or a PostgreSQL URL.")],
@@ -116,6 +124,7 @@ def protect_command(
         int | None, typer.Option(help="How many rows it may have, under add-remove; 2^24 if left out.")
     ] = None,
     version: Annotated[str, typer.Option(help="Your label of the state of the data.")] = "1",
+    query: QueryOption = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Begin an empty ledger beside the key of an earlier one.")
     ] = False,
@@ -126,9 +135,9 @@ def protect_command(
     check_file("--project", project)
     known = Project.load(project)
     places = [known.relative(str(where)) for where in (data, schema, ledger)]
-    changed = known.with_entry(dataset, DatasetEntry(places[0], places[1], places[2], version))
+    changed = known.with_entry(dataset, DatasetEntry(places[0], places[1], places[2], version, query))
     session = protect(
-        data,
+        as_rows(data, query),
         schema,
         dataset=dataset,
         ledger=Ledger.open(ledger, anew=anew),
@@ -148,23 +157,6 @@ def protect_command(
     else:
         whose = "" if shared is None else f" of population {shared}"
         typer.echo(f"{dataset} is protected, left{whose}: {session.remaining}")
-
-
-def _first_rows(path: Path, rows: int) -> Any:
-    import pandas as pd
-
-    name = path.name.lower()
-    try:
-        if name.endswith((".csv", ".csv.gz")):  # as texts: numbers would lose leading zeros
-            return pd.read_csv(path, nrows=rows, dtype=str, keep_default_na=False, na_values=[""])
-        if name.endswith((".feather", ".arrow")):
-            return pd.read_feather(path).head(rows)
-        return READERS.get(path.suffix.lower(), pd.read_parquet)(path).head(rows)
-    except (OSError, ValueError, UnicodeError) as error:
-        raise ArgumentError(
-            f"data must be a readable file of one of {', '.join(FILES)}, got {path} "
-            f"({type(error).__name__})."
-        ) from None
 
 
 def check_command(project: ProjectOption = DEFAULT_PROJECT, dataset: DatasetOption = None) -> None:

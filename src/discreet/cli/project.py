@@ -9,12 +9,14 @@ schema = "census.toml"
 ledger = "census.db"
 version = "1"
 ```
-Paths are relative to the project file. It holds no row and no budget: the ledger has those.
+Paths are relative to the project file; ``data`` may also be an address, of a database with a ``query``.
+It holds no row and no budget: the ledger has those.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -23,12 +25,15 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.data.sources.elsewhere.queries import SqlQuery
 from discreet.errors import ArgumentError, DiscreetError
 from discreet.ledger import Balance, Ledger, Terms
 from discreet.ledger.store.place import find_place
 from discreet.session import Remaining, Session, protect
 
 DEFAULT_PROJECT = Path("discreet.toml")
+
+_PASSWORD = re.compile(r"^[^/]*://[^/@]*:[^/@]+@")
 
 
 def complete_dataset(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -76,6 +81,7 @@ class DatasetEntry:
     schema: str
     ledger: str
     version: str = "1"
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Project:
         """Write the project file."""
         import tomlkit
 
-        plain = {name: asdict(entry) for name, entry in self.entries.items()}
+        plain = {name: _written(entry) for name, entry in self.entries.items()}
         self.path.write_text(tomlkit.dumps(plain), encoding="utf-8")
 
     def with_entry(self, name: str, entry: DatasetEntry) -> Project:
@@ -108,13 +114,18 @@ class Project:
         changed = Project(self.path, {**self.entries, name: entry})
         for place in (find_place(changed.resolve(kept.ledger)) for kept in changed.entries.values()):
             if place.has_password:
-                raise ArgumentError(
-                    f"--ledger must be an address without a password, because it is written to"
-                    f" {self.path}, got one with a password for {place.name}. Put the password into"
-                    " ~/.pgpass, the environment (PGPASSWORD) or a service file"
-                    " (postgresql://?service=NAME)."
-                )
+                raise self._has_password("--ledger", place.name)
+        for kept in changed.entries.values():
+            if _PASSWORD.search(kept.data):
+                raise self._has_password("data", "the data")
         return changed
+
+    def _has_password(self, argument: str, place: str) -> ArgumentError:
+        return ArgumentError(
+            f"{argument} must be an address without a password, because it is written to {self.path}, "
+            f"got one with a password for {place}. Put the password into ~/.pgpass, the environment "
+            "(PGPASSWORD) or a service file (postgresql://?service=NAME)."
+        )
 
     def choose(self, dataset: str | None) -> tuple[str, DatasetEntry]:
         """Return the named data set, or the only one."""
@@ -130,11 +141,34 @@ class Project:
 
     def resolve(self, where: str) -> str:
         """Return a path relative to the project file as one that works from here."""
-        return where if "://" in where else str(self.path.parent / where)
+        scheme, path = _split(where)
+        return where if path is None else f"{scheme}{self.path.parent / path}"
 
     def relative(self, where: str) -> str:
         """Return a path from here as one relative to the project file."""
-        return where if "://" in where else os.path.relpath(where, self.path.parent)
+        scheme, path = _split(where)
+        return where if path is None else f"{scheme}{os.path.relpath(path, self.path.parent)}"
+
+    def rows_of(self, entry: DatasetEntry) -> Any:
+        """Return what ``protect`` takes for the rows of a data set."""
+        return as_rows(self.resolve(entry.data), entry.query)
+
+
+def as_rows(data: str, query: str | None) -> Any:
+    """Return what ``protect`` takes: a path or an address, or the query of a database."""
+    return data if query is None else SqlQuery(data, query)
+
+
+def _written(entry: DatasetEntry) -> dict[str, str]:
+    return {name: value for name, value in asdict(entry).items() if value is not None}
+
+
+def _split(where: str) -> tuple[str, str | None]:
+    """Return a path of this machine, after the scheme of a database in a file; None if elsewhere."""
+    for scheme in ("sqlite:///", "duckdb:///"):
+        if where.startswith(scheme):
+            return scheme, where.removeprefix(scheme)
+    return "", None if "://" in where else where
 
 
 def open_session(project: Path, dataset: str | None, **options: Any) -> Session:
@@ -142,7 +176,7 @@ def open_session(project: Path, dataset: str | None, **options: Any) -> Session:
     known = Project.load(project)
     name, entry = known.choose(dataset)
     return protect(
-        known.resolve(entry.data),
+        known.rows_of(entry),
         known.resolve(entry.schema),
         dataset=name,
         ledger=known.resolve(entry.ledger),

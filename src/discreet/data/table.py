@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
 from warnings import warn
@@ -14,6 +15,8 @@ from discreet.data.persons import PersonRows, joined, read_persons
 from discreet.data.sources import Source, open_source
 from discreet.data.sources.joined import JoinedSource
 from discreet.data.sources.partitions import Part, Partitioned, keeps_places
+from discreet.data.sources.source import Watched
+from discreet.data.state import quietly
 from discreet.errors import AccessDenied, ArgumentError, DataRefused
 from discreet.mechanisms.lattice import MOST_SHARED
 from discreet.privacy.relation import (
@@ -51,6 +54,7 @@ class PrivateTable:
         "__places",
         "__rows",
         "__source",
+        "__states",
         "__units",
         "schema",
         "start",
@@ -69,6 +73,7 @@ class PrivateTable:
         schema.check_confirmed()
         source = open_source(data, [*schema, *schema.read_besides])
         _check_columns(source, schema)
+        self.__states = _states(source)
         self.__lengths = None if cluster is None else cluster.count_parts(source)
         self.__rows = source.count() if self.__lengths is None else sum(self.__lengths)
         _check_count(self.__rows, agreed, most_rows)
@@ -119,6 +124,7 @@ class PrivateTable:
         part = object.__new__(PrivateTable)
         part.schema, part.start = self.schema, 0
         part.__source, part.__lengths = self.__source, self.__lengths
+        part.__states = self.__states
         part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
         part.__persons = part.__units = part.__held = None
         return part
@@ -176,6 +182,19 @@ class PrivateTable:
     def shares_records(self) -> bool:
         """Whether the rows of a person share one record."""
         return self.__units is not None
+
+    def has_changed(self) -> bool:
+        """Say whether somebody wrote to what it is read from, or took it away, since it was opened."""
+        return _states(self.__source) != self.__states
+
+    def check_unchanged(self) -> None:
+        """Raise, while nothing is spent, if it is no longer what it was when it was opened."""
+        if self.has_changed():
+            raise DataRefused(
+                "data must stay as they were when they were opened, got files that were written or "
+                "taken away since. Call protect again, with a new version if the rows are others.",
+                rule="changed",
+            )
 
     def unseal(self) -> Source:
         """Return the source, for ``data.rows`` alone."""
@@ -287,6 +306,15 @@ def _check_persons(persons: int, rows: int, person: Person) -> None:
             "a person.",
             stacklevel=4,
         )
+
+
+def _states(source: Source) -> tuple[str, ...] | None:
+    """Return what changes if somebody writes to what a source reads; None if it cannot be reached."""
+    if not isinstance(source, Watched):
+        return ()
+    with suppress(Exception), quietly():
+        return source.states()
+    return None
 
 
 def _brief(places: object) -> str:

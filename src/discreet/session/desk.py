@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from discreet.data import PrivateTable
 from discreet.data.blocks import KeptRows
 from discreet.data.cluster import Cluster
-from discreet.errors import ReleaseFailed
+from discreet.errors import DataChanged, ReleaseFailed
 from discreet.ledger import Account, Head, Ledger, Reservation, Terms
 from discreet.plans import Perturbation, Plan, Program, Release, Result, Setting, Stage
 from discreet.privacy.accounting import Amount, Filter
@@ -133,11 +133,12 @@ class Desk:
         title = plan.plan_name.replace("_", " ")
         try:
             with progress_bar(title, self._shown_rows, self._progress) as releaser.progress:
-                return program.finish(releaser)
+                found = program.finish(releaser)
+                return DataChanged if self._table.has_changed() else found
         except KeyboardInterrupt:
             return KeyboardInterrupt
         except BaseException:  # whatever it was
-            return ReleaseFailed
+            return DataChanged if self._table.has_changed() else ReleaseFailed
 
     def _key(self, plan: Plan) -> str:
         return plan.key_on(self.schema)

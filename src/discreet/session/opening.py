@@ -45,8 +45,12 @@ def protect(
 
     Args:
       data: a pandas, polars (also lazy) or pyarrow table, a numpy array with the schema's columns, a
-        Dask frame, an Arrow data set, or the path of a file: CSV (also packed), Parquet, Arrow, Stata,
-        SAS or Excel. Of these CSV, Parquet, Arrow and Dask may be larger than memory.
+        Dask frame, an Arrow data set, a Delta or Iceberg table, a DuckDB relation, a ``dc.SqlQuery``
+        of a database, or a path: of a file (CSV, also packed, Parquet, Arrow, Stata, SAS, Excel), of a
+        folder of Parquet files or a pattern of them; also an address that fsspec opens (``s3://``).
+        All may be larger than memory but frames, Stata, SAS and Excel. Files are read where they are,
+        with every release; what is asked of a database is asked once, here, and kept in a sealed
+        temporary file in a random order.
       schema: the public facts, or the path of their TOML file.
       dataset: the name under which the ledger knows the budget; given, never derived from rows.
       ledger: a SQLite file, a PostgreSQL URL, or ":memory:" for experiments.

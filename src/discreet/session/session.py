@@ -267,6 +267,7 @@ class Session(Desk):
     def _answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release]:
         if not plans:
             return {}
+        self._table.check_unchanged()
         with before_the_charge(self._progress):
             answering, programs = self._made_ready(plans)
         orders = [

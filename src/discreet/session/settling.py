@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import (
+    DataChanged,
     LedgerError,
     LedgerUnavailable,
     ReleaseError,
@@ -31,6 +32,11 @@ def failure(
     spent = f"after its reservation {reservation.id}, which stays spent."
     if kind is KeyboardInterrupt:
         return KeyboardInterrupt(f"The release was interrupted {spent} Nothing was released.")
+    if kind is DataChanged:
+        return DataChanged(
+            f"The data were written to, or went away, while they were read, {spent} Nothing was "
+            "released. Call protect again when they stay as they are."
+        )
     return ReleaseFailed(
         f"The release failed {spent} "
         "The cause is not shown because it could reveal a row; report the plan you asked."

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from discreet.data.conversion import from_arrow
 from discreet.data.sources.parquet_files import together
 from discreet.data.sources.source import CHUNK_ROWS, Chunk, run_or_refuse
+from discreet.data.sources.stored import StoredFile
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,15 @@ class DatasetSource:
         schema = self.dataset.schema
         pieces = [piece for file in self.dataset.get_fragments() for piece in _pieces(file)]
         return [DatasetPart(self.columns, self.needed, piece, schema) for piece in pieces]
+
+    def states(self) -> tuple[str, ...]:
+        """Return what changes if a file is written anew."""
+        import pyarrow.dataset as ds
+
+        if not isinstance(self.dataset, ds.FileSystemDataset):
+            return ()
+        found = self.dataset.filesystem.get_file_info(self.dataset.files)
+        return tuple(f"{file.path} {file.size} {file.mtime_ns}" for file in found)
 
     def _count(self) -> int:
         return sum(batch.num_rows for batch in self._batches(self.needed))
@@ -130,8 +139,9 @@ def open_dataset(dataset: Any, names: Sequence[str]) -> DatasetSource:
     return DatasetSource(dataset, tuple(dataset.schema.names), tuple(names))
 
 
-def open_feather(path: Path, names: Sequence[str]) -> DatasetSource:
+def open_feather(file: StoredFile, names: Sequence[str]) -> DatasetSource:
     """Return the source of an Arrow file (Feather is its other name), or raise ValueError."""
     import pyarrow.dataset as ds
 
-    return open_dataset(ds.dataset(path, format="feather"), names)
+    path = file.absolute().path
+    return open_dataset(ds.dataset(path, format="feather", filesystem=file.store), names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from discreet.data.conversion import from_arrow
 from discreet.data.sources.source import Chunk, run_or_refuse
+from discreet.data.sources.stored import StoredFile
 
 LONGEST_LINE = 8 << 20
 """The most bytes one line of a CSV file may have, and how many are read at once."""
@@ -18,19 +19,23 @@ LONGEST_LINE = 8 << 20
 class CsvSource:
     """A CSV file with a header, read in batches; lines with a wrong number of fields are skipped."""
 
-    path: Path
+    file: StoredFile
     columns: tuple[str, ...]
 
     def count(self) -> int:
         """Return the number of well-formed rows (one pass over the file)."""
         size = LONGEST_LINE >> 20
-        what = f"a readable CSV file with a header and lines of at most {size} MB, got {self.path}"
+        what = f"a readable CSV file with a header and lines of at most {size} MB, got {self.file}"
         return run_or_refuse(self._count, what, rule="file format")
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield batches of the file."""
         for batch in self._batches(names):
             yield {name: from_arrow(batch.column(name)) for name in names}
+
+    def states(self) -> tuple[str, ...]:
+        """Return what changes if the file is written anew."""
+        return (self.file.state(),)
 
     def _count(self) -> int:
         return sum(batch.num_rows for batch in self._batches(self.columns[:1]))
@@ -46,22 +51,24 @@ class CsvSource:
             strings_can_be_null=True,
             null_values=[""],
         )
-        with _open(self.path, alone=len(self.columns) == 1, convert_options=convert) as file:
-            yield from file
+        with _open(self.file, alone=len(self.columns) == 1, convert_options=convert) as reader:
+            yield from reader
 
 
-def open_csv(path: Path, names: Sequence[str]) -> CsvSource:
+def open_csv(file: StoredFile, names: Sequence[str]) -> CsvSource:
     """Return the source of a CSV file, or raise ValueError."""
-    with _open(path, alone=False) as file:
-        found = tuple(file.schema.names)
+    with _open(file, alone=False) as reader:
+        found = tuple(reader.schema.names)
     if len(found) == 1:
-        with _open(path, alone=True) as file:  # its header is the very first line
-            found = tuple(file.schema.names)
-    return CsvSource(path, found)
+        with _open(file, alone=True) as reader:  # its header is the very first line
+            found = tuple(reader.schema.names)
+    return CsvSource(file, found)
 
 
-def _open(path: Path, *, alone: bool, **options: Any) -> Any:
+@contextmanager
+def _open(file: StoredFile, *, alone: bool, **options: Any) -> Iterator[Any]:
     """Open a file; where a column stands alone an empty line is a row whose value is missing."""
+    import pyarrow as pa
     from pyarrow import csv
 
     parse = csv.ParseOptions(
@@ -70,4 +77,10 @@ def _open(path: Path, *, alone: bool, **options: Any) -> Any:
         invalid_row_handler=lambda row: "skip",
     )
     read = csv.ReadOptions(block_size=LONGEST_LINE, use_threads=False)
-    return csv.open_csv(path, read_options=read, parse_options=parse, **options)
+    packed = "gzip" if file.name.lower().endswith(".gz") else None
+    with (
+        file.opened() as place,
+        pa.input_stream(place, compression=packed) as stream,
+        csv.open_csv(stream, read_options=read, parse_options=parse, **options) as reader,
+    ):
+        yield reader

@@ -11,39 +11,41 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.sources.pandas_frames import PandasSource, open_pandas
+from discreet.data.sources.stored import StoredFile
 from discreet.errors import DataRefused
 
 
-def open_package(path: Path, names: Sequence[str]) -> PandasSource:
+def open_package(file: StoredFile, names: Sequence[str]) -> PandasSource:
     """Return the source of a file, with the named columns alone; what pandas raises is raised."""
-    frame = READERS[path.suffix.lower()](path)
+    with file.opened() as place:
+        frame = READERS[Path(file.name).suffix.lower()](place)
     kept = [place for place, name in enumerate(frame.columns) if str(name) in names]
     return open_pandas(frame.iloc[:, kept].apply(_emptied), names)
 
 
-def _stata(path: Path) -> Any:
+def _stata(place: Any) -> Any:
     import pandas as pd
 
-    return pd.read_stata(path)
+    return pd.read_stata(place)
 
 
-def _sas(path: Path) -> Any:
+def _sas(place: Any) -> Any:
     import pandas as pd
 
-    return pd.read_sas(path, format="sas7bdat", encoding="infer")
+    return pd.read_sas(place, format="sas7bdat", encoding="infer")
 
 
-def _xport(path: Path) -> Any:
+def _xport(place: Any) -> Any:
     import pandas as pd
 
-    return pd.read_sas(path, format="xport")
+    return pd.read_sas(place, format="xport")
 
 
-def _excel(path: Path) -> Any:
+def _excel(place: Any) -> Any:
     import pandas as pd
 
     try:
-        sheet = pd.read_excel(path, header=None, dtype=object, keep_default_na=False, na_values=[""])
+        sheet = pd.read_excel(place, header=None, dtype=object, keep_default_na=False, na_values=[""])
     except ImportError:
         raise DataRefused(
             "data must be a file that can be read here, got a spreadsheet but no openpyxl. "
@@ -55,7 +57,7 @@ def _excel(path: Path) -> Any:
     return frame
 
 
-READERS: dict[str, Callable[[Path], Any]] = {
+READERS: dict[str, Callable[[Any], Any]] = {
     ".dta": _stata,
     ".sas7bdat": _sas,
     ".xpt": _xport,

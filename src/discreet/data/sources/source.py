@@ -8,7 +8,7 @@ when the source is opened or counted: before anything is spent, and refused with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from discreet.data.state import quietly
 from discreet.errors import DataRefused
@@ -32,6 +32,14 @@ class Source(Protocol):
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield the named raw columns of successive rows."""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A source that can tell whether what it reads was written anew since it was opened."""
+
+    def states(self) -> tuple[str, ...]:
+        """Return facts that stay as they are while nobody writes; which they are is not told."""
 
 
 def run_or_refuse(compute: Callable[[], T], what: str, rule: str) -> T:
@@ -58,3 +66,12 @@ def kind_of_column(name: str, got: str) -> DataRefused:
 def as_names(names: Any) -> tuple[str, ...]:
     """Return the names of columns as texts; pandas may have numbers for names."""
     return tuple(str(name) for name in names)
+
+
+def missing_package(what: str, package: str, extra: str) -> DataRefused:
+    """Return the refusal of data that a package would read which is not installed."""
+    return DataRefused(
+        f"data must be something that can be read here, got {what} but no {package}. "
+        f"Install it with pip install 'discreet[{extra}]'.",
+        rule="package",
+    )

@@ -1,0 +1,1 @@
+"""Tables that are read once, when they are opened: databases, Delta and Iceberg."""
