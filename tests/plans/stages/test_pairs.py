@@ -17,12 +17,12 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms import GaussianNoise, LaplaceNoise
 from discreet.numerics import to_units
 from discreet.plans import Setting
+from discreet.plans.stages.counts import onto_total
 from discreet.plans.stages.marginals import (
     LARGEST_PAIRS,
     LARGEST_TABLES,
     PairTables,
     lay_out,
-    project,
     tree_stages,
 )
 from discreet.plans.stages.sums import table_noise
@@ -304,7 +304,7 @@ def test_one_pass_serves_all_stages() -> None:
 def test_projection_is_the_nearest_vector_of_counts(seed: int) -> None:
     draw = np.random.default_rng(seed)
     values, total_ = draw.normal(0, 10.0 ** draw.integers(-2, 6), 7), float(draw.uniform(1, 100))
-    found = project(values, total_)
+    found = onto_total(values, total_)
     assert found.min() >= 0 and found.sum() == pytest.approx(total_, rel=1e-9)
     # Nearest: all that is above zero was moved by the same amount, the rest by no more than it.
     moved = values - found

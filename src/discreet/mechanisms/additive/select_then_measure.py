@@ -47,11 +47,6 @@ class SelectThenMeasure(WrappedNoise):
         """The lattice of the sum."""
         return self.noise.step
 
-    @property
-    def std(self) -> float:
-        """The standard deviation of one released value."""
-        return self.noise.std
-
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the values at the places with noise."""
         return self.noise.release(np.asarray(raw_steps)[list(self.places)], source)

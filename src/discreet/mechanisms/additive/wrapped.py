@@ -35,6 +35,11 @@ class WrappedNoise:
         return self.noise.events
 
     @property
+    def std(self) -> float:
+        """The standard deviation of one released value."""
+        return self.noise.std
+
+    @property
     def epsilon(self) -> float:
         """The promise."""
         return self.noise.epsilon
@@ -43,3 +48,13 @@ class WrappedNoise:
     def delta(self) -> float:
         """See ``epsilon``."""
         return self.noise.delta
+
+
+class CountsNoise(WrappedNoise):
+    """Noise on what is read off whole counts, of which a step of the sum is one."""
+
+    step = 1.0
+
+    def half_width(self, level: float) -> float:
+        """Return the distance from the exact value that is kept with probability ``level``."""
+        return self.noise.half_width(level)

@@ -55,11 +55,6 @@ class GroupedNoise(WrappedNoise):
         """The lattice step."""
         return self.noise.step
 
-    @property
-    def std(self) -> float:
-        """The standard deviation of one released value."""
-        return self.noise.std
-
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the sums of all groups with noise, laid end to end."""
         parts = np.split(np.asarray(raw_steps), self.groups)

@@ -26,6 +26,7 @@ from discreet.mechanisms.selection.spanning_tree import Edge, TreeChoice, count_
 from discreet.numerics import check_whole
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.plans.expected import EVEN, Expected, of_mean
+from discreet.plans.stages.counts import onto_total
 from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.schema import Bins, FloatArray, Schema
 
@@ -170,7 +171,7 @@ class TreeStages:
         (noisy,) = releaser.answer(self.margins)
         margins = np.split(noisy, np.cumsum(self.layout.sizes)[:-1])
         rows = self._count(margins)
-        chosen = self._choose(releaser, [project(margin, rows) for margin in margins], rows)
+        chosen = self._choose(releaser, [onto_total(margin, rows) for margin in margins], rows)
         return NoisyTree(
             layout=self.layout,
             rows=rows,
@@ -253,14 +254,3 @@ def tree_stages(
         delta=deltas[1],
     )
     return TreeStages(layout, setting, every, Stage("tree", contribution, choice), pairs)
-
-
-def project(values: FloatArray, total: float) -> FloatArray:
-    """Return the nearest vector of non-negative numbers that add up to ``total`` (free).
-
-    >>> project(np.array([5.0, 2.0, -1.0]), 6.0).tolist()
-    [4.5, 1.5, 0.0]
-    """
-    flat = np.sort(values.ravel())[::-1]
-    excess = (np.cumsum(flat) - total) / np.arange(1, len(flat) + 1)
-    return np.asarray(np.maximum(values - excess[np.flatnonzero(flat >= excess)[-1]], 0.0))

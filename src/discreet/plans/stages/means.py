@@ -17,8 +17,7 @@ from discreet.data.blocks import Block
 from discreet.mechanisms import Noise, NoiseName
 from discreet.numerics import up
 from discreet.plans import Setting, Stage, share_out
-from discreet.plans.stages.counts import SIZE_SHARE, size_stage
-from discreet.plans.stages.marginals import project
+from discreet.plans.stages.counts import SIZE_SHARE, onto_total, size_stage
 from discreet.plans.stages.sums import sum_stage
 from discreet.plans.stages.tree_rows import draw_quota
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate
@@ -273,7 +272,7 @@ def draw_mean_rows(
             cells = draw_quota(np.array([1.0 - gone[name], gone[name]]), count, generator)
             drawn[name][cells == 1] = MISSING
     for name, share in zip(categories, shares, strict=True):
-        drawn[name] = draw_quota(project(share, 1.0), count, generator).astype(np.float64)
+        drawn[name] = draw_quota(onto_total(share, 1.0), count, generator).astype(np.float64)
     return np.column_stack([drawn[name] for name in schema.features])
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from discreet.data import (
 from discreet.data.contributions import certify_tables
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms import Noise, NoiseName, count_noise, sum_noise
-from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.mechanisms.additive.wrapped import CountsNoise
 from discreet.mechanisms.lattice import SHARE
 from discreet.numerics import up
 from discreet.plans import Setting, Stage
@@ -128,8 +128,22 @@ def assume_rows(certificate: Certificate, setting: Setting) -> Certificate:
     return certificate.assume(f"the table has at most {setting.most_rows} rows")
 
 
+def records_noise(
+    certificate: Certificate, setting: Setting, *, epsilon: float, delta: float, mechanism: NoiseName
+) -> Noise:
+    """Return noise on numbers of records, none of them greater than that of all."""
+    return sum_noise(
+        assume_rows(certificate, setting),
+        relation=setting.relation,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        largest_sum=float(setting.most_rows),
+    )
+
+
 @dataclass(frozen=True)
-class TableNoise(WrappedNoise):
+class TableNoise(CountsNoise):
     """Noise on the cells at ``places`` of a sum of counts; the places are public by now.
 
     Counts are whole, so they are multiples of the noise's finer lattice, and nothing is rounded.
@@ -141,15 +155,6 @@ class TableNoise(WrappedNoise):
     noise: Noise
     places: tuple[int, ...] = ()
     step: float = 1.0
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of a released count."""
-        return self.noise.std
-
-    def half_width(self, level: float) -> float:
-        """Return h such that a released count is within h of the exact one with probability level."""
-        return self.noise.half_width(level)
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the counts at the places with noise."""
@@ -173,25 +178,10 @@ def table_noise(
       - Gaussian noise lives on a lattice far finer than a record. [gauss-lattice]
     """
     certificate = certify_tables(tables, size)
+    promise: Any = {"epsilon": epsilon, "delta": delta, "mechanism": mechanism}
     if not setting.relation.whole:
-        return TableNoise(
-            count_noise(
-                certificate,
-                relation=setting.relation,
-                epsilon=epsilon,
-                delta=delta,
-                mechanism=mechanism,
-            ),
-            step=SHARE,
-        )
-    noise = sum_noise(
-        assume_rows(certificate, setting),
-        relation=setting.relation,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        largest_sum=float(setting.most_rows),
-    )
+        return TableNoise(count_noise(certificate, relation=setting.relation, **promise), step=SHARE)
+    noise = records_noise(certificate, setting, **promise)
     if noise.step > 1:
         raise ArgumentError(f"epsilon must give noise below 2^45 records, got {epsilon!r} for tables.")
     return TableNoise(noise)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plans.stages.marginals import NoisyTree, project
+from discreet.plans.stages.counts import onto_total
+from discreet.plans.stages.marginals import NoisyTree
 from discreet.randomness import IntArray
 from discreet.schema import MISSING, Bins, Column, Date, FloatArray, Number, Schema
 
@@ -81,7 +82,7 @@ def fit_margins(tree: NoisyTree) -> list[FloatArray]:
             weight = (tree.margin_std / tree.pair_std) ** 2 / table.shape[1 - axis]
             sums[column] = sums[column] + weight * table.sum(axis=1 - axis)
             weights[column] += weight
-    return [project(s / w, tree.rows) for s, w in zip(sums, weights, strict=True)]
+    return [onto_total(s / w, tree.rows) for s, w in zip(sums, weights, strict=True)]
 
 
 def fit_pair(
@@ -93,7 +94,8 @@ def fit_pair(
     distance = float(np.sum(apart**2))
     kept = max(0.0, 1.0 - noisy.size * std**2 / distance) if distance > 0 else 0.0
     # Independence that weighs as much as one record, so that no cell its margins know of is empty.
-    table = project(independent + kept * apart, total) + independent / total
+    cells = onto_total((independent + kept * apart).ravel(), total)
+    table = cells.reshape(noisy.shape) + independent / total
     for _ in range(_RAKING_ROUNDS):
         table = table * _ratio(rows_of, table.sum(axis=1))[:, None]
         table = table * _ratio(columns_of, table.sum(axis=0))[None, :]

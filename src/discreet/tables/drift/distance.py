@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms import Noise, NoiseName, sum_noise
-from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.mechanisms import Noise
+from discreet.mechanisms.additive.wrapped import CountsNoise
 from discreet.numerics import up
 from discreet.plans import Setting
-from discreet.plans.stages.sums import assume_rows
+from discreet.plans.stages.sums import records_noise
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource
@@ -66,7 +67,7 @@ def certify_distance(shares: IntArray) -> Certificate:
 
 
 @dataclass(frozen=True)
-class DistanceNoise(WrappedNoise):
+class DistanceNoise(CountsNoise):
     """Noise on how many records would have to move, a number that is computed from counts.
 
     Args:
@@ -80,35 +81,14 @@ class DistanceNoise(WrappedNoise):
     noise: Noise
     shares: tuple[int, ...]
 
-    step = 1.0
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of the released number, in records."""
-        return self.noise.std
-
-    def half_width(self, level: float) -> float:
-        """Return the distance from the exact number that is kept with probability ``level``."""
-        return self.noise.half_width(level)
+    @classmethod
+    def of(cls, shares: IntArray, setting: Setting, **promise: Any) -> DistanceNoise:
+        """Calibrate for a promise: ``epsilon``, ``delta`` and ``mechanism``."""
+        noise = records_noise(certify_distance(shares), setting, **promise)
+        return cls(noise, tuple(shares.tolist()))
 
     def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
         """Return the number of records with noise."""
         raw_off = records_off(np.asarray(raw_counts), np.array(self.shares))
         raw_steps = np.array([round(raw_off / Fraction(self.noise.step))], dtype=np.int64)
         return self.noise.release(raw_steps, source)
-
-
-def distance_noise(
-    shares: IntArray, setting: Setting, *, epsilon: float, delta: float, mechanism: NoiseName
-) -> DistanceNoise:
-    """Return calibrated noise on ``records_off``."""
-    certificate = certify_distance(shares)
-    noise = sum_noise(
-        assume_rows(certificate, setting),
-        relation=setting.relation,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        largest_sum=float(setting.most_rows),
-    )
-    return DistanceNoise(noise, tuple(shares.tolist()))

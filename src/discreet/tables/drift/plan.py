@@ -35,7 +35,7 @@ from discreet.plans.results.drift import Drift
 from discreet.plans.stages import count_stage, partition, size_stage
 from discreet.randomness import IntArray, public_generator
 from discreet.schema import Bins, FloatArray
-from discreet.tables.drift.distance import PARTS, distance_noise, whole_shares
+from discreet.tables.drift.distance import PARTS, DistanceNoise, whole_shares
 
 Method = Literal["auto", "direct", "histogram"]
 
@@ -154,11 +154,11 @@ def _direct(
     """Return noise on the number of records that would have to move."""
     counted = count_stage("counts", cells, setting, epsilon=1.0).contribution
     if setting.rows is not None:
-        noise, level = distance_noise(shares, setting, **terms), LEVEL
+        noise, level = DistanceNoise.of(shares, setting, **terms), LEVEL
         stages: tuple[Stage[Any], ...] = (Stage("distance", counted, noise),)
     else:
         parts = share_out(terms["epsilon"], (1 - _SIZE_SHARE, _SIZE_SHARE))
-        noise, level = distance_noise(shares, setting, **terms | {"epsilon": parts[0]}), _HALF
+        noise, level = DistanceNoise.of(shares, setting, **terms | {"epsilon": parts[0]}), _HALF
         size = size_stage(next(iter(cells)), setting, epsilon=parts[1])
         stages = (Stage("distance", counted, noise), size)
 
