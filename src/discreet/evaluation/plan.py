@@ -18,8 +18,8 @@ from discreet.evaluation.classes.release import prepare_classes
 from discreet.evaluation.question import (
     CutsName,
     EvaluationQuestion,
-    Grouping,
     TargetKind,
+    groups_of,
     kind_of,
     target_of,
 )
@@ -99,7 +99,7 @@ class evaluate(WherePlan):
             several[0] if several else bound,
             self.model.output,
             target_of(schema),
-            Grouping.of(schema, self.by or ()),
+            groups_of(schema, self.by or ()),
             self.bins,
             self.cuts,
             self.epsilon,
@@ -118,8 +118,8 @@ class evaluate(WherePlan):
         schema = setting.schema
         if self.bins is not None or kind_of(self.model, schema) != "binary":
             return super().diagnose(setting, exact)
-        rows, groups = None if self.where else setting.rows, Grouping.of(schema, self.by or ())
-        bins = suitable_bins(rows, self.epsilon, len(groups))
+        rows, groups = None if self.where else setting.rows, groups_of(schema, self.by or ())
+        bins = suitable_bins(rows, self.epsilon, groups.groups)
         return self._with({"bins": bins}).diagnose(setting, exact)
 
     def _check_fits(self, kind: TargetKind) -> None:

@@ -6,22 +6,18 @@ A kind of target (two classes, numbers, many classes) is a module with a functio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from discreet.data.blocks import Block
-from discreet.errors import ArgumentError
+from discreet.data import VectorContribution
+from discreet.errors import ArgumentError, ModelError
 from discreet.evaluation.classes.models import ClassModels
-from discreet.mechanisms import NoiseName
+from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel, Model
-from discreet.plans import Setting
+from discreet.plans import Setting, Stage
+from discreet.plans.parts.membership import Membership
+from discreet.plans.stages import sum_stage
 from discreet.schema import Category, Schema
 
 TargetKind = Literal["binary", "regression", "classes"]
@@ -30,51 +26,29 @@ CutsName = Literal["public", "quantile"]
 MOST_GROUPS = 200
 
 
-@dataclass(frozen=True)
-class Grouping:
-    """Who a record belongs to: one group per combination of some categories' values.
+def groups_of(schema: Schema, by: Sequence[str]) -> Membership:
+    """Return whose figures are told apart: every record is in exactly one group, or raise a sentence.
 
-    Missing and unlisted values are groups of their own, so that every record is in exactly one.
-
-    Args:
-      columns: the categories; none make one group of all records.
-      labels: the names of every column's values.
+    Missing and unlisted values are groups of their own.
     """
-
-    columns: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(cls, schema: Schema, columns: Sequence[str]) -> Grouping:
-        """Return the groups of some columns, or raise a sentence."""
-        for name in columns:
-            fit = [n for n in schema.features if isinstance(schema[n], Category)]
-            if name not in fit:
-                raise ArgumentError(
-                    f"by must name categories of the schema other than the target "
-                    f"({', '.join(fit) or 'there are none'}), got {name!r}."
-                )
-        grouping = cls(tuple(columns), tuple(schema[n].bins(1).labels for n in columns))
-        if len(grouping) > MOST_GROUPS:
+    fit = [n for n in schema.features if isinstance(schema[n], Category)]
+    fit += [name for name, level in schema.levels.items() if level.of != schema.target]
+    for name in by:
+        if name not in fit:
             raise ArgumentError(
-                f"by must make at most {MOST_GROUPS} groups, got {len(grouping)}. Name fewer columns."
+                f"by must name categories of the schema other than the target, or levels of such "
+                f"({', '.join(fit) or 'there are none'}), got {name!r}."
             )
-        return grouping
-
-    def __len__(self) -> int:
-        return math.prod(len(names) for names in self.labels)
-
-    @cached_property
-    def names(self) -> tuple[tuple[str, ...], ...]:
-        """The groups in order, each by its value of every column."""
-        return tuple(product(*self.labels))
-
-    def index(self, block: Block) -> NDArray[np.int64]:
-        """Return the group of every record of a block."""
-        places = np.zeros(len(block), dtype=np.int64)
-        for name, labels in zip(self.columns, self.labels, strict=True):
-            places = places * len(labels) + block[name].astype(np.int64)
-        return places
+    member = Membership(schema, None, tuple(by))
+    if member.levels():
+        raise ArgumentError(
+            f"by must name a category or one of its levels, got {', '.join(by)}. Name the finest."
+        )
+    if member.groups > MOST_GROUPS:
+        raise ArgumentError(
+            f"by must make at most {MOST_GROUPS} groups, got {member.groups}. Name fewer columns."
+        )
+    return member
 
 
 @dataclass(frozen=True)
@@ -103,7 +77,7 @@ class EvaluationQuestion:
     model: BoundModel
     output: str
     target: str
-    groups: Grouping
+    groups: Membership
     bins: int | None
     cuts: CutsName
     epsilon: float
@@ -119,6 +93,33 @@ class EvaluationQuestion:
     def columns(self) -> tuple[str, ...]:
         """All columns that are read: the model's, the target's, the groups'."""
         return tuple(dict.fromkeys((*self.model.columns, self.target, *self.groups.columns)))
+
+    def stage(
+        self, name: str, contribution: VectorContribution, *, statement: str, instead: str
+    ) -> Stage[Noise]:
+        """Return the one stage of an evaluation that asks for a single vector.
+
+        Refuses a model whose answers move so far that noise would have to hide mostly that; ``instead``
+        says what else can be asked of it.
+        """
+        relation, calls = self.setting.relation, contribution.calls
+        assert calls is not None
+        each = calls.batch_error_together(relation) or 0.0
+        paid = contribution.batch_rows(relation, self.setting.most_rows) * each
+        if paid > contribution.certificate.sensitivity("l1", relation):
+            raise ModelError(
+                "model must answer in double precision to be evaluated, got answers that move with "
+                f"the rows beside them. Convert it, or {instead}"
+            )
+        return sum_stage(
+            name,
+            contribution,
+            self.setting,
+            statement=statement,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+        )
 
 
 def target_of(schema: Schema) -> str:

@@ -66,7 +66,7 @@ def test_planted_faults_are_caught(fault: str) -> None:
     if fault == "one table":  # the confusions alone, as if the record were in no other table
         certified = replace(certified, l1=2 * table.weights["confusion"])
     else:  # what all classes together may have, in the table of each
-        blocks = added.reshape(len(added), len(table.groups), table.block)
+        blocks = added.reshape(len(added), table.groups.groups, table.block)
         blocks[:, :, table.parts["rest"]] *= table.given
     assert not all(within(certified, change) for change in replacements(added))
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import discreet as dc
 from discreet.data.blocks import Block
-from discreet.evaluation.question import EvaluationQuestion, Grouping
+from discreet.evaluation.question import EvaluationQuestion, groups_of
 from discreet.evaluation.regression.release import lay_out
 from discreet.evaluation.regression.sums import ErrorSums
 from discreet.models import as_model
@@ -63,7 +63,7 @@ def question(
         model=model.bind(table),
         output="value",
         target="y",
-        groups=Grouping.of(table, by),
+        groups=groups_of(table, by),
         bins=None,
         cuts="public",
         epsilon=epsilon,

@@ -54,7 +54,7 @@ class BinaryTable:
     @property
     def parts(self) -> int:
         """One part for every group and outcome; the class in question comes second."""
-        return 2 * len(self.question.groups)
+        return 2 * self.question.groups.groups
 
     def part(self, block: Block) -> NDArray[np.int64]:
         """Return where records belong; those without a target belong nowhere."""
@@ -63,7 +63,7 @@ class BinaryTable:
             outcome, known = encoded == 1, encoded < 2
         else:
             outcome, known = self.scorer.truth(encoded) > 0.5, self.scorer.known(encoded)
-        return np.where(known, 2 * self.question.groups.index(block) + outcome, -1)
+        return np.where(known, 2 * self.question.groups.place(block) + outcome, -1)
 
     @property
     def contribution(self) -> VectorContribution:
@@ -174,7 +174,7 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
     """Return bins at scores of public rows and at even steps; hats for answers that are not exact."""
     model, setting = question.model, question.setting
     shared = not answers_exactly(model, setting.relation)
-    rows, groups = setting.rows, len(question.groups)
+    rows, groups = setting.rows, question.groups.groups
     count = question.bins or suitable_bins(rows, question.epsilon, groups)
     low, high = model.bounds.limits
     turn = turn_of(_scores_are(question), low, high)
@@ -231,7 +231,7 @@ def _expected(table: BinaryTable, stage: Stage[Noise]) -> dict[str, Expected]:
     half = stage.noise.half_width(LEVEL) * math.sqrt(table.bins.size / 2)
     rows = table.question.setting.rows
     each = half / math.sqrt(2)
-    share = 1 / (2 * len(table.question.groups))
+    share = 1 / (2 * table.question.groups.groups)
     if rows is None:
         return {"rate of a group": Expected(each / share, 1.0, _RATE, unknown="noise")}
     return {"rate of a group": Expected(each / (share * rows), 1.0, _RATE)}
@@ -241,8 +241,8 @@ def _result(table: BinaryTable, noise: Noise, noisy: FloatArray) -> BinaryEvalua
     question, setting = table.question, table.question.setting
     lacking = may_lack(setting.schema[question.target])
     return BinaryEvaluation(
-        columns=question.groups.columns,
-        groups=question.groups.names,
+        columns=question.groups.names,
+        groups=question.groups.labels,
         knots=table.bins.knots,
         shared=table.bins.shared,
         counts=tuple(np.asarray(noisy).tolist()),

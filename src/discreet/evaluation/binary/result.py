@@ -301,6 +301,10 @@ class BinaryEvaluation(Result):
         """Return how far true positive rates of groups are apart."""
         return self.fairness("equal_opportunity_difference", threshold)
 
+    def equal_opportunity_ratio(self, threshold: float | None = None) -> Figure:
+        """Return the least true positive rate of a group over the greatest."""
+        return self.fairness("equal_opportunity_ratio", threshold)
+
     def equalized_odds_difference(
         self, threshold: float | None = None, agg: str = "worst_case"
     ) -> Figure:

@@ -13,7 +13,6 @@ from discreet.mechanisms import Noise
 from discreet.plans import Program, Releaser, Stage
 from discreet.plans.expected import Expected
 from discreet.plans.results.bands import LEVEL
-from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import may_lack
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.raw import category_text, plain_text
@@ -28,15 +27,11 @@ def prepare_classes(question: EvaluationQuestion) -> Program:
       - A record has a whole weight of one in all tables, in one group. [class-tables]
     """
     table = lay_out_classes(question)
-    _check_model(table)
-    stage = sum_stage(
+    stage = question.stage(
         "classes",
         table.contribution,
-        question.setting,
         statement="class-tables",
-        epsilon=question.epsilon,
-        delta=question.delta,
-        mechanism=question.mechanism,
+        instead="evaluate one class at a time: dc.Model(model, class_=..., isolated=True).",
     )
 
     def finish(releaser: Releaser) -> ClassEvaluation:
@@ -89,23 +84,9 @@ def class_places(schema: Schema, target: str, names: tuple[object, ...]) -> tupl
     return tuple(places)
 
 
-def _check_model(table: ClassTable) -> None:
-    """Refuse a model whose scores move so far that noise would have to hide mostly that."""
-    contribution, relation = table.contribution, table.setting.relation
-    assert contribution.calls is not None
-    each = contribution.calls.batch_error_together(relation) or 0.0
-    paid = contribution.batch_rows(relation, table.setting.most_rows) * each
-    if paid > contribution.certificate.sensitivity("l1", relation):
-        raise ModelError(
-            "model must answer in double precision for its highest score to be told, got answers that "
-            "move with the rows beside them. Convert it, or evaluate one class at a time: "
-            "dc.Model(model, class_=..., isolated=True)."
-        )
-
-
 def _expected(table: ClassTable, stage: Stage[Noise]) -> Expected:
     weight, rows = table.weights["confusion"], table.setting.rows
-    half = stage.noise.half_width_of_sums(LEVEL) / weight * (table.given * len(table.groups)) ** 0.5
+    half = stage.noise.half_width_of_sums(LEVEL) / weight * (table.given * table.groups.groups) ** 0.5
     return Expected(half / (rows or 1), 1.0, "a rate's whole range", unknown=None if rows else "noise")
 
 
@@ -115,15 +96,15 @@ def read_tables(
     """Return what noisy tables say."""
     column = table.setting.schema[table.target]
     assert isinstance(column, Category)
-    blocks = noisy.reshape(len(table.groups), table.block)
+    blocks = noisy.reshape(table.groups.groups, table.block)
     counts = {
         name: tuple((blocks[:, part] / table.weights[name]).ravel().tolist())
         for name, part in table.parts.items()
     }
     return ClassEvaluation(
         target=table.target,
-        columns=question.groups.columns,
-        groups=question.groups.names,
+        columns=question.groups.names,
+        groups=question.groups.labels,
         truths=column.labels[: table.truths],
         given=tuple(column.labels[place] for place in table.places),
         soft=table.soft,

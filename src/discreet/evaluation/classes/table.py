@@ -24,10 +24,10 @@ from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.data.calls import ThirdParty
 from discreet.evaluation.bins import SplitBins, answers_exactly, model_answers
-from discreet.evaluation.question import Grouping
 from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.plans import Setting
+from discreet.plans.parts.membership import Membership
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.schema import FloatArray
@@ -59,7 +59,7 @@ class ClassTable:
     target: str
     truths: int
     places: tuple[int, ...]
-    groups: Grouping
+    groups: Membership
     bins: SplitBins
     rest: SplitBins | None
 
@@ -108,7 +108,7 @@ class ClassTable:
         l1, l2 = math.fsum(weights), math.sqrt(math.fsum(w * w for w in weights))
         alone = Bounds(up(l1, 8), up(l2, 8), up(max(weights), 8))
         moved = Bounds(up(2 * l1, 16), up(math.sqrt(2) * l2, 16), alone.linf)
-        size = self.block * len(self.groups)
+        size = self.block * self.groups.groups
         return Certificate(("class-tables",), size, {REPLACE_ONE: moved, ADD_REMOVE: alone})
 
     def _tables(self, part: str) -> int:
@@ -158,10 +158,10 @@ class ClassTable:
         known = truth < self.truths
         truth = np.where(known, truth, 0)
         own = self._own(scores, truth) * known[:, None]
-        if len(self.groups) == 1:
+        if self.groups.groups == 1:
             return own
-        out = np.zeros((len(block), len(self.groups), self.block))
-        out[np.arange(len(block)), self.groups.index(block)] = own
+        out = np.zeros((len(block), self.groups.groups, self.block))
+        out[np.arange(len(block)), self.groups.place(block)] = own
         return out.reshape(len(block), -1)
 
     def _own(self, scores: FloatArray, truth: NDArray[np.int64]) -> FloatArray:

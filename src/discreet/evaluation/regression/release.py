@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.errors import ArgumentError, ModelError
+from discreet.errors import ArgumentError
 from discreet.evaluation.question import EvaluationQuestion
 from discreet.evaluation.regression.figures import GroupSums
 from discreet.evaluation.regression.result import RegressionEvaluation
@@ -18,7 +18,6 @@ from discreet.numerics import up
 from discreet.plans import Program, Releaser, Stage
 from discreet.plans.expected import of_mean
 from discreet.plans.results.bands import LEVEL
-from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import may_lack
 from discreet.schema import Bins, FloatArray, Number, Schema
 
@@ -29,15 +28,11 @@ _FEATURE_BINS = 10
 def prepare_regression(question: EvaluationQuestion) -> Program:
     """Lay out the vector of errors and calibrate its noise."""
     layout = lay_out(question)
-    _check_model(layout)
-    stage = sum_stage(
+    stage = question.stage(
         "errors",
         layout.contribution,
-        question.setting,
         statement="residual-sums",
-        epsilon=question.epsilon,
-        delta=question.delta,
-        mechanism=question.mechanism,
+        instead="ask for one record at a time: dc.Model(..., isolated=True).",
     )
 
     def finish(releaser: Releaser) -> RegressionEvaluation:
@@ -79,20 +74,6 @@ def _feature_bins(schema: Schema, name: str) -> Bins:
     return schema[name].bins(_FEATURE_BINS)
 
 
-def _check_model(layout: ErrorSums) -> None:
-    """Refuse a model whose answers move so far that noise would have to hide mostly that."""
-    contribution, relation = layout.contribution, layout.setting.relation
-    assert contribution.calls is not None
-    each = contribution.calls.batch_error_together(relation) or 0.0
-    paid = contribution.batch_rows(relation, layout.setting.most_rows) * each
-    if paid > contribution.certificate.sensitivity("l1", relation):
-        raise ModelError(
-            "model must answer in double precision to be evaluated, got answers that move with the "
-            "rows beside them. Convert it, or ask for one record at a time: "
-            "dc.Model(..., isolated=True)."
-        )
-
-
 def public_rows(layout: ErrorSums) -> int | None:
     """Return how many records have a target, if that is public."""
     lacks = may_lack(layout.setting.schema[layout.target])
@@ -102,17 +83,17 @@ def public_rows(layout: ErrorSums) -> int | None:
 def read_release(layout: ErrorSums, stage: Stage[Noise], noisy: FloatArray) -> RegressionEvaluation:
     """Return the errors that noisy sums tell of."""
     groups = layout.groups
-    blocks = noisy.reshape(len(groups), layout.block) / layout.scales
+    blocks = noisy.reshape(groups.groups, layout.block) / layout.scales
     told = [
         GroupSums(layout, block, stage.noise, 1, None, LEVEL).report(name)
-        for block, name in zip(blocks, groups.names, strict=True)
-        if groups.columns
+        for block, name in zip(blocks, groups.labels, strict=True)
+        if groups.grouped
     ]
     whole = GroupSums(layout, blocks.sum(axis=0), stage.noise, len(blocks), public_rows(layout), LEVEL)
     cell = float(layout.scales[layout.parts["distribution"]][0])
     return RegressionEvaluation(
         target=layout.target,
-        by=groups.columns,
+        by=groups.names,
         edges=layout.edges,
         soft=layout.soft,
         overall=whole.report(()),

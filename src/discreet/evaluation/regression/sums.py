@@ -24,10 +24,10 @@ import numpy as np
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.evaluation.bins import answers_exactly, model_answers
-from discreet.evaluation.question import Grouping
 from discreet.evaluation.regression.bounds import PowerCurve, add_bounds, times
 from discreet.models import BoundModel
 from discreet.plans import Setting
+from discreet.plans.parts.membership import Membership
 from discreet.plans.stages.parts import has_value, may_lack
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -68,7 +68,7 @@ class ErrorSums:
     length: float
     edges: tuple[float, ...]
     features: Mapping[str, Bins]
-    groups: Grouping
+    groups: Membership
 
     @property
     def target(self) -> str:
@@ -85,7 +85,7 @@ class ErrorSums:
     def counted(self) -> bool:
         """Whether the number of records of a group is private, and so part of the vector."""
         lacks = may_lack(self.setting.schema[self.target])
-        return self.setting.rows is None or lacks or len(self.groups) > 1
+        return self.setting.rows is None or lacks or self.groups.groups > 1
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -163,12 +163,12 @@ class ErrorSums:
         inside = add_bounds([times(apart, weight) for (apart, _), weight in weighted])
         alone = add_bounds([times(own, weight) for (_, own), weight in weighted])
         replaced = inside
-        if len(self.groups) > 1:
+        if self.groups.groups > 1:
             moved = Bounds(2 * alone.l1, math.sqrt(2) * alone.l2 * (1 + 1e-15), alone.linf)
             replaced = _either(inside, moved)
         elif self.counted:
             replaced = _either(inside, alone)
-        size = self.block * len(self.groups)
+        size = self.block * self.groups.groups
         return Certificate(("residual-sums", "part"), size, {REPLACE_ONE: replaced, ADD_REMOVE: alone})
 
     @cached_property
@@ -184,7 +184,7 @@ class ErrorSums:
         single, together = self._steepness()
         return VectorContribution(
             columns=tuple(dict.fromkeys(columns)),
-            size=self.block * len(self.groups),
+            size=self.block * self.groups.groups,
             region=Box(-most, most),
             fill=0.0,
             compute=self._compute,
@@ -214,10 +214,10 @@ class ErrorSums:
         residual = np.clip(target - model_answers(self.model)(block), -self.length, self.length)
         own = self._own(block, residual, np.clip((target - middle) / half, -1.0, 1.0))
         own *= np.where(known, 1.0, 0.0)[:, None]
-        if len(self.groups) == 1:
+        if self.groups.groups == 1:
             return own
-        out = np.zeros((len(block), len(self.groups), self.block))
-        out[np.arange(len(block)), self.groups.index(block)] = own
+        out = np.zeros((len(block), self.groups.groups, self.block))
+        out[np.arange(len(block)), self.groups.place(block)] = own
         return out.reshape(len(block), -1)
 
     def _own(self, block: Block, residual: FloatArray, target: FloatArray) -> FloatArray:
