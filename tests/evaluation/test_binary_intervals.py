@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.evaluation.binary.tallies import CellNoise, above
+from discreet.evaluation.binary.noise import CellNoise
+from discreet.evaluation.binary.tallies import above
 from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import FAR, Figure, difference, ratio, ratio_figure
 
 DRAWS, LEAST = 300, 0.91
+KINDS = ("plain", "anchored", "hats")
 CASES = {"many": (4_000, 1.0, 20), "few": (400, 0.5, 10)}
 RATES = ("selection_rate", "true_positive_rate", "false_positive_rate", "precision", "accuracy", "f1")
-SCORES = ("auc", "brier", "log_loss", "mean_score", "calibration_error")
+SCORES = ("auc", "average_precision", "brier", "log_loss", "mean_score", "calibration_error")
 
 
 def draw(rows: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -32,7 +34,7 @@ def draw(rows: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndar
 
 
 def exact(group: np.ndarray, score: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    from sklearn.metrics import roc_auc_score
+    from sklearn.metrics import average_precision_score, roc_auc_score
 
     selected, clipped = score >= 0.5, score.clip(0.01, 0.99)
     rates = [selected[(group == g) & (truth == 1)].mean() for g in (0, 1)]
@@ -44,6 +46,7 @@ def exact(group: np.ndarray, score: np.ndarray, truth: np.ndarray) -> dict[str, 
         "accuracy": (selected == truth).mean(),
         "f1": 2 * (selected & (truth == 1)).sum() / (selected.sum() + truth.sum()),
         "auc": roc_auc_score(truth, score),
+        "average_precision": average_precision_score(truth, score),
         "brier": ((score - truth) ** 2).mean(),
         "log_loss": -np.where(truth == 1, np.log(clipped), np.log(1 - clipped)).mean(),
         "mean_score": score.mean(),
@@ -60,8 +63,9 @@ def population() -> dict[str, float]:
 
 
 @cache
-def evaluations(case: str, shared: bool) -> tuple[dc.BinaryEvaluation, ...]:
+def evaluations(case: str, kind: str) -> tuple[dc.BinaryEvaluation, ...]:
     rows, epsilon, count = CASES[case]
+    shared, each = kind == "hats", epsilon / 2 if kind == "anchored" else epsilon
     knots = tuple(np.linspace(0, 1, count + 1).tolist())
     bins, generator = SplitBins(knots, shared), np.random.default_rng(7)
     made = []
@@ -71,8 +75,13 @@ def evaluations(case: str, shared: bool) -> tuple[dc.BinaryEvaluation, ...]:
         cells = np.zeros((2, 2, bins.size))
         np.add.at(cells, (group, truth, first), 1 - second)
         np.add.at(cells, (group, truth, first + 1), second)
-        cells += generator.laplace(0, 2 / epsilon, cells.shape)
-        made.append(evaluation(knots, shared, cells, epsilon, rows))
+        above = np.asarray(bins.spans[0]) >= 0.5
+        sums = np.stack([cells[..., ~above].sum(axis=-1), cells[..., above].sum(axis=-1)], axis=-1)
+        anchors = (sums + generator.laplace(0, 2 / each, sums.shape)).ravel().tolist()
+        cells += generator.laplace(0, 2 / each, cells.shape)
+        value = evaluation(knots, shared, cells, each, rows)
+        told = {"anchors": tuple(anchors), "anchor_std": value.noise_std} if each < epsilon else {}
+        made.append(replace(value, **told))  # type: ignore[arg-type]
     return tuple(made)
 
 
@@ -100,24 +109,46 @@ def held(figures: list[Figure], truth: float) -> float:
     return float(np.mean([f.low <= truth <= f.high for f in figures]))
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", [*RATES, *SCORES])
-def test_intervals_hold_the_population(name: str, case: str, shared: bool) -> None:
-    figures = [value.metric(name) for value in evaluations(case, shared)]
+def test_intervals_hold_the_population(name: str, case: str, kind: str) -> None:
+    figures = [value.metric(name) for value in evaluations(case, kind)]
     assert held(figures, population()[name]) >= LEAST
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_of_differences_hold_the_population(case: str) -> None:
     name = "equal_opportunity_difference"
-    figures = [value.equal_opportunity_difference() for value in evaluations(case, False)]
+    figures = [value.equal_opportunity_difference() for value in evaluations(case, "plain")]
     assert held(figures, population()[name]) >= LEAST
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_of_groups_hold_the_population_with_sums_beside_cells(case: str) -> None:
+    name = "equal_opportunity_difference"
+    figures = [value.equal_opportunity_difference() for value in evaluations(case, "anchored")]
+    assert held(figures, population()[name]) >= LEAST
+
+
+def test_sums_beside_cells_make_rates_better() -> None:
+    truth, errors = population()["true_positive_rate"], {}
+    for kind in ("plain", "anchored"):
+        told = [value.metric("true_positive_rate") for value in evaluations("few", kind)]
+        errors[kind] = np.mean([abs(figure.value - truth) for figure in told])
+        assert np.mean([figure.noise for figure in told]) > errors[kind]
+    assert errors["anchored"] < 0.8 * errors["plain"]
+
+
+def test_sums_beside_cells_that_promise_too_much_are_caught() -> None:
+    sure = [replace(value, anchor_std=1e-3) for value in evaluations("few", "anchored")]
+    told = [value.metric("selection_rate") for value in sure]
+    assert held(told, population()["selection_rate"]) < LEAST
 
 
 @pytest.mark.parametrize(("case", "part"), [("many", "noise"), ("few", "sampling")])
 def test_intervals_of_one_part_alone_would_be_too_narrow(case: str, part: str) -> None:
-    figures = [value.metric("true_positive_rate") for value in evaluations(case, False)]
+    figures = [value.metric("true_positive_rate") for value in evaluations(case, "plain")]
     alone = [
         replace(f, low=f.value - getattr(f, part), high=f.value + getattr(f, part)) for f in figures
     ]

@@ -60,7 +60,7 @@ def calibration_error(tally: Tally, count: int) -> Figure:
     size = tally.size
     if size.low <= 0:
         return Figure(0.5, 0.0, 1.0, 0.5, 0.0, 0.0, tally.level)
-    z = tally.noise.quantile(tally.level)
+    z = tally.z
     plain = float(np.abs(missed).sum())
     longer = float(_folded_excess(missed, noise).sum())
     both = np.hypot(noise, sampling)
@@ -79,7 +79,7 @@ def _miss(tally: Tally, inside: FloatArray) -> tuple[float, float, float]:
     Last: the deviation that the choice of records gives it.
     """
     weights = np.stack([-tally.bins.centres, 1 - tally.bins.centres]) * inside
-    noise = tally.noise.std * math.sqrt(tally.groups) * float(np.linalg.norm(weights))
+    noise = math.sqrt(max(tally.covariance(weights, weights), 0.0))
     sampling = math.sqrt(float(np.sum(tally.counts * weights**2)))
     return float(np.sum(weights * tally.cells)), noise, sampling
 

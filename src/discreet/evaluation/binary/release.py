@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from discreet.evaluation.bins import (
 from discreet.evaluation.question import EvaluationQuestion
 from discreet.explain.clipping import public_rows
 from discreet.explain.permutation.losses import Scorer, choose_scorer
-from discreet.mechanisms import Noise
+from discreet.mechanisms import Noise, count_noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise, quantile_noise
 from discreet.plans import Program, Releaser, Stage, share_out
 from discreet.plans.expected import Expected
@@ -33,6 +34,9 @@ from discreet.plans.stages.parts import may_lack
 from discreet.schema import FloatArray
 
 _QUANTILE_SHARE = 0.1
+_ANCHOR_SHARE = 0.5
+"""Of epsilon, for the records on either side of the turn: cells have twice the noise, but add up to
+what is known better: sums of many of them are no worse, and those up to the turn are far better."""
 _FINE = 1024
 _DECILES = 10
 _FEWEST, _MOST = 8, 100
@@ -87,13 +91,12 @@ def prepare_binary(question: EvaluationQuestion) -> Program:
     table = BinaryTable(question, scorer, _bins(question))
     if question.cuts == "quantile":
         return _adaptive(table)
-    stage = _stage(table, question.epsilon, question.delta)
+    stages = _stages(table, question.epsilon, question.delta)
 
     def finish(releaser: Releaser) -> BinaryEvaluation:
-        (noisy,) = releaser.answer(stage)
-        return _result(table, stage.noise, noisy)
+        return _result(table, stages, releaser.answer(*stages))
 
-    return Program((stage,), finish, _expected(table, stage))
+    return Program(stages, finish, _expected(table, stages))
 
 
 def _adaptive(table: BinaryTable) -> Program:
@@ -102,16 +105,15 @@ def _adaptive(table: BinaryTable) -> Program:
     first, rest = share_out(question.epsilon, (_QUANTILE_SHARE, 1 - _QUANTILE_SHARE))
     cuts = _cut_stage(table, first)
     # Laid out by public cuts, as many as there can be: noise and price do not hang on where they are.
-    stage = _stage(table, rest, question.delta)
+    stages = _stages(table, rest, question.delta)
 
     def finish(releaser: Releaser) -> BinaryEvaluation:
         (found,) = releaser.answer(cuts)
-        knots = _filled_up(found, table.bins)
-        cut = replace(table, bins=replace(table.bins, knots=knots))
-        (noisy,) = releaser.answer(replace(stage, contribution=cut.contribution))
-        return _result(cut, stage.noise, noisy)
+        cut = replace(table, bins=replace(table.bins, knots=_filled_up(found, table)))
+        asked = replace(stages[0], contribution=cut.contribution), *stages[1:]
+        return _result(cut, stages, releaser.answer(*asked))
 
-    return Program((cuts, stage), finish, _expected(table, stage))
+    return Program((cuts, *stages), finish, _expected(table, stages))
 
 
 def _cut_stage(table: BinaryTable, epsilon: float) -> Stage[QuantileNoise]:
@@ -147,10 +149,16 @@ def _cut_stage(table: BinaryTable, epsilon: float) -> Stage[QuantileNoise]:
     return Stage("cuts of the scores", contribution, noise)
 
 
-def _filled_up(cuts: FloatArray, bins: SplitBins) -> tuple[float, ...]:
-    """Return as many knots as planned: the ends, the middle, and cuts that are not too near."""
-    low, high = bins.knots[0], bins.knots[-1]
-    return _spread([low, high, low / 2 + high / 2, *cuts.tolist()], len(bins.knots), _NEAREST)
+def _filled_up(cuts: FloatArray, table: BinaryTable) -> tuple[float, ...]:
+    """Return as many knots as planned: the ends, the turn, and cuts that are not too near."""
+    return _spread([*_marks(table.question), *cuts.tolist()], len(table.bins.knots), _NEAREST)
+
+
+def _marks(question: EvaluationQuestion) -> list[float]:
+    """Return where knots are in any case: at the ends of scores, and where answers turn."""
+    low, high = question.model.bounds.limits
+    turn = turn_of(_scores_are(question), low, high)
+    return [low, high, *([turn] if low < turn < high else [])]
 
 
 def _spread(candidates: list[float], wanted: int, nearest: int) -> tuple[float, ...]:
@@ -164,10 +172,40 @@ def _spread(candidates: list[float], wanted: int, nearest: int) -> tuple[float, 
     return tuple(sorted(knots))
 
 
-def _stage(table: BinaryTable, epsilon: float, delta: float) -> Stage[Noise]:
-    question = table.question
-    law = {"epsilon": epsilon, "delta": delta, "mechanism": question.mechanism}
-    return shares_stage("scores and outcomes", table.contribution, question.setting, **law)  # type: ignore[arg-type]
+def _stages(table: BinaryTable, epsilon: float, delta: float) -> tuple[Stage[Noise], ...]:
+    """Return the stage of the cells, and that of the sums that most figures are about.
+
+    A hard edge needs exact answers: models that have none are told by cells alone.
+    """
+    question, shares = table.question, (1 - _ANCHOR_SHARE, _ANCHOR_SHARE)
+    marks = _marks(question)
+    anchored = not table.bins.shared and len(marks) > 2
+    epsilons, deltas = (share_out(all_, shares if anchored else (1.0,)) for all_ in (epsilon, delta))
+    law: Any = {"epsilon": epsilons[0], "delta": deltas[0], "mechanism": question.mechanism}
+    cells = shares_stage("scores and outcomes", table.contribution, question.setting, **law)
+    if not anchored:
+        return (cells,)
+    return cells, _anchor_stage(table, marks[-1], law | {"epsilon": epsilons[1], "delta": deltas[1]})
+
+
+def _anchor_stage(table: BinaryTable, turn: float, law: dict[str, Any]) -> Stage[Noise]:
+    """Return the stage that counts records on either side of the turn, by outcome and group.
+
+    Guarantees:
+      - A record is in one of its cells or in none. [histogram]
+    """
+    question, answers = table.question, model_answers(table.question.model)
+
+    def index(block: Block) -> NDArray[np.int64]:
+        part = table.part(block)
+        return np.where(part < 0, -1, 2 * part + (answers(block) >= turn))
+
+    calls = ModelCalls(question.model.third_party, lipschitz=1.0)
+    contribution = CellContribution(question.columns, 2 * table.parts, index, calls=calls)
+    relation = question.setting.relation
+    certificate = calls.evidence(relation).mark(contribution.certificate)
+    noise = count_noise(certificate, relation=relation, **law)
+    return Stage("records on either side of the turn", contribution, noise)
 
 
 def _bins(question: EvaluationQuestion) -> SplitBins:
@@ -177,8 +215,6 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
     rows, groups = setting.rows, question.groups.groups
     count = question.bins or suitable_bins(rows, question.epsilon, groups)
     low, high = model.bounds.limits
-    turn = turn_of(_scores_are(question), low, high)
-    marks = [low, high, *([turn] if low < turn < high else [])]
     half = count // 2 if count < 2 * _DECILES else count // (2 * _DECILES) * _DECILES
     even = np.linspace(low, high, half + 1)
     if (low, high) == (0.0, 1.0):
@@ -186,7 +222,7 @@ def _bins(question: EvaluationQuestion) -> SplitBins:
         crowded = _crowded(half if few else count - half)
         even = np.append(crowded, even) if few else np.append(even, crowded)
     quantiles = np.quantile(_public_scores(question), np.linspace(0, 1, count - half + 2))
-    candidates = [*marks, *even.tolist(), *quantiles.tolist()]
+    candidates = [*_marks(question), *even.tolist(), *quantiles.tolist()]
     nearest = _NEAREST_HATS if shared else _NEAREST
     return SplitBins(_spread(candidates, count + 1, nearest), shared)
 
@@ -226,26 +262,32 @@ def suitable_bins(rows: int | None, epsilon: float, groups: int) -> int:
     return int(min(max((worth / 8) ** 0.4, _FEWEST), _MOST))
 
 
-def _expected(table: BinaryTable, stage: Stage[Noise]) -> dict[str, Expected]:
+def _expected(table: BinaryTable, stages: tuple[Stage[Noise], ...]) -> dict[str, Expected]:
     """Return how far noise takes the true positive rate of half the records of an even group."""
-    half = stage.noise.half_width(LEVEL) * math.sqrt(table.bins.size / 2)
+    cells, *anchors = (stage.noise.half_width(LEVEL) for stage in stages)
+    spread = cells**2 * table.bins.size / 2
+    if anchors:
+        spread = spread * anchors[0] ** 2 / (spread + anchors[0] ** 2)
     rows = table.question.setting.rows
-    each = half / math.sqrt(2)
+    each = math.sqrt(spread / 2)
     share = 1 / (2 * table.question.groups.groups)
     if rows is None:
         return {"rate of a group": Expected(each / share, 1.0, _RATE, unknown="noise")}
     return {"rate of a group": Expected(each / (share * rows), 1.0, _RATE)}
 
 
-def _result(table: BinaryTable, noise: Noise, noisy: FloatArray) -> BinaryEvaluation:
+def _result(
+    table: BinaryTable, stages: tuple[Stage[Noise], ...], answers: list[FloatArray]
+) -> BinaryEvaluation:
     question, setting = table.question, table.question.setting
-    lacking = may_lack(setting.schema[question.target])
+    lacking, noise = may_lack(setting.schema[question.target]), stages[0].noise
+    noisy, *anchors = (np.asarray(answer).tolist() for answer in answers)
     return BinaryEvaluation(
         columns=question.groups.names,
         groups=question.groups.labels,
         knots=table.bins.knots,
         shared=table.bins.shared,
-        counts=tuple(np.asarray(noisy).tolist()),
+        counts=tuple(noisy),
         noise_std=noise.std,
         half_width=noise.half_width(LEVEL),
         mechanism=noise.name,
@@ -253,4 +295,6 @@ def _result(table: BinaryTable, noise: Noise, noisy: FloatArray) -> BinaryEvalua
         output=_scores_are(question),
         target=question.target,
         level=LEVEL,
+        anchors=tuple(anchors[0]) if anchors else (),
+        anchor_std=stages[1].noise.std if anchors else None,
     )

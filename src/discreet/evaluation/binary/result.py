@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
-from discreet.evaluation.binary.tallies import METRICS, CellNoise, Tally
+from discreet.evaluation.binary.noise import CellNoise
+from discreet.evaluation.binary.tallies import METRICS, Tally
 from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import Figure, ratio
 from discreet.numerics import check_choice, check_whole
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from discreet.evaluation.binary.fairness import GroupMetrics
 
 AT_THRESHOLD = (*METRICS, "balanced_accuracy")
-OF_SCORES = ("auc", "brier", "log_loss", "calibration_error", "mean_score")
+OF_SCORES = ("auc", "average_precision", "brier", "log_loss", "calibration_error", "mean_score")
+_AREAS = ("auc", "average_precision")
 _OF_PROBABILITIES = ("brier", "log_loss", "calibration_error")
 _CALIBRATION_BINS = 10
 _FEWEST_RECORDS = 30
@@ -56,6 +58,9 @@ class BinaryEvaluation(Result):
       output: what scores are: ``probability``, ``margin`` or, of other bounds, ``score``.
       target: the column of outcomes.
       level: of intervals.
+      anchors: noisy numbers of records below and above the default threshold, by group and outcome,
+        released beside the cells; none where an edge would need exact scores.
+      anchor_std: standard deviation of the noise on one of these.
     """
 
     columns: tuple[str, ...]
@@ -70,6 +75,8 @@ class BinaryEvaluation(Result):
     output: str
     target: str
     level: float
+    anchors: tuple[float, ...] = field(default=(), kw_only=True)
+    anchor_std: float | None = field(default=None, kw_only=True)
 
     @property
     def extent(self) -> str:
@@ -82,7 +89,10 @@ class BinaryEvaluation(Result):
         rising = len(self.knots) > 1 and all(np.diff(self.knots) > 0)
         named = all(len(group) == len(self.columns) for group in self.groups)
         cells = 2 * len(self.groups) * self.bins.size
-        return rising and named and len(self.counts) == cells
+        anchored = not self.anchors or (
+            len(self.anchors) == 4 * len(self.groups) and self.anchor_std is not None
+        )
+        return rising and named and len(self.counts) == cells and anchored
 
     @cached_property
     def bins(self) -> SplitBins:
@@ -95,14 +105,25 @@ class BinaryEvaluation(Result):
         return turn_of(self.output, self.knots[0], self.knots[-1])
 
     @cached_property
+    def _noise(self) -> CellNoise:
+        plain = CellNoise(self.noise_std, self.mechanism == "gaussian")
+        if self.anchor_std is None:
+            return plain
+        above = self.bins.spans[0] >= self.default_threshold
+        return replace(plain, above=tuple(above.tolist()), anchor_std=self.anchor_std)
+
+    @cached_property
     def _cells(self) -> FloatArray:
-        """The cells, moved evenly so that they add up to the number of records, if that is public."""
+        """The cells that agree best with the sums; and with the number of records, if it is public."""
         cells = np.asarray(self.counts).reshape(len(self.groups), 2, self.bins.size)
-        return cells if self.rows is None else cells + (self.rows - cells.sum()) / cells.size
+        if self.anchors:
+            anchors = np.asarray(self.anchors).reshape(len(self.groups), 2, 2)
+            cells = self._noise.estimate(cells, anchors)
+        return cells if self.rows is None else self._noise.to_total(cells, self.rows)
 
     def tally(self, group: Group = None, level: float | None = None) -> Tally:
         """Return the cells of one group, or of all records."""
-        noise = CellNoise(self.noise_std, self.mechanism == "gaussian")
+        noise = self._noise
         asked = self.level if level is None else level
         if group is None:
             cells, groups = self._cells.sum(axis=0), len(self.groups)
@@ -148,8 +169,8 @@ class BinaryEvaluation(Result):
           name: at a threshold ``selection_rate``, ``true_positive_rate``, ``false_positive_rate``,
             ``true_negative_rate``, ``false_negative_rate``, ``precision``,
             ``negative_predictive_value``, ``accuracy``, ``balanced_accuracy``, ``f1``,
-            ``prevalence``; of scores ``auc``, ``brier``, ``log_loss``, ``calibration_error``,
-            ``mean_score``.
+            ``prevalence``; of scores ``auc``, ``average_precision``, ``brier``, ``log_loss``,
+            ``calibration_error``, ``mean_score``.
           threshold: any; at a knot nothing is left open. One half for probabilities if left out.
           group: by its value, or by its values of several columns.
           level: of the interval.
@@ -166,7 +187,9 @@ class BinaryEvaluation(Result):
             )
         if name == "calibration_error":
             return calibration_error(tally, _CALIBRATION_BINS)
-        return tally.auc if name == "auc" else _score_figure(tally, name)
+        if name in _AREAS:
+            return tally.auc if name == "auc" else tally.average_precision
+        return _score_figure(tally, name)
 
     @property
     def auc(self) -> Figure:

@@ -15,36 +15,16 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.evaluation.binary.areas import average_precision, roc_area
+from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.bins import SplitBins
-from discreet.evaluation.figures import Figure, Spread, mean_of, ratio_figure
+from discreet.evaluation.figures import Figure, mean_of, ratio_figure
 from discreet.schema import FloatArray
 
 LOG_CLIP = 0.01
 """Probabilities nearer to zero or one count as this far from them in a log loss."""
 
 _WITHIN = 33
-
-
-@dataclass(frozen=True)
-class CellNoise:
-    """The noise on every cell: independent, of one deviation.
-
-    Args:
-      std: its standard deviation.
-      normal: whether it is normal; else it has Laplace's tails.
-    """
-
-    std: float
-    normal: bool
-
-    def quantile(self, level: float) -> float:
-        """Return how many deviations noise, or a weighted sum of noises, is out at the most.
-
-        Of all sums of Laplace noises a single one is the farthest out.
-        """
-        from scipy.special import ndtri
-
-        return float(ndtri(0.5 + level / 2)) if self.normal else -math.log1p(-level) / math.sqrt(2)
 
 
 @dataclass(frozen=True)
@@ -101,21 +81,24 @@ class Tally:
         return np.array([_rising(row) for row in self.cells])
 
     @property
-    def _z(self) -> float:
+    def z(self) -> float:
+        """How many deviations noise is out at the most."""
         return self.noise.quantile(self.level)
 
     @property
-    def _z_sampling(self) -> float:
+    def z_sampling(self) -> float:
+        """The same of what the choice of records does, which is normal."""
         from scipy.special import ndtri
 
         return float(ndtri(0.5 + self.level / 2))
 
-    def _covariance(self, first: FloatArray, second: FloatArray) -> float:
-        """Return the covariance of two weighted sums of cells."""
-        product = float(np.sum(first * second))
-        if self.whole:  # what is common to all cells is known
-            product -= float(first.sum() * second.sum()) / first.size
-        return max(product, 0.0) * self.groups * self.noise.std**2
+    def covariance(self, first: FloatArray, second: FloatArray) -> float:
+        """Return the covariance of the noise on two weighted sums of cells."""
+        of, ones = self.noise.covariance, np.ones_like(self.cells)
+        found = of(first, second)
+        if self.whole:  # the sum of all cells is known
+            found -= of(first, ones) * of(second, ones) / of(ones, ones)
+        return found * self.groups
 
     def share(
         self,
@@ -135,7 +118,7 @@ class Tally:
         """
         cells, counts = self.cells, self.counts
         pairs = ((top, top), (top, whole), (whole, whole))
-        xx, xy, yy = (self._covariance(*pair) for pair in pairs)
+        xx, xy, yy = (self.covariance(*pair) for pair in pairs)
         sums = [float(np.sum(counts * first * second)) for first, second in pairs]
 
         def sampling(r: float) -> float:
@@ -146,8 +129,8 @@ class Tally:
             float(np.sum(whole * cells)),
             noise=(xx, xy, yy),
             sampling=sampling,
-            z=self._z,
-            z_sampling=self._z_sampling,
+            z=self.z,
+            z_sampling=self.z_sampling,
             binning=binning,
             range_=range_,
         )
@@ -184,7 +167,7 @@ class Tally:
     def weighted_size(self, weights: FloatArray) -> Figure:
         """Return the number of records in some of the cells; it knows of no sampling."""
         found = float(np.sum(weights * self.cells))
-        half = self._z * math.sqrt(self._covariance(weights, weights))
+        half = self.z * math.sqrt(max(self.covariance(weights, weights), 0.0))
         high = max(found + half, 0.0)
         return Figure(max(found, 0.0), max(found - half, 0.0), high, half, 0.0, 0.0, self.level)
 
@@ -206,50 +189,12 @@ class Tally:
 
         Pairs of records in one bin may be in either order.
         """
-        others, own = self.cells
-        size = self.bins.size
-        order = np.sign(np.arange(size)[:, None] - np.arange(size)[None, :]) / 2 + 0.5
-        over, under = order @ others, own @ order
-        negatives, positives = float(others.sum()), float(own.sum())
-        each = self.groups * self.noise.std**2
-        noise = (
-            each * float(np.sum(over**2) + np.sum(under**2)) + each**2 * float(np.sum(order**2)),
-            each * float(negatives * over.sum() + positives * under.sum()) + each**2 * size**2 / 2,
-            each * size * (negatives**2 + positives**2) + each**2 * size**2,
-        )
-        return ratio_figure(
-            float(own @ over),
-            negatives * positives if min(negatives, positives) > 0 else 0.0,
-            noise=noise,
-            sampling=self._pair_spread(order),
-            z=self._z,
-            z_sampling=self._z_sampling,
-            binning=self._pair_ends(order),
-        )
+        return roc_area(self)
 
-    def _pair_spread(self, order: FloatArray) -> Spread:
-        """Return the variance of sums over pairs of drawn records (DeLong 1988), by the area."""
-        others, own = self.counts
-        over, under = order @ others, own @ order
-        n, p = float(others.sum()), float(own.sum())
-        sums = (
-            float(own @ over**2 + others @ under**2),
-            float(n * (own @ over) + p * (others @ under)),
-            p * n**2 + n * p**2,
-        )
-        return lambda r: sums[0] - 2 * r * sums[1] + r * r * sums[2]
-
-    def _pair_ends(self, order: FloatArray) -> tuple[float, float]:
-        low, high = self.bins.spans
-        surely = (low[:, None] >= high[None, :]).astype(float)
-        maybe = 1.0 - (high[:, None] <= low[None, :])
-        others, own = self.counts
-        pairs = float(others.sum() * own.sum())
-        if pairs <= 0:
-            return 0.5, 0.5
-        return float(own @ (order - surely) @ others) / pairs, float(
-            own @ (maybe - order) @ others
-        ) / pairs
+    @cached_property
+    def average_precision(self) -> Figure:
+        """The mean precision at the scores of the class's records."""
+        return average_precision(self)
 
     def loss(self, name: str) -> Figure:
         """Return the mean ``brier`` or ``log_loss`` of a probability."""

@@ -13,7 +13,8 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
-from discreet.evaluation.binary.tallies import CellNoise, Tally
+from discreet.evaluation.binary.noise import CellNoise
+from discreet.evaluation.binary.tallies import Tally
 from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import Figure
 from discreet.numerics import check_choice
