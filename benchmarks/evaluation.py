@@ -11,7 +11,8 @@ DISCREET_DATA names.
    95 of 100 releases, where the records differ by exactly five points.
 3. *one table* beside separate releases of AUC, accuracy, Brier score, calibration error and four rates
    of groups at the same epsilon. Separate releases have an eighth of epsilon each: means of losses with
-   their own sensitivity, two counts per rate, and tables of scores for AUC and calibration error.
+   their own sensitivity, two counts per rate, and tables of scores alone (``focus="scores"``) for AUC
+   and calibration error.
 """
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ def _separately(task: Task, frame: pd.DataFrame, groups: list[str], epsilon: flo
     """Yield eight figures, each from a release of its own with an eighth of epsilon."""
     each, rng, size = epsilon / 8, np.random.default_rng(5), len(frame)
     scores, truth = task.scores(frame), frame["y"].to_numpy()
-    plan = evaluate(task.asked(), epsilon=each)
+    plan = evaluate(task.asked(), focus="scores", epsilon=each)
     program = plan.prepare(Setting(task.schema, "replace-one", size))
     releaser = SimulatedReleaser(PrivateTable(frame, task.schema, "replace-one"), 3)
     exact = _eight(task, frame, groups)

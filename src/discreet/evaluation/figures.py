@@ -104,7 +104,7 @@ def ratio_figure(
         return z_sampling**2 * max(sampling(r), 0.0)
 
     low, high = range_
-    known = y > z * math.sqrt(yy) and y > 0
+    known = y > z * math.sqrt(max(yy, 0.0)) and y > 0
     value = min(max(x / y, low), high) if known else low / 2 + high / 2
     if not known:
         half = high / 2 - low / 2

@@ -18,6 +18,7 @@ from discreet.evaluation.classes.release import prepare_classes
 from discreet.evaluation.question import (
     CutsName,
     EvaluationQuestion,
+    FocusName,
     TargetKind,
     groups_of,
     kind_of,
@@ -41,6 +42,7 @@ _BELONGS: tuple[tuple[str, TargetKind, str], ...] = (
     ("residuals", "regression", "answers numbers"),
     ("clip", "regression", "answers numbers"),
     ("one_vs_rest", "classes", "has more than two classes"),
+    ("focus", "binary", "speaks of one class"),
 )
 
 
@@ -63,6 +65,9 @@ class evaluate(WherePlan):
         of model and target allow.
       one_vs_rest: for classifiers of more than two classes: tell the scores of every class against the
         rest too, and so an area per class, for half of the budget.
+      focus: for models that speak of one class: what half of the budget is for. ``threshold`` are the
+        records on either side of the default threshold, and so rates and accuracy there; ``scores``
+        gives all of it to the table of scores, for calibration, areas and thresholds far from it.
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian`` or ``auto``: the one with less noise.
@@ -81,6 +86,7 @@ class evaluate(WherePlan):
     residuals: Annotated[Sequence[str], Columns(empty=True)] = ()
     clip: Annotated[float | None, Positive(optional=True)] = None
     one_vs_rest: Switch = False
+    focus: Annotated[FocusName, OneOf(("threshold", "scores"))] = "threshold"
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: Annotated[
@@ -110,6 +116,7 @@ class evaluate(WherePlan):
             several,
             self.model.names if several else (),
             self.one_vs_rest,
+            self.focus,
         )
         return PREPARE[kind](question)
 
@@ -126,7 +133,7 @@ class evaluate(WherePlan):
         """Refuse arguments that belong to another kind of target."""
         for name, home, whose in _BELONGS:
             value = getattr(self, name)
-            if kind != home and value not in (None, (), False):
+            if kind != home and value not in (None, (), False, "threshold"):
                 raise ArgumentError(
                     f"{name} must be left out unless the model {whose}, got {shown(value)}."
                 )

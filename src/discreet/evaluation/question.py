@@ -22,6 +22,7 @@ from discreet.schema import Category, Schema
 
 TargetKind = Literal["binary", "regression", "classes"]
 CutsName = Literal["public", "quantile"]
+FocusName = Literal["threshold", "scores"]
 
 MOST_GROUPS = 200
 
@@ -71,6 +72,7 @@ class EvaluationQuestion:
       models: the scores of every class, for a classifier of many.
       names: what the classifier calls these.
       one_vs_rest: whether every class's scores are told against the rest.
+      focus: whether half of the budget is for the records on either side of the turn.
     """
 
     setting: Setting
@@ -88,6 +90,7 @@ class EvaluationQuestion:
     models: tuple[BoundModel, ...] = ()
     names: tuple[Any, ...] = ()
     one_vs_rest: bool = False
+    focus: FocusName = "threshold"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,6 +15,9 @@ import numpy as np
 
 from discreet.schema import FloatArray
 
+_LEAST = 1e-3
+"""Sums count as no better known than so many of a cell's deviations: less would be lost to rounding."""
+
 
 @dataclass(frozen=True)
 class CellNoise:
@@ -51,7 +54,8 @@ class CellNoise:
     @cached_property
     def _pull(self) -> FloatArray:
         """How far every cell of a side moves per record that its sum is off."""
-        return np.asarray(self.std**2 / (self.sides.sum(axis=0) * self.std**2 + self.anchor_std**2))
+        ratio = max(self.anchor_std / self.std, _LEAST) if self.std > 0 else math.inf
+        return np.asarray(1.0 / (self.sides.sum(axis=0) + ratio**2))
 
     def estimate(self, cells: FloatArray, anchors: FloatArray) -> FloatArray:
         """Return the cells that cells and sums agree on best, by their noise.

@@ -179,7 +179,8 @@ def _stages(table: BinaryTable, epsilon: float, delta: float) -> tuple[Stage[Noi
     """
     question, shares = table.question, (1 - _ANCHOR_SHARE, _ANCHOR_SHARE)
     marks = _marks(question)
-    anchored = not table.bins.shared and len(marks) > 2
+    exact = not table.bins.shared and len(marks) > 2
+    anchored = exact and question.focus == "threshold"
     epsilons, deltas = (share_out(all_, shares if anchored else (1.0,)) for all_ in (epsilon, delta))
     law: Any = {"epsilon": epsilons[0], "delta": deltas[0], "mechanism": question.mechanism}
     cells = shares_stage("scores and outcomes", table.contribution, question.setting, **law)

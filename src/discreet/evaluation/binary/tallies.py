@@ -95,9 +95,9 @@ class Tally:
     def covariance(self, first: FloatArray, second: FloatArray) -> float:
         """Return the covariance of the noise on two weighted sums of cells."""
         of, ones = self.noise.covariance, np.ones_like(self.cells)
-        found = of(first, second)
-        if self.whole:  # the sum of all cells is known
-            found -= of(first, ones) * of(second, ones) / of(ones, ones)
+        found, whole = of(first, second), of(ones, ones)
+        if self.whole and whole > 0:  # the sum of all cells is known
+            found -= of(first, ones) * of(second, ones) / whole
         return found * self.groups
 
     def share(
