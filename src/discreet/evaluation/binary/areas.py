@@ -145,9 +145,9 @@ def _likely_precision(others: FloatArray, ours: FloatArray) -> tuple[float, Floa
 def _precision_ends(bins: SplitBins, others: FloatArray, ours: FloatArray) -> tuple[float, float]:
     """Return average precision with the class last and first in every step, as far as steps overlap."""
     t = ((np.arange(_WITHIN) + 0.5) / _WITHIN)[None, :]
-    reach = 1 if bins.shared else 0
+    beside = 1 if bins.shared else 0
     ends = []
-    for true, false in ((-reach, reach + 1), (reach + 1, -reach)):
+    for true, false in ((-beside, beside + 1), (beside + 1, -beside)):
         hits = np.maximum(_ahead(ours, true) - (ours if true > 0 else 0.0), 0.0)
         missed = _ahead(others, false)[:, None]
         found = hits[:, None] + t * ours[:, None]
