@@ -1,10 +1,9 @@
 """What one record adds to a comparison of two models: the difference of their answers or losses.
 
 Whether differences cancel cannot be assumed: the proven range is that of two answers, unless both are
-linear or share trees (``apart``). It is clipped at
-a public length, seen on rows drawn from the schema, where noise and bias together are less for it. One
-noisy sum of differences has less noise than two noisy sums at the same price, clipped or not: it moves
-by the sum of both ranges, and two sums move by that much together and add their noises up.
+linear or share trees (``apart``). It is clipped at a public length, seen on rows drawn from the schema,
+where noise and bias together are less for it. Models that are known by their answers alone cannot share
+a call: of two such, each has a sum of its own.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
-from discreet.data.calls import ThirdParty
 from discreet.data.state import quietly
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
-from discreet.explain.clipping import PUBLIC_ROWS
+from discreet.explain.clipping import PUBLIC_ROWS, clipped
 from discreet.explain.compare.apart import farthest_apart
 from discreet.explain.permutation.losses import Scorer, choose_scorer
 from discreet.models import BoundModel
 from discreet.numerics import up
 from discreet.plans.stages.parts import may_lack
-from discreet.privacy.certificate import Box
+from discreet.privacy.certificate import Box, Certificate
 from discreet.schema import FloatArray, Schema
 
 Vectors = Callable[[Block], FloatArray]
@@ -38,28 +36,90 @@ _LEAST = 1e-3
 
 
 @dataclass(frozen=True)
-class ModelDifference:
-    """Vectors of differences, and how long they can be.
+class ModelSide:
+    """What a record adds to the sum of one model.
 
     Args:
       columns: that are read.
       size: of a vector.
-      whole: no coordinate is farther from zero.
+      region: where its coordinates lie.
       compute: the vectors of a block's records.
-      calls: of the model that is third-party code, if one is.
+      calls: of the model.
+      proven: a certificate of the sum that says more than the region; such vectors stay uncentred.
     """
 
     columns: tuple[str, ...]
     size: int
-    whole: float
+    region: Box
     compute: Vectors
     calls: ModelCalls
+    proven: Certificate | None = None
+
+    @property
+    def middle(self) -> float:
+        """What coordinates are measured from in a release of this side alone."""
+        return 0.0 if self.proven is not None else self.region.low / 2 + self.region.high / 2
+
+    @property
+    def alone(self) -> VectorContribution:
+        """What a record adds to a release of this side alone, measured from the middle."""
+        middle, compute = self.middle, self.compute
+        region = self.region if self.proven is not None else _around(self.region)
+        return VectorContribution(
+            self.columns,
+            self.size,
+            region,
+            0.0,
+            lambda block: compute(block) - middle,
+            self.proven,
+            calls=self.calls,
+        )
+
+
+@dataclass(frozen=True)
+class ModelDifference:
+    """Vectors of differences of two models, and how long they can be.
+
+    Args:
+      first: the one.
+      second: the other, of the same size.
+      whole: no coordinate of a difference is farther from zero.
+      proven: a certificate of the sum of differences that says more than ``whole``.
+    """
+
+    first: ModelSide
+    second: ModelSide
+    whole: float
+    proven: Certificate | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that are read."""
+        return tuple(dict.fromkeys((*self.first.columns, *self.second.columns)))
+
+    @property
+    def size(self) -> int:
+        """Of a vector."""
+        return self.first.size
+
+    @property
+    def opaque(self) -> bool:
+        """Whether both models are known by their answers alone."""
+        return self.first.calls.code is not None and self.second.calls.code is not None
+
+    def compute(self, block: Block) -> FloatArray:
+        """Return the differences of a block's records."""
+        first, second = (side.compute(block.narrow(side.columns)) for side in (self.first, self.second))
+        return first - second
 
     def clipped(self, length: float) -> VectorContribution:
         """Return what a record adds, every coordinate at most ``length`` from zero."""
-        return VectorContribution(
-            self.columns, self.size, Box(-length, length), 0.0, self.compute, calls=self.calls
-        )
+        proven = self.proven
+        if proven is not None and length < self.whole:
+            proven = clipped(proven, length, "linf")
+        calls = self.second.calls if self.first.calls.code is None else self.first.calls
+        box = Box(-length, length)
+        return VectorContribution(self.columns, self.size, box, 0.0, self.compute, proven, calls=calls)
 
     def on_public_rows(self, schema: Schema) -> FloatArray:
         """Return the vectors of rows drawn from the schema."""
@@ -69,12 +129,14 @@ class ModelDifference:
             found = self.compute(Block(0, self.columns, rows))
         return np.clip(np.nan_to_num(found), -self.whole, self.whole)
 
-    def choose_length(self, seen: FloatArray, noise: float, rows: int | None) -> float:
+    def choose_length(
+        self, seen: FloatArray, noise_of: Callable[[float], float], rows: int | None
+    ) -> float:
         """Return the clip with the least error on public rows; where n is private, one that clips none.
 
         Args:
           seen: vectors of public rows.
-          noise: half the width of the band of the sum if nothing is clipped.
+          noise_of: half the width of the band of the sum, by the clip.
           rows: the public number of records.
         """
         farthest = np.abs(seen).max(axis=1)
@@ -83,9 +145,9 @@ class ModelDifference:
         lengths = [min(max(length, _LEAST * self.whole), self.whole) for length in tried]
 
         def error(length: float) -> float:
-            return noise * length / self.whole / (rows or 1) + clip_bias(seen, length)
+            return noise_of(length) / (rows or 1) + clip_bias(seen, length)
 
-        return min([*lengths, self.whole], key=error)
+        return min(dict.fromkeys([*lengths, self.whole]), key=error)
 
 
 def clip_bias(seen: FloatArray, length: float) -> float:
@@ -97,21 +159,17 @@ def curve_difference(
     first: BoundModel, second: BoundModel, schema: Schema, feature: str, grid: FloatArray
 ) -> ModelDifference:
     """Return the difference of records' curves of answers as a feature is set to grid points."""
-    curves = [
-        (model, engine_for("curve", model, [model.columns.index(feature)], (grid,)))
-        for model in (first, second)
-    ]
 
-    def compute(block: Block) -> FloatArray:
-        parts = [
-            _inside(model, engine.predict(block.narrow(model.columns).values))
-            for model, engine in curves
-        ]
-        return parts[0] - parts[1]
+    def side(model: BoundModel) -> ModelSide:
+        engine = engine_for("curve", model, [model.columns.index(feature)], (grid,))
 
-    farthest = farthest_apart(first, second, schema)
-    code = _one_code(*(engine.third_party for _, engine in curves))
-    return ModelDifference(_columns(first, second), len(grid), farthest, compute, ModelCalls(code, 1.0))
+        def compute(block: Block) -> FloatArray:
+            return _inside(model, engine.predict(block.values))
+
+        calls = ModelCalls(engine.third_party, 1.0)
+        return ModelSide(model.columns, len(grid), Box(*model.bounds.limits), compute, calls)
+
+    return ModelDifference(side(first), side(second), farthest_apart(first, second, schema))
 
 
 def loss_difference(
@@ -120,26 +178,23 @@ def loss_difference(
     """Return the difference of records' losses: above zero where the second model does better."""
     target = schema.target
     assert target is not None
-    judged = [
-        (model, engine_for("predict", model), scorer)
-        for model, scorer in zip((first, second), scorers, strict=True)
-    ]
 
-    def compute(block: Block) -> FloatArray:
-        parts = []
-        for model, predict, scorer in judged:
+    def side(model: BoundModel, scorer: Scorer) -> ModelSide:
+        predict = engine_for("predict", model)
+
+        def compute(block: Block) -> FloatArray:
             answers = predict(block.narrow(model.columns).values, 1)
             totals = np.zeros(len(block))
             scorer.add(answers[None], scorer.truth(block[target]), False, totals)
-            parts.append(totals)
-        return (parts[0] - parts[1])[:, None]
+            return totals[:, None]
+
+        calls = ModelCalls(model.third_party, scorer.steepness)
+        return ModelSide((*model.columns, target), 1, Box(0.0, scorer.most), compute, calls)
 
     steep = max(scorer.steepness for scorer in scorers)
     apart = up(steep * farthest_apart(first, second, schema))
     whole = min(max(scorer.most for scorer in scorers), apart)
-    code = _one_code(first.third_party, second.third_party)
-    columns = (*_columns(first, second), target)
-    return ModelDifference(columns, 1, whole, compute, ModelCalls(code, steep))
+    return ModelDifference(side(first, scorers[0]), side(second, scorers[1]), whole)
 
 
 def scorers_of(
@@ -160,20 +215,10 @@ def scorers_of(
     return made[0], made[1]
 
 
+def _around(region: Box) -> Box:
+    half = up(region.high / 2 - region.low / 2)
+    return Box(-half, half)
+
+
 def _inside(model: BoundModel, answers: FloatArray) -> FloatArray:
     return np.clip(np.where(np.isnan(answers), model.fill, answers), *model.bounds.limits)
-
-
-def _columns(first: BoundModel, second: BoundModel) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first.columns, *second.columns)))
-
-
-def _one_code(*codes: ThirdParty | None) -> ThirdParty | None:
-    """Return the third-party code of the models, of which at most one may be such."""
-    known = [code for code in codes if code is not None]
-    if len(known) > 1:
-        raise ArgumentError(
-            "first and second must not both be models that are known by their answers alone, got two. "
-            "Compare with one that is compiled (linear, trees, networks), or release both."
-        )
-    return known[0] if known else None
