@@ -55,7 +55,7 @@ NO_DISK = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }
-STEP = 2.0**-20
+STEP = 2.0**-24
 MARK = "73519.04872"
 PEOPLE = Schema(
     {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,11 @@ from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 
 _HUGE = 1e100
+
+Packed = list[tuple[str, bytes]]
+"""Of every vector the kind of its numbers, and the compressed numbers."""
+
+_KINDS = (np.int8, np.int16, np.int32, np.int64)
 
 
 def by_group(
@@ -128,3 +134,32 @@ def _into_ball(vectors: FloatArray, ball: Ball, fill: float) -> FloatArray:
         inside = Ball(1.0, ball.norm).clip(units)
     untouched = np.all(inside == units, axis=1, keepdims=True)
     return np.where(untouched, filled, inside * ball.radius)
+
+
+def added(first: Sequence[IntArray] | None, second: Sequence[IntArray] | None) -> list[IntArray] | None:
+    """Return the sums of two tasks together; None if one of them failed."""
+    if first is None or second is None:
+        return None
+    return [one + other for one, other in zip(first, second, strict=True)]
+
+
+def pack_sums(sums: Sequence[IntArray] | None) -> Packed | None:
+    """Return sums as few bytes, because counts of many cells are small; None if a task failed.
+
+    >>> unpack_sums(pack_sums([np.array([0, 0, 300]), np.array([2**40])]))
+    [array([  0,   0, 300]), array([1099511627776])]
+    """
+    return None if sums is None else [_pack(vector) for vector in sums]
+
+
+def unpack_sums(packed: Packed) -> list[IntArray]:
+    """Return what ``pack_sums`` packed."""
+    return [
+        np.frombuffer(zlib.decompress(numbers), dtype=kind).astype(np.int64) for kind, numbers in packed
+    ]
+
+
+def _pack(vector: IntArray) -> tuple[str, bytes]:
+    ends = np.array([vector.min(initial=0), vector.max(initial=0)])
+    kind = next(k for k in _KINDS if np.array_equal(ends, ends.astype(k)))
+    return np.dtype(kind).str, zlib.compress(vector.astype(kind).tobytes(), 1)

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.adding import added, pack_sums, unpack_sums
 from discreet.data.blocks import Block
 from discreet.data.persons import hash_ids, tell_apart
 from discreet.data.sources.partitions import Held, Part, Partitioned
@@ -35,7 +36,7 @@ from discreet.randomness import IntArray
 from discreet.schema.person import Person
 
 Sums = tuple[int, list[IntArray]]
-"""A number of rows and the partial sums over them."""
+"""A number of rows and the partial sums over them; none while they are still on the way."""
 
 _LOADED = "loaded"
 _RUNS = 8
@@ -95,11 +96,23 @@ class Cluster:
         add: Callable[[list[Part], Any], list[IntArray]],
         shared: object,
     ) -> Generator[Sums]:
-        """Yield ``add(parts, shared)`` of runs of successive parts, made by whoever reads them."""
-        tasks = self._tasks().sharing(shared)
-        runs = _runs(parts, _RUNS * self._threads)
-        sent = ((sum(map(len, run)), tasks.submit_parts(add, run)) for run in runs)
-        yield from self._in_turn(sent)
+        """Yield the rows of runs of successive parts as they are added up, and last all their sums.
+
+        Whoever reads a run makes ``add(parts, shared)`` of it. Workers add these up among themselves,
+        because sums of many cells from many tasks would be much to send here.
+        """
+        tasks = self._tasks()
+        helped = tasks.sharing(shared)
+        together: list[Any] = []
+        for run in _runs(parts, _RUNS * self._threads):
+            own = helped.submit_parts(add, run)
+            together.append(tasks.submit(added, together[-1], own) if together else own)
+            if len(together) > 2 * self._threads:
+                _wait(together.pop(0))
+            yield sum(map(len, run)), []
+        if together:
+            packed = _checked(_answer(0, tasks.submit(pack_sums, together[-1]))[1])
+            yield 0, unpack_sums(packed)
 
     def make_once(
         self, parts: Sequence[Part], make: Callable[[list[Part], Any], list[IntArray]], shared: object
@@ -306,6 +319,13 @@ def _answer(rows: int, future: Any) -> tuple[int, Any]:
         return rows, future.result()
     except Exception:  # of a step of somebody else's frame: its text could hold a row
         return rows, None
+
+
+def _wait(future: Any) -> None:
+    """Wait for a task whose answer stays where it is; whether it failed is told by the last one."""
+    from distributed import wait
+
+    wait(future)
 
 
 def _checked(answer: Any) -> Any:

@@ -145,10 +145,12 @@ def _add_up(
         made = cluster.sum_blocks(blocks, _sum_sent, added)
     # Closed inside: whatever ends the loop, no thread may speak after the silence is over.
     with quietly(loud), closing(made) as sums:
-        for rows, (*parts, dead) in sums:
-            for total, part in zip(growing, parts, strict=True):
-                total += part
-            _note_dead(added, dead)
+        for rows, found in sums:
+            if found:
+                *parts, dead = found
+                for total, part in zip(growing, parts, strict=True):
+                    total += part
+                _note_dead(added, dead)
             if progress is not None:
                 progress(rows)
     return totals
