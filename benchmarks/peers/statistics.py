@@ -64,9 +64,9 @@ class Told:
 
     @property
     def candidates(self) -> Any:
-        """Values to choose a quantile from: the step grid, if it is short, else an even one."""
+        """Values to choose a quantile from: the step grid, if there is one, else an even one."""
         points = CANDIDATES if self.step is None else round((self.high - self.low) / self.step) + 1
-        return np.linspace(self.low, self.high, min(points, CANDIDATES))
+        return np.linspace(self.low, self.high, points)
 
     def parts(self) -> list[Any]:
         """The values of every group."""

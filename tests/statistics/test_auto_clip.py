@@ -37,10 +37,15 @@ def setting(relation: str, rows: int = ROWS) -> Setting:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(("name", "column"), [("mean", "pay"), ("mean", "gap"), ("total", "pay")])
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("mean", "pay"), ("mean", "gap"), ("total", "pay"), ("variance", "pay"), ("std", "gap")],
+)
 def test_noise_falls_far_below_that_of_the_bounds(name: str, column: str, relation: str) -> None:
     frame = skewed()
-    exact = getattr(frame[column], {"mean": "mean", "total": "sum"}[name])()
+    exact = {"mean": np.mean, "total": np.sum, "variance": np.var, "std": np.std}[name](
+        frame[column].dropna()
+    )
     table = PrivateTable(frame, SCHEMA, relation)
     errors, answers = {}, []
     for clip in (None, "auto"):
@@ -66,10 +71,37 @@ def test_the_interval_holds_the_mean_of_what_was_clipped() -> None:
 
 
 def test_nothing_is_spent_on_it_where_records_are_few() -> None:
-    few = dc.mean("pay", clip="auto", epsilon=1.0).prepare(setting("replace-one", 100))
+    few = dc.mean("pay", clip="auto", epsilon=1.0).prepare(setting("replace-one", 149))
     assert len(few.stages) == 1 and few.stages[0].noise.epsilon == 1.0
     many = dc.mean("pay", clip="auto", epsilon=1.0).prepare(setting("replace-one"))
     assert [round(stage.noise.epsilon, 9) for stage in many.stages] == [0.2, 0.8]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_it_costs_a_third_more_at_most_where_bounds_are_tight_and_records_suffice(
+    epsilon: float,
+) -> None:
+    """The mean error of the law, not of draws: the choice's probabilities and Laplace noise."""
+    number, rows = dc.Number(0, 1, missing=False), round(160 / epsilon)
+    public = Setting(dc.Schema({"x": number}), "replace-one", rows)
+    chooser = choice_stage("x", public, 0.2 * epsilon).noise
+    shares = (np.arange(rows) + 0.5) / rows
+    for values in (shares, shares**0.5, shares**2, 1 - (1 - shares) ** 0.2):
+        counts = np.bincount(
+            np.searchsorted(chooser.distances, values), minlength=len(chooser.distances)
+        )
+        scores = chooser.scores(counts)
+        law = np.exp((scores - scores.max()) * chooser.epsilon)
+        bias = np.array([np.maximum(values - end, 0).sum() for end in chooser.distances])
+        scale = np.array(chooser.distances) / (0.8 * epsilon)
+        errors = bias + scale * np.exp(-bias / scale)
+        assert law @ errors / law.sum() < 1.35 / epsilon
+
+
+def test_no_range_pays_for_clipping_all_records() -> None:
+    for rows in (150, 300, 10_000):
+        prices = choice_stage("pay", setting("replace-one", rows), 0.2).noise.prices
+        assert prices[-1] - prices[0] <= rows / 2 + len(prices)
 
 
 def test_groups_are_refused_and_parts_are_answered() -> None:
@@ -105,15 +137,45 @@ TABLES = [
 ]
 
 
+def counts(table: tuple[float, ...], edges: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(edges, table), minlength=len(edges))
+
+
+def greatest_loss(scores: dict[tuple[float, ...], np.ndarray], epsilon: float) -> float:
+    """Return the greatest log-ratio of the laws of neighbours, of the weights exp(epsilon score)."""
+    laws = {}
+    for table, own in scores.items():
+        weights = np.exp((own - own.max()) * epsilon)
+        laws[table] = np.log(weights / weights.sum())
+    return max(
+        float(
+            np.abs(
+                laws[table] - laws[tuple(sorted((*table[:place], other, *table[place + 1 :])))]
+            ).max()
+        )
+        for table in laws
+        for place, other in itertools.product(range(len(table)), VALUES)
+    )
+
+
 @pytest.mark.proves("clip-auto")
-def test_scores_move_by_one() -> None:
+def test_scores_move_by_one_in_one_direction() -> None:
     noise = choice_stage("pay", setting("replace-one"), 0.5).noise
     edges = np.asarray(noise.distances)
+    scores = {table: noise.scores(counts(table, edges)) for table in TABLES}
+    assert moved(scores, VALUES) == 1
+    assert greatest_loss(scores, noise.epsilon) <= noise.epsilon
+    assert greatest_loss(scores, noise.epsilon) > 0.5 * noise.epsilon
+    assert noise._pick.scale == pytest.approx(1 / noise.epsilon)
 
-    def counts(table: tuple[float, ...]) -> np.ndarray:
-        return np.bincount(np.searchsorted(edges, table), minlength=len(edges))
 
-    assert moved({table: noise.scores(counts(table)) for table in TABLES}, VALUES) == 1
+@pytest.mark.refutes("clip-auto")
+def test_scores_that_move_in_both_directions_are_caught() -> None:
+    noise = choice_stage("pay", setting("replace-one"), 0.5).noise
+    edges = np.asarray(noise.distances)
+    wanted = {t: -np.abs(len(t) - np.cumsum(counts(t, edges)) - 1) for t in TABLES}
+    assert moved(wanted, VALUES) == 1
+    assert greatest_loss(wanted, noise.epsilon) > 1.2 * noise.epsilon
 
 
 @pytest.mark.refutes("clip-auto")

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import discreet as dc
-from discreet.errors import SchemaError
+from discreet.errors import ArgumentError, SchemaError
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from tests.laws.examples import Example
 from tests.statistics.coverage import LEAST, SCHEMA, answers, held, people, setting_of
@@ -44,6 +44,31 @@ def test_all_records_are_counted_for_free_where_their_number_is_public(accountan
     assert release.guarantee.statements == ("public-size",) and release.stages == ()
     assert asked.balance.spent.loss == 0
     assert dc.Release.loads(release.dumps()).value == release.value
+
+
+def test_no_epsilon_is_needed_for_what_is_free() -> None:
+    asked = session()
+    release = asked.release(dc.count())
+    assert release.value.value == 400 and asked.balance.spent.loss == 0
+    assert repr(dc.count()) == "count(columns=[], mechanism='auto')"
+    assert dc.plan_from_json(dc.count().to_json()) == dc.count()
+    assert session(accountant="zcdp").release(dc.count()).value.value == 400
+
+
+@pytest.mark.parametrize(
+    ("plan", "relation", "why"),
+    [
+        (dc.count(), ADD_REMOVE, "The number of records is private"),
+        (dc.count("odd"), REPLACE_ONE, "How many records have a value of odd"),
+        (dc.count(where="age >= 40"), REPLACE_ONE, "How many records are in a part"),
+        (dc.count(by="home"), REPLACE_ONE, "How many records are in a part"),
+    ],
+)
+def test_what_is_private_says_that_it_wants_one(plan: dc.count, relation: str, why: str) -> None:
+    asked = session(relation)
+    with pytest.raises(ArgumentError, match=f"epsilon must be given, got none. {why}"):
+        asked.release(plan)
+    assert asked.balance.spent.loss == 0
 
 
 def test_a_rho_is_not_charged_either() -> None:

@@ -108,8 +108,9 @@ class DeclaredPlan(Declared):
 
     def _settle_by_rho(self) -> None:
         """Settle arguments as those of a plan with an epsilon and a delta: rho takes their place."""
-        for name, unsaid in (("epsilon", UNSAID), ("delta", 0.0)):
-            if getattr(self, name, unsaid) != unsaid:
+        for name in ("epsilon", "delta"):
+            default = getattr(type(self), name, 0.0)
+            if getattr(self, name, default) not in (default, UNSAID):
                 raise ArgumentError(
                     f"{name} must be left out of a plan with a rho, got "
                     f"{shown(getattr(self, name))}. Rho is its whole budget."

@@ -321,9 +321,9 @@ class Plan(ABC):
         return _fingerprint({"plan": self.describe(), "schema": schema.digest})
 
     def __repr__(self) -> str:
-        asked = ", ".join(f"{name}={_brief(value)}" for name, value in self.arguments().items())
+        asked = [f"{name}={_brief(value)}" for name, value in self.arguments().items()]
         told = [f"{name}={amount:g}" for name, amount in self.promise().items() if amount]
-        return f"{self.plan_name}({asked}, {', '.join(told)})"
+        return f"{self.plan_name}({', '.join(asked + told)})"
 
 
 def _fingerprint(plain: Mapping[str, Any]) -> str:

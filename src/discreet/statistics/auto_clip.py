@@ -6,10 +6,15 @@ of the root of two of the whole one, by the exponential mechanism: a candidate's
 number of records beyond it, minus a public price for every doubling. So about that many records are
 beyond what is chosen, and far fewer where their tail is short. Fewer records than that which stand
 together far out cannot be told from none, and are clipped as well.
+
+A record moves all scores that it moves in one direction, so the choice has twice the usual exponent.
+All prices together are less than half of the records, so that it never pays to clip all of them: with
+fewer records there are fewer candidates, and with too few none but the whole range, for nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,13 +40,18 @@ SHARE = 0.2
 _DOUBLING = 1.5
 """The price of a doubling, in records times the choice's epsilon."""
 
-_ENOUGH = 100.0
+_ENOUGH = 30.0
 """So many records times the choice's epsilon are needed for it to pay."""
 
-_CANDIDATES = 41
+_DOUBLINGS = 20
+_DOUBLINGS_UNKNOWN = 10
+"""Where the number of records is private, about 15 over the choice's epsilon have to be there."""
 
 Build = Callable[[Box, float], Program]
 """Makes the question ready for a range and an epsilon."""
+
+Bias = Callable[[Statistic, float, float, float], float]
+"""Tells what clipping changes: from the answer, what is cut off, the width and the records."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,8 @@ class ClipChoice:
     """Choose how far from an anchor values may be, by the number of records beyond.
 
     Guarantees:
-      - A record that comes, goes or is replaced moves every score by at most one. [clip-auto]
-      - epsilon-differentially private. [exponential]
+      - A record that comes, goes or is replaced moves scores by at most one, all of them down or all of
+        them up: weights exp(epsilon score) are epsilon-differentially private. [clip-auto]
     """
 
     certificate: Certificate
@@ -63,12 +73,13 @@ class ClipChoice:
 
     @property
     def _pick(self) -> ExponentialMechanism:
-        return ExponentialMechanism(1, self.epsilon)
+        # Its law has half the exponent, for scores that may move up and down at once.
+        return ExponentialMechanism(1, 2 * self.epsilon)
 
     @property
     def events(self) -> tuple[BoundedRangeEvent]:
-        """What the accountant is told."""
-        return (self._pick.event,)
+        """What the accountant is told: ratios of probabilities lie within a range of epsilon."""
+        return (BoundedRangeEvent(self.epsilon),)
 
     @property
     def std(self) -> float:
@@ -103,7 +114,7 @@ def choice_stage(column: str, setting: Setting, epsilon: float) -> Stage[ClipCho
     anchor = anchor_of(number)
     farthest = max(number.high - anchor, anchor - number.low)
     least = number.step or 0.0
-    found = [farthest * 2.0 ** (-place / 2) for place in range(_CANDIDATES)]
+    found = [farthest * 2.0 ** (-place / 2) for place in range(_candidates(setting.rows, epsilon))]
     distances = tuple(sorted(one for one in found if one >= least))
 
     def index(block: Block) -> NDArray[np.int64]:
@@ -112,13 +123,18 @@ def choice_stage(column: str, setting: Setting, epsilon: float) -> Stage[ClipCho
         return np.where(has_value(number, block[column]), np.minimum(cells, len(distances) - 1), -1)
 
     contribution = CellContribution((column,), len(distances), index)
-    proven = replace(contribution.certificate, statements=("histogram", "clip-auto", "exponential"))
+    proven = replace(contribution.certificate, statements=("histogram", "clip-auto"))
     return Stage("clip", contribution, ClipChoice(proven, epsilon, distances))
 
 
-def auto_clipped(
-    column: str, setting: Setting, epsilon: float, build: Build, *, per_record: bool
-) -> Program:
+def _candidates(rows: int | None, epsilon: float) -> int:
+    """Return how many ranges to choose from, so that their prices are below half of the records."""
+    if rows is None:
+        return 2 * _DOUBLINGS_UNKNOWN + 1
+    return min(2 * _DOUBLINGS, math.floor(rows * epsilon / _DOUBLING)) + 1
+
+
+def auto_clipped(column: str, setting: Setting, epsilon: float, build: Build, bias: Bias) -> Program:
     """Return the question asked within a range that is chosen first, if that can pay.
 
     Args:
@@ -126,7 +142,7 @@ def auto_clipped(
       setting: what is public.
       epsilon: the whole budget.
       build: makes the question ready for a range and an epsilon.
-      per_record: whether the answer is divided by the number of records.
+      bias: tells what clipping is expected to change.
     """
     number = number_of(setting.schema, column)
     whole = Box(number.low, number.high)
@@ -140,11 +156,9 @@ def auto_clipped(
         box = range_within(number, float(distance))
         found: Any = build(box, rest).finish(releaser)
         # Of a tail that halves with every doubling; records that stand far out lose more.
-        beyond = _DOUBLING / first * box.width / 2
-        if box == whole:
-            beyond = 0.0
-        bias = beyond / max(found.records or setting.rows or 1.0, 1.0) if per_record else beyond
-        told: Statistic = replace(found, bias=bias)
+        excess = 0.0 if box == whole else _DOUBLING / first * box.width / 2
+        records = max(found.records or setting.rows or 1.0, 1.0)
+        told: Statistic = replace(found, bias=bias(found, excess, box.width, records))
         return told
 
     return replace(widest, stages=(stage, *widest.stages), finish=finish)

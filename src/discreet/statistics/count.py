@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
+from discreet.errors import ArgumentError
 from discreet.mechanisms import count_noise
+from discreet.numerics import check_positive
 from discreet.plans import Expected, Program, Releaser, Setting, Stage
 from discreet.plans.expected import RECORDS, of_count
-from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice
+from discreet.plans.kinds import Columns, Delta, NoiseChoice, Positive
 from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
@@ -23,13 +25,21 @@ from discreet.statistics.bounds import known_rows
 from discreet.statistics.estimates import counted
 
 
+def _budget(name: str, value: Any) -> float:
+    """Return a budget; zero stands for none."""
+    if value == 0 and not isinstance(value, bool):
+        return 0.0
+    check_positive(name, value, "Leave it out where the number of records is public.")
+    return float(value)
+
+
 class count(PartPlan):
     """Plan the number of records, or of those that have a value.
 
     Args:
       columns: count the records that have a value of all these columns; left out: all records.
-      epsilon: the whole budget of the plan. Nothing of it is charged where the number is public: under
-        replace-one, unless values may be missing.
+      epsilon: the whole budget of the plan. It may be left out, and nothing of it is charged, where the
+        number is public: under replace-one for all records, or columns that never lack a value.
       delta: zero for a pure guarantee.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
@@ -38,15 +48,32 @@ class count(PartPlan):
       - A record that comes, goes or is replaced moves the number of a part by at most one. [part]
       - Noise is discrete and exact on the whole count. [laplace] [gauss-counts]
 
-    >>> count(epsilon=0.1)
-    count(columns=[], mechanism='auto', epsilon=0.1)
+    >>> count("income", epsilon=0.1)
+    count(columns=['income'], mechanism='auto', epsilon=0.1)
     """
 
     columns: Annotated[str | Sequence[str], Columns(empty=True)] = ()
     _: KW_ONLY
-    epsilon: Epsilon = UNSAID
+    epsilon: Annotated[float, Positive(by=_budget)] = 0.0
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
+
+    def prepare(self, setting: Setting) -> Program:
+        """Answer from the public number, or make a noisy count ready if it may cost something."""
+        if not self.epsilon and (self._asked_of_some or known_rows(setting, self.columns) is None):
+            raise ArgumentError(
+                f"epsilon must be given, got none. {self._private(setting)} is private; only all "
+                "records of a table are counted for nothing, under replace-one."
+            )
+        return super().prepare(setting)
+
+    def _private(self, setting: Setting) -> str:
+        """Return which number nobody knows, as the beginning of a sentence."""
+        if self._asked_of_some:
+            return "How many records are in a part of a table"
+        if self.columns and setting.rows is not None:
+            return f"How many records have a value of {', '.join(self.columns)}"
+        return "The number of records"
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Answer from the public number, or calibrate the noise on a count."""

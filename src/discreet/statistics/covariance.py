@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar
@@ -34,10 +35,8 @@ def some_columns(name: str, columns: Any) -> tuple[str, ...]:
     return names
 
 
-class covariance(PartPlan):
-    """Plan the covariance matrix of numeric columns, over the records that have a value of all.
-
-    Covariances are means of products of distances from the means (``ddof=0`` in numpy).
+class MatrixPlan(PartPlan):
+    """A matrix of numeric columns, over the records that have a value of all.
 
     Args:
       columns: two numeric columns or more.
@@ -46,6 +45,41 @@ class covariance(PartPlan):
       epsilon: the whole budget of the plan.
       delta: zero for a pure guarantee; with a delta noise is less for several columns.
       mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
+    """
+
+    columns: Annotated[Sequence[str], Columns(by=some_columns)]
+    _: KW_ONLY
+    clip: Clips = None
+    epsilon: Epsilon = UNSAID
+    delta: Delta = 0.0
+    mechanism: NoiseChoice = "auto"
+
+    clips: ClassVar = (("clip", None),)
+    spread: ClassVar = 1.0
+    """How many times as far off as a product of two columns an entry is."""
+
+    def prepare_whole(self, setting: Setting) -> Program:
+        """Calibrate noise on the moments."""
+        terms = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        boxes = boxes_of(setting.schema, self.columns, self.clip)
+        moments = Moments.of(self.columns, boxes, setting, terms)
+
+        def finish(releaser: Releaser) -> Matrix:
+            (noisy,) = releaser.answer(moments.stage)
+            return self.of_moments(moments, noisy)
+
+        error = _expected(moments, setting, self.spread)
+        return Program((moments.stage,), finish, {self.plan_name: error})
+
+    @abstractmethod
+    def of_moments(self, moments: Moments, noisy: FloatArray) -> Matrix:
+        """Return the result from noisy moments."""
+
+
+class covariance(MatrixPlan):
+    """Plan the covariance matrix of numeric columns, over the records that have a value of all.
+
+    Covariances are means of products of distances from the means (``ddof=0`` in numpy).
 
     Guarantees:
       - Means, squares and products are one vector with one bound. [moments]
@@ -55,40 +89,17 @@ class covariance(PartPlan):
     covariance(columns=['age', 'income'], clip=None, mechanism='auto', epsilon=1)
     """
 
-    columns: Annotated[Sequence[str], Columns(by=some_columns)]
-    _: KW_ONLY
-    clip: Clips = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
-
-    clips: ClassVar = (("clip", None),)
-
-    def prepare_whole(self, setting: Setting) -> Program:
-        """Calibrate noise on the moments."""
-        moments = _moments(self, setting)
-
-        def finish(releaser: Releaser) -> Matrix:
-            (noisy,) = releaser.answer(moments.stage)
-            factor = np.outer(moments.scales, moments.scales)
-            matrix = _possible(nearest_covariance(_or_zero(moments.covariances(noisy[None, :])[0])))
-            draws = moments.covariances(plausible_sums(noisy, moments.stage.noise))
-            least = np.where(np.eye(len(self.columns), dtype=bool), 0.0, -1.0)
-            return _matrix("covariance", moments, noisy, (matrix, draws), (least, 1.0), factor)
-
-        return Program((moments.stage,), finish, {"covariance": _expected(moments, setting)})
+    def of_moments(self, moments: Moments, noisy: FloatArray) -> Matrix:
+        """See ``MatrixPlan``."""
+        factor = np.outer(moments.scales, moments.scales)
+        matrix = _possible(nearest_covariance(_or_zero(moments.covariances(noisy[None, :])[0])))
+        draws = moments.covariances(plausible_sums(noisy, moments.stage.noise))
+        least = np.where(np.eye(len(self.columns), dtype=bool), 0.0, -1.0)
+        return _matrix("covariance", moments, noisy, (matrix, draws), (least, 1.0), factor)
 
 
-class correlation(PartPlan):
+class correlation(MatrixPlan):
     """Plan the correlation matrix of numeric columns, over the records that have a value of all.
-
-    Args:
-      columns: two numeric columns or more.
-      clip: clip values of a column to a (low, high), public and narrower than the schema's bounds, by
-        a mapping from columns.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee; with a delta noise is less for several columns.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - A function of a released covariance matrix. [moments] [nearest-psd]
@@ -97,31 +108,16 @@ class correlation(PartPlan):
     correlation(columns=['age', 'income'], clip=None, mechanism='auto', epsilon=1)
     """
 
-    columns: Annotated[Sequence[str], Columns(by=some_columns)]
-    _: KW_ONLY
-    clip: Clips = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
+    spread = 9.0  # values spread over a third of the range have a ninth of its square
 
-    clips: ClassVar = (("clip", None),)
-
-    def prepare_whole(self, setting: Setting) -> Program:
-        """Calibrate noise on the moments."""
-        moments = _moments(self, setting)
-
-        def finish(releaser: Releaser) -> Matrix:
-            (noisy,) = releaser.answer(moments.stage)
-            noisy_covariance = _or_zero(moments.covariances(noisy[None, :])[0])
-            matrix = correlations(nearest_covariance(noisy_covariance)[None])[0]
-            known = np.where(np.isnan(matrix), np.eye(len(self.columns)), matrix)
-            draws = correlations(moments.covariances(plausible_sums(noisy, moments.stage.noise)))
-            least = np.where(np.eye(len(self.columns), dtype=bool), 1.0, -1.0)
-            return _matrix(
-                "correlation", moments, noisy, (known, draws), (least, 1.0), np.ones_like(known)
-            )
-
-        return Program((moments.stage,), finish, {"correlation": _expected(moments, setting, 9.0)})
+    def of_moments(self, moments: Moments, noisy: FloatArray) -> Matrix:
+        """See ``MatrixPlan``."""
+        noisy_covariance = _or_zero(moments.covariances(noisy[None, :])[0])
+        matrix = correlations(nearest_covariance(noisy_covariance)[None])[0]
+        known = np.where(np.isnan(matrix), np.eye(len(self.columns)), matrix)
+        draws = correlations(moments.covariances(plausible_sums(noisy, moments.stage.noise)))
+        least = np.where(np.eye(len(self.columns), dtype=bool), 1.0, -1.0)
+        return _matrix("correlation", moments, noisy, (known, draws), (least, 1.0), np.ones_like(known))
 
 
 def correlations(covariances: FloatArray) -> FloatArray:
@@ -138,12 +134,6 @@ def correlations(covariances: FloatArray) -> FloatArray:
     return np.asarray(np.clip(found, -1.0, 1.0))
 
 
-def _moments(plan: covariance | correlation, setting: Setting) -> Moments:
-    terms = {"epsilon": plan.epsilon, "delta": plan.delta, "mechanism": plan.mechanism}
-    boxes = boxes_of(setting.schema, plan.columns, plan.clip)
-    return Moments.of(plan.columns, boxes, setting, terms)
-
-
 def _or_zero(matrix: FloatArray) -> FloatArray:
     """Return a matrix with zeros where noise left nothing."""
     return np.where(np.isnan(matrix), 0.0, matrix)
@@ -155,8 +145,7 @@ def _possible(matrix: FloatArray) -> FloatArray:
     return np.asarray(np.clip(matrix * np.outer(shrunk, shrunk), -1.0, 1.0))
 
 
-def _expected(moments: Moments, setting: Setting, spread: float = 1.0) -> Expected:
-    """Return the error of a product; values spread over a third of the range have a ninth of it."""
+def _expected(moments: Moments, setting: Setting, spread: float) -> Expected:
     unknown: Unknown = None if setting.rows else "noise"
     half = moments.stage.noise.half_width(LEVEL) / (setting.rows or 1)
     return Expected(spread * half, 1.0, GREATEST, unknown=unknown)

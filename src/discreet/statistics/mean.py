@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -15,33 +13,22 @@ from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Expected, Program, Releaser, Setting
 from discreet.plans.expected import GREATEST, Unknown
-from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice
-from discreet.plans.parts import PartPlan
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import in_part, may_lack
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
-from discreet.statistics.auto_clip import auto_clipped
-from discreet.statistics.bounds import Clip, box_of, known_rows, number_of
+from discreet.statistics.bounds import known_rows, number_of
+from discreet.statistics.column import ColumnPlan
 from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of, within
 from discreet.statistics.shares import Shares, noisy_share, shares_contribution, two_shares
 
 RANGE = "the range of the values"
 
 
-class mean(PartPlan):
+class mean(ColumnPlan):
     """Plan the mean of a numeric column, over the records that have a value.
-
-    Args:
-      column: a numeric column.
-      clip: clip values to this (low, high), public and narrower than the schema's bounds: less noise,
-        and another mean if there are values outside. ``auto``: where there are records enough, a fifth
-        of epsilon chooses the range; the answer tells it, and the ``bias`` that is expected of it.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Where the number of records is public, noise is on the sum alone, which moves by the width of
@@ -49,34 +36,20 @@ class mean(PartPlan):
       - Where it is private, or values may be missing, every record is shared by two cells, which move
         as any two counts do. [shares] [part]
       - A mean outside the range of the values is brought back into it. [feasible]
-      - ``clip="auto"`` chooses by the number of records beyond a range. [clip-auto] [exponential]
 
     >>> mean("age", clip=(20, 60), epsilon=0.5)
     mean(column='age', clip=[20.0, 60.0], mechanism='auto', epsilon=0.5)
     """
 
-    column: Annotated[str, Column()]
-    _: KW_ONLY
-    clip: Clip = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
+    @staticmethod
+    def bias(found: Statistic, excess: float, width: float, records: float) -> float:
+        """See ``ColumnPlan``."""
+        return excess / records
 
-    clips: ClassVar = (("clip", None),)
-
-    def prepare_whole(self, setting: Setting) -> Program:
+    def within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         """Calibrate noise on the sum, or on the two cells that share the records."""
-
-        def build(box: Box, epsilon: float) -> Program:
-            return self._within(box, setting, epsilon)
-
-        if self.clip == "auto":
-            return auto_clipped(self.column, setting, self.epsilon, build, per_record=True)
-        return build(box_of(setting.schema, self.column, self.clip), self.epsilon)
-
-    def _within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         rows = known_rows(setting, (self.column,))
-        terms: Any = {"epsilon": epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        terms = self.terms(epsilon)
         if rows is None:
             stage = sum_stage(
                 "shares of the records",
@@ -127,16 +100,8 @@ def _of_sum(noisy_sum: float, noise: Noise, rows: int, box: Box) -> NoisyNumber:
     return NoisyNumber(*inside, noise.std / rows, float(rows))
 
 
-class total(PartPlan):
+class total(ColumnPlan):
     """Plan the sum of a numeric column, over the records that have a value.
-
-    Args:
-      column: a numeric column.
-      clip: clip values to this (low, high), public and narrower than the schema's bounds; or ``auto``,
-        as in ``mean``.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Replacing a record moves the sum by at most the width of the range, adding or removing one by at
@@ -147,26 +112,13 @@ class total(PartPlan):
     total(column='income', clip=None, mechanism='auto', epsilon=0.5)
     """
 
-    column: Annotated[str, Column()]
-    _: KW_ONLY
-    clip: Clip = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
+    @staticmethod
+    def bias(found: Statistic, excess: float, width: float, records: float) -> float:
+        """See ``ColumnPlan``."""
+        return excess
 
-    clips: ClassVar = (("clip", None),)
-
-    def prepare_whole(self, setting: Setting) -> Program:
+    def within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         """Calibrate noise on the sum."""
-
-        def build(box: Box, epsilon: float) -> Program:
-            return self._within(box, setting, epsilon)
-
-        if self.clip == "auto":
-            return auto_clipped(self.column, setting, self.epsilon, build, per_record=False)
-        return build(box_of(setting.schema, self.column, self.clip), self.epsilon)
-
-    def _within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         schema, column = setting.schema, self.column
         rows, region = known_rows(setting, (column,)), box
         if may_lack(schema[column]):
@@ -189,9 +141,7 @@ class total(PartPlan):
             ),
             setting,
             statement="part",
-            epsilon=epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
+            **self.terms(epsilon),
         )
         noise, most = stage.noise, setting.rows
         ends = _ends_of_sum(region, most)

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, replace
-from typing import Annotated, Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 from discreet.plans import Expected, Program, Releaser, Setting
 from discreet.plans.expected import GREATEST, Unknown
-from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon, NoiseChoice
-from discreet.plans.parts import PartPlan
 from discreet.plans.results.statistic import Statistic
 from discreet.privacy.certificate import Box
-from discreet.statistics.bounds import PublicClip, box_of
+from discreet.statistics.column import ColumnPlan
 from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of
 from discreet.statistics.spread import Spread, spread_of
 
 
-class variance(PartPlan):
+class variance(ColumnPlan):
     """Plan the variance of a numeric column, over the records that have a value.
 
     It is the mean of squared distances from the mean (``ddof=0`` in numpy).
-
-    Args:
-      column: a numeric column.
-      clip: clip values to this (low, high), public and narrower than the schema's bounds.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - Where the number of records is public, noise is on the sum of squares about the mean, or about a
@@ -38,31 +29,37 @@ class variance(PartPlan):
     variance(column='age', clip=None, mechanism='auto', epsilon=0.5)
     """
 
-    column: Annotated[str, Column()]
-    _: KW_ONLY
-    clip: PublicClip = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
+    root: ClassVar = False
 
-    clips: ClassVar = (("clip", None),)
+    @staticmethod
+    def bias(found: Statistic, excess: float, width: float, records: float) -> float:
+        """See ``ColumnPlan``; squares of what is beyond exceed by about the width more."""
+        return excess * 2 * width / records
 
-    def prepare_whole(self, setting: Setting) -> Program:
+    def within(self, box: Box, setting: Setting, epsilon: float) -> Program:
         """Choose a strategy from public facts and calibrate its noise."""
-        return _program(self, setting, root=False)
+        spread = spread_of(self.column, box, setting, self.terms(epsilon))
+        name, power, ends = ("standard deviation", 1, 0.5) if self.root else ("variance", 2, 0.25)
+        unit = unit_of(setting.schema, self.column)
+
+        def finish(releaser: Releaser) -> Statistic:
+            found = spread.find(releaser)
+            return _scaled(_root(found) if self.root else found, box.width**power).estimate(
+                f"{name} of {self.column}",
+                spread.stages[-1].noise.name,
+                ends=(0.0, ends * box.width**power),
+                unit=unit if self.root or not unit else f"{unit}²",
+                column=self.column,
+                clip=told_clip(box, setting.schema, self.column),
+            )
+
+        return Program(spread.stages, finish, {name: _expected(spread, setting, box, self.root)})
 
 
-class std(PartPlan):
+class std(variance):
     """Plan the standard deviation of a numeric column, over the records that have a value.
 
     It is the root of the variance (``ddof=0`` in numpy), and costs what that costs.
-
-    Args:
-      column: a numeric column.
-      clip: clip values to this (low, high), public and narrower than the schema's bounds.
-      epsilon: the whole budget of the plan.
-      delta: zero for a pure guarantee.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the one with less noise.
 
     Guarantees:
       - A function of a released variance. [variance-replace] [variance-centred] [shares]
@@ -71,39 +68,12 @@ class std(PartPlan):
     std(column='age', clip=None, mechanism='auto', epsilon=0.5)
     """
 
-    column: Annotated[str, Column()]
-    _: KW_ONLY
-    clip: PublicClip = None
-    epsilon: Epsilon = UNSAID
-    delta: Delta = 0.0
-    mechanism: NoiseChoice = "auto"
+    root = True
 
-    clips: ClassVar = (("clip", None),)
-
-    def prepare_whole(self, setting: Setting) -> Program:
-        """Choose a strategy from public facts and calibrate its noise."""
-        return _program(self, setting, root=True)
-
-
-def _program(plan: variance | std, setting: Setting, *, root: bool) -> Program:
-    terms: Any = {"epsilon": plan.epsilon, "delta": plan.delta, "mechanism": plan.mechanism}
-    box = box_of(setting.schema, plan.column, plan.clip)
-    spread = spread_of(plan.column, box, setting, terms)
-    name, power, ends = ("standard deviation", 1, 0.5) if root else ("variance", 2, 0.25)
-    unit = unit_of(setting.schema, plan.column)
-
-    def finish(releaser: Releaser) -> Statistic:
-        found = spread.find(releaser)
-        return _scaled(_root(found) if root else found, box.width**power).estimate(
-            f"{name} of {plan.column}",
-            spread.stages[-1].noise.name,
-            ends=(0.0, ends * box.width**power),
-            unit=unit if root or not unit else f"{unit}²",
-            column=plan.column,
-            clip=told_clip(box, setting.schema, plan.column),
-        )
-
-    return Program(spread.stages, finish, {name: _expected(spread, setting, box, root)})
+    @staticmethod
+    def bias(found: Statistic, excess: float, width: float, records: float) -> float:
+        """See ``ColumnPlan``."""
+        return math.sqrt(found.value**2 + excess * 2 * width / records) - found.value
 
 
 def _expected(spread: Spread, setting: Setting, box: Box, root: bool) -> Expected:

@@ -341,3 +341,27 @@ EXAMPLES = [
     Example("quantiles", lambda _: dc.quantiles("income", [0.25, 0.5, 0.9], epsilon=1.0)),
     Example("quantiles", lambda _: dc.quantiles("age", [0.5], mechanism="exponential", epsilon=1.0)),
 ]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_level_is_chosen_by_distances_as_a_percentile_is(relation: str) -> None:
+    public = Setting(SCHEMA, relation, 9 if relation == "replace-one" else None)
+    (one,) = dc.quantiles("size", [0.5], epsilon=1.0).prepare(public).stages
+    (same,) = dc.percentile("size", 50, epsilon=1.0).prepare(public).stages
+    for counts in ([4, 1, 3, 1], [9, 0, 0, 0], [0, 5, 0, 4]):
+        assert np.array_equal(one.noise.law(np.array(counts)), same.noise.law(np.array(counts)))
+    (two,) = dc.quantiles("size", [0.5, 0.9], epsilon=1.0).prepare(public).stages
+    (part,) = dc.quantiles("size", [0.5], where="mass > 0.5", epsilon=1.0).prepare(public).stages
+    assert isinstance(two.noise, QuantileCuts)
+    # Under add-remove an edit of the table is one of the part, or none.
+    assert isinstance(part.noise, QuantileCuts) is (relation == "replace-one")
+
+
+def test_a_value_that_many_records_share_is_found_more_often() -> None:
+    counts, rows = np.array([30, 35, 35, 0]), 100
+    (one,) = (
+        dc.quantiles("size", [0.5], epsilon=0.1).prepare(Setting(SCHEMA, "replace-one", rows)).stages
+    )
+    cuts = quantile_cuts(certify_cells(4), (0, 1, 2), relation="replace-one", epsilon=0.1)[0]
+    found = [cuts.release(counts, SimulatedNoise(seed))[0] == 1 for seed in range(400)]
+    assert one.noise.law(counts)[1] > np.mean(found) + 0.05

@@ -16,6 +16,7 @@ from discreet.audit.laws.divergence import FloatArray, Law
 from discreet.audit.laws.subject import Promise, Subject
 from discreet.errors import ArgumentError
 from discreet.mechanisms import GaussianNoise, LaplaceNoise, LinfNoise, Noise
+from discreet.mechanisms.additive.balanced import BalancedLaplaceNoise
 from discreet.numerics import check_positive, check_whole
 from discreet.privacy.accounting import PureEvent
 from discreet.randomness import IntArray
@@ -39,7 +40,7 @@ def noise_subject(noise: Noise) -> Subject:
     A query on a coarse lattice is laid out step by step, for up to two coordinates (K-norm noise:
     three). On a fine lattice one coordinate is laid out, in runs of steps.
     """
-    make = LAWS.get(noise.name)
+    make = _balanced if isinstance(noise, BalancedLaplaceNoise) else LAWS.get(noise.name)
     if make is None:
         raise ArgumentError(
             f"noise must be one of {', '.join(LAWS)}, got {noise.name!r}. A new noise needs an "
@@ -116,6 +117,21 @@ def _normal_cdf(z: FloatArray) -> FloatArray:
 
 _BELOW = {"laplace": _laplace_cdf, "linf": _laplace_cdf, "gaussian": _normal_cdf}
 """P(Z < z scales) on a fine lattice; K-norm noise on one coordinate is Laplace noise."""
+
+
+def _balanced(noise: Noise) -> tuple[LawOf, list[Move]]:
+    """Return the law of noise that adds up to nothing, of two cells or three; the last is left out."""
+    size = 2 if _fine(noise) else min(max(noise.certificate.size, 2), 3)
+    half = math.ceil(_TAIL * noise.scale / size)
+    free = np.stack(np.meshgrid(*[np.arange(-half, half + 1)] * (size - 1)))
+
+    def law(move: Move) -> FloatArray:
+        away = sum(np.abs(part - m) for part, m in zip(free, move[:-1], strict=True))
+        weights = np.exp(-(away + np.abs(free.sum(axis=0) + move[-1])) / noise.scale)
+        return np.asarray(weights / weights.sum()).ravel()
+
+    moves = itertools.permutations((1, -1) + (0,) * (size - 2))
+    return law, sorted(set(moves))
 
 
 def _cubes(noise: Noise) -> tuple[LawOf, list[Move]]:

@@ -20,16 +20,26 @@ from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Values
 from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Quantiles
+from discreet.privacy.relation import RELATIONS
+from discreet.schema.fine_grid import FineGrid
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
-from discreet.select.quantiles.order_statistics import nearest, written_share
-from discreet.select.quantiles.percentile import Candidates, NumericColumn, value_grid
+from discreet.select.quantiles.order_statistics import PercentileDistances, nearest, written_share
+from discreet.select.quantiles.percentile import (
+    Candidates,
+    NumericColumn,
+    PercentileChoice,
+    certify_distances,
+    decide_percentile,
+    value_grid,
+)
 
 CutName = Literal["auto", "permute-and-flip", "exponential"]
 
 _MOST_LEVELS = 1_000
 _DIGITS = 8
 _UNIT = "records from its percentile"
+_MOST_VISITED = 2**15
 
 
 def _level(level: Any) -> float:
@@ -80,6 +90,8 @@ class quantiles(WherePlan):
     Guarantees:
       - (epsilon, delta)-differentially private over all of them, under both relations.
         [several-quantiles]
+      - One level of a whole table is chosen by distances in records. [percentile-distance]
+        [signed-distance]
 
     >>> quantiles("age", [0.25, 0.5], epsilon=0.5)
     quantiles(column='age', levels=[0.25, 0.5], candidates=None, mechanism='auto', epsilon=0.5)
@@ -113,25 +125,51 @@ class quantiles(WherePlan):
             mechanism=self.mechanism,
             weights=grid.weights,
         )
-        stage = Stage("quantiles", contribution, noise)
+        # Where records lie densely a choice by distances follows the same law.
+        expected, worst = noise.std, noise.worst
+        stage: Stage[Any] = Stage("quantiles", contribution, noise)
+        if self._by_distance(setting, grid):
+            stage = Stage("quantiles", contribution, self._one(setting, len(grid.values)))
+            worst, errors = stage.noise.std, stage.noise.errors
         known = None if setting.schema[self.column].may_be_missing else setting.rows
 
         def finish(releaser: Releaser) -> Quantiles:
-            (places,) = releaser.answer(stage)
+            (drawn,) = releaser.answer(stage)
+            places = drawn[: len(self.levels)].astype(np.int64)
             return Quantiles(
                 column=self.column,
                 ps=tuple(float(100 * Fraction(repr(level))) for level in self.levels),
-                values=tuple(grid.values[places.astype(np.int64)].tolist()),
-                mechanism=noise.name,
-                why=self._why(noise.name, errors, len(grid.values)),
-                expected_error=noise.std,
+                values=tuple(grid.values[places].tolist()),
+                mechanism=stage.noise.name,
+                why=self._why(stage.noise.name, errors, len(grid.values)),
+                expected_error=expected,
                 unit=_UNIT,
-                worst_error=noise.worst,
-                percent_error=100 * noise.std / known if known else None,
+                worst_error=worst,
+                percent_error=100 * expected / known if known else None,
             )
 
-        error = of_summed_choice(noise.std, setting.rows, 1.0, RECORDS)
+        error = of_summed_choice(expected, setting.rows, 1.0, RECORDS)
         return Program((stage,), finish, {_UNIT: error})
+
+    def _by_distance(self, setting: Setting, grid: FineGrid) -> bool:
+        """Say whether there is but one level of a whole table, on a grid that can be visited."""
+        few = len(self.levels) == 1 and len(grid.values) <= _MOST_VISITED
+        whole = setting.relation.whole and setting.relation.of_rows in RELATIONS
+        return few and whole and bool(np.all(grid.weights == 1))
+
+    def _one(self, setting: Setting, values: int) -> PercentileChoice:
+        """Return the choice of one value by its distance in records: sharper where values are shared.
+
+        Guarantees:
+          - Distances move by at most one per edit. [percentile-distance] [signed-distance]
+            [percentile-part]
+        """
+        parted = setting.schema[self.column].may_be_missing and setting.relation.rows_public
+        p, most = 100 * Fraction(repr(self.levels[0])), float(setting.most_rows)
+        chooser, errors = decide_percentile(self.mechanism, values, self.epsilon, 0.0, most)
+        measure = PercentileDistances(p, setting.relation)
+        proven = certify_distances(values, of_part=parted)
+        return PercentileChoice(proven, chooser, 1.0, errors, measure, self.mechanism)
 
     def _why(self, taken: str, errors: Mapping[str, float], values: int) -> str:
         if self.mechanism != "auto" or errors[taken] == min(errors.values()):

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from discreet.errors import ArgumentError
+from discreet.mechanisms.additive.balanced import balanced
 from discreet.plans import Histogram, Program, Releaser, Setting
 from discreet.plans.expected import EVEN, of_count
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Flag, NoiseChoice, Switch
@@ -23,16 +24,25 @@ from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 from discreet.tables.histogram.range_counts import range_program
 
+_DIGITS = 6
+"""Remainders that differ by less are equal but for the rounding of floats."""
+
 
 def whole_counts(counts: FloatArray, total: int) -> IntArray:
     """Round counts that sum to a whole total so that they still do: the largest remainders go up.
 
+    Of equal remainders (noise was whole) those of the largest counts do: a small count is more often
+    noise on an empty cell.
+
     >>> whole_counts(np.array([1.5, 0.25, 0.25]), 2).tolist()
     [2, 0, 0]
+    >>> whole_counts(np.array([0.5, 7.5]), 8).tolist()
+    [0, 8]
     """
     whole = np.floor(counts).astype(np.int64)
     missing = total - int(whole.sum())
-    raised = np.argsort(whole - counts, kind="stable")[: max(missing, 0)]
+    remainders = np.round(counts - whole, _DIGITS)
+    raised = np.lexsort((-whole, -remainders))[: max(missing, 0)]
     whole[raised] += 1
     return whole
 
@@ -61,6 +71,7 @@ class histogram(PartPlan):
     Guarantees:
       - One record moves two counts by one under replace-one, one count under add-remove. [histogram]
       - Noise is discrete and exact on the whole counts. [laplace] [gauss-counts]
+      - Where the number of records is public, Laplace noise adds up to nothing. [balanced]
       - Of blocks of several widths, one record is in one of each width. [marginals]
 
     >>> histogram("age", bins=10, epsilon=0.5).arguments()["consistent"]
@@ -94,6 +105,7 @@ class histogram(PartPlan):
         if self.ranges:
             return range_program(cells, setting, level=LEVEL, **terms)
         stage = count_stage("counts", cells, setting, **terms)
+        stage = replace(stage, noise=balanced(stage.noise, setting.rows))
 
         def finish(releaser: Releaser) -> Histogram:
             (noisy_counts,) = releaser.answer(stage)
