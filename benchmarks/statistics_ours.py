@@ -42,7 +42,7 @@ def questions(case: Case) -> dict[str, Question]:
     for name, level in QUANTILES.items():
         found[name] = (lambda e, q=level: dc.quantiles("x", [q], epsilon=e), _first)
     if case.skewed:
-        for name, plan in (("sum", dc.total), ("mean", dc.mean)):
+        for name, plan in (("sum", dc.total), ("mean", dc.mean), ("variance", dc.variance)):
             found[name + AUTO] = (lambda e, p=plan: p("x", clip="auto", epsilon=e), _value)
     return found
 
