@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,8 +58,30 @@ class Block:
 class KeptRows:
     """Encoded blocks that one release has read, so that its later stages need not encode them again.
 
-    They are dropped with it. Tables beyond ``room`` numbers are read anew each time.
+    They are dropped with it. Tables beyond ``room`` numbers are read anew each time. Every worker of a
+    cluster keeps those of its own parts, under the ``token`` of the release.
     """
 
     room: int = 2**24
-    blocks: dict[tuple[tuple[str, ...], bool], list[Block]] = field(default_factory=dict)
+    blocks: dict[tuple[tuple[str, ...], bool, int], list[Block]] = field(default_factory=dict)
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+
+_SHELVES: dict[str, KeptRows] = {}
+_MOST_SHELVES = 4
+"""Releases of which a worker keeps rows; those of a client that vanished are dropped in the end."""
+
+
+def shelf(token: str | None) -> KeptRows | None:
+    """Return what this worker keeps of a release; None if it shall keep nothing."""
+    if token is None:
+        return None
+    found = _SHELVES.setdefault(token, KeptRows(token=token))
+    for old in list(_SHELVES)[:-_MOST_SHELVES]:
+        drop_shelf(old)
+    return found
+
+
+def drop_shelf(token: str) -> None:
+    """Drop what this worker kept of a release."""
+    _SHELVES.pop(token, None)

@@ -18,15 +18,16 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, cycle
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.data.adding import added, pack_sums, unpack_sums
-from discreet.data.blocks import Block
+from discreet.data.blocks import Block, KeptRows, drop_shelf
 from discreet.data.persons import hash_ids, tell_apart
 from discreet.data.sources.partitions import Held, Part, Partitioned
 from discreet.data.sources.source import Source
@@ -34,6 +35,9 @@ from discreet.data.state import quietly
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
 from discreet.schema.person import Person
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 Sums = tuple[int, list[IntArray]]
 """A number of rows and the partial sums over them; none while they are still on the way."""
@@ -104,8 +108,9 @@ class Cluster:
         tasks = self._tasks()
         helped = tasks.sharing(shared)
         together: list[Any] = []
-        for run in _runs(parts, _RUNS * self._threads):
-            own = helped.submit_parts(add, run)
+        turns = cycle(sorted(self.client.nthreads()) or [None])  # the same worker in the next stage
+        for run, near in zip(_runs(parts, _RUNS * self._threads), turns, strict=False):
+            own = helped.submit_parts(add, run, near)
             together.append(tasks.submit(added, together[-1], own) if together else own)
             if len(together) > 2 * self._threads:
                 _wait(together.pop(0))
@@ -114,13 +119,16 @@ class Cluster:
             packed = _checked(_answer(0, tasks.submit(pack_sums, together[-1]))[1])
             yield 0, unpack_sums(packed)
 
-    def make_once(
-        self, parts: Sequence[Part], make: Callable[[list[Part], Any], list[IntArray]], shared: object
-    ) -> list[IntArray]:
+    def make_once(self, parts: Sequence[Part], make: Callable[[list[Part], S], T], shared: S) -> T:
         """Return ``make(parts, shared)`` of all parts together, made by one worker."""
         future = self._tasks().sharing(shared).submit_parts(make, parts)
-        made: list[IntArray] = _checked(_answer(0, future)[1])
+        made: T = _checked(_answer(0, future)[1])
         return made
+
+    def forget(self, kept: KeptRows) -> None:
+        """Let all workers drop what they kept of a release."""
+        with suppress(Exception):  # of a client that is gone, or a worker
+            self.client.run(drop_shelf, kept.token, on_error="ignore")
 
     def count_parts(self, source: Source) -> tuple[int, ...] | None:
         """Return how many rows every part of a source has, counted where it lies; None without parts.
@@ -204,20 +212,24 @@ class _Tasks:
         """Send something once; it is a task too, so that it is made again if its worker dies."""
         return replace(self, shared=(self.submit(pickle.loads, _pack(thing)),))
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the future of ``function(*arguments, *shared)``."""
+    def submit(self, function: Callable[..., Any], *arguments: Any, near: str | None = None) -> Any:
+        """Return the future of ``function(*arguments, *shared)``, made by ``near`` if it can."""
         import dask
 
         given = (self.machine, function, *arguments, *self.shared)
         named = getattr(function, "func", function)
         key = f"{named.__name__}-{secrets.token_hex(16)}"
         with dask.config.set(_NO_WARNING):  # blocks of wide tables are meant to be sent
-            return self.client.submit(_quietly, *given, key=key, pure=False)
+            where = {} if near is None else {"workers": [near], "allow_other_workers": True}
+            return self.client.submit(_quietly, *given, key=key, pure=False, **where)
 
-    def submit_parts(self, function: Callable[..., Any], parts: Sequence[Part]) -> Any:
+    def submit_parts(
+        self, function: Callable[..., Any], parts: Sequence[Part], near: str | None = None
+    ) -> Any:
         """Return the future of ``function(parts, *shared)``; what Dask holds of them it brings."""
         held = [part.waits_for for part in parts]
-        return self.submit(_on_parts, function, [part.bare() for part in parts], held)
+        place = None if any(isinstance(part.source, Held) for part in parts) else near
+        return self.submit(_on_parts, function, [part.bare() for part in parts], held, near=place)
 
 
 def _on_parts(

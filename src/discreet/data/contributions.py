@@ -232,6 +232,7 @@ class WholeContribution:
       pulse: of third-party code that ``compute`` calls; None if it calls none.
       owners: per number the place of the record to whose owner alone it is shown, for which ``proven``
         promises nothing; None where anybody may see all of them.
+      of_rows: whether the vector is the records themselves, of which a choice is made.
     """
 
     columns: tuple[str, ...]
@@ -242,6 +243,7 @@ class WholeContribution:
     proven: Certificate
     pulse: Pulse | None = field(kw_only=True)
     owners: tuple[int, ...] | None = field(default=None, kw_only=True)
+    of_rows: bool = field(default=False, kw_only=True)
 
     @property
     def certificate(self) -> Certificate:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.data.adding import add_pairs, by_group, check_shape, count_cells, rounded_sum
 from discreet.data.at_once import AT_ONCE, make_at_once, reads_rows
-from discreet.data.blocks import Block, KeptRows
+from discreet.data.blocks import Block, KeptRows, shelf
 from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
@@ -136,7 +136,8 @@ def _add_up(
     pieces = None if cluster is None else table.parts(read_names(table.schema, columns), cluster)
     plain = cluster is None and not table.shares_records
     if cluster is not None and pieces is not None:
-        made = cluster.sum_parts(pieces, _sum_parts_of_table, (table.schema, added))
+        shared = table.schema, added, None if kept is None else kept.token
+        made = cluster.sum_parts(pieces, _sum_parts_of_table, shared)
     elif plain and all(direct_of(s.contribution) is not None for s in added):
         made = _directly(table, added, columns)
     elif cluster is None:
@@ -197,16 +198,17 @@ def _make_on_worker(parts: Sequence[Part], shared: tuple[Schema, Summand]) -> li
 
 
 def _sum_parts_of_table(
-    parts: Sequence[Part], shared: tuple[Schema, Sequence[Summand]]
+    parts: Sequence[Part], shared: tuple[Schema, Sequence[Summand], str | None]
 ) -> list[IntArray]:
     """Return the sums of some parts, which a worker reads, and which models answer no more.
 
     Blocks begin with every part: which rows share one follows from the lengths of parts alone.
     """
-    schema, summands = shared
+    schema, summands, token = shared
     totals = [np.zeros(summand.contribution.size, dtype=np.int64) for summand in summands]
     for part in parts:
-        sums = _add_up(PrivateTable.of_parts([part], schema), summands, 1, None, None, None)
+        table = PrivateTable.of_parts([part], schema)
+        sums = _add_up(table, summands, 1, None, None, shelf(token))
         for total, own in zip(totals, sums, strict=True):
             total += own
     return [*totals, _dead(summands)]

@@ -6,15 +6,18 @@ step grid, and whether a column has only one value. Exact, so never for anybody 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from discreet.data.cluster import Cluster
 from discreet.data.rows import open_raw
+from discreet.data.sources.partitions import Part
 from discreet.data.table import PrivateTable
 from discreet.errors import AccessDenied
-from discreet.schema import Boolean, Category, Column, Date, Number
+from discreet.schema import Boolean, Category, Column, Date, Number, Schema
 from discreet.schema.raw import RawColumn
 
 if TYPE_CHECKING:
@@ -119,12 +122,23 @@ class _Tally:
         return ColumnCheck(name, self.rows, missing, unlisted, below, above, moved, constant)
 
 
-def check_table(table: PrivateTable) -> TableCheck:
-    """Return how a table fits its schema: one pass over the rows."""
+def check_table(table: PrivateTable, cluster: Cluster | None = None) -> TableCheck:
+    """Return how a table fits its schema: one pass over the rows, by a worker if they are there."""
+    parts = None if cluster is None else table.parts(list(table.schema), cluster)
+    if cluster is None or parts is None:
+        return TableCheck(_check_columns(table))
+    return TableCheck(cluster.make_once(parts, _check_parts, table.schema))
+
+
+def _check_parts(parts: Sequence[Part], schema: Schema) -> tuple[ColumnCheck, ...]:
+    return _check_columns(PrivateTable.of_parts(parts, schema))
+
+
+def _check_columns(table: PrivateTable) -> tuple[ColumnCheck, ...]:
     tallies = {name: _Tally(table.schema[name]) for name in table.schema}
     for name, values in open_raw(table):
         tallies[name].add(values)
-    return TableCheck(tuple(tally.told(name) for name, tally in tallies.items()))
+    return tuple(tally.told(name) for name, tally in tallies.items())
 
 
 def _bare(column: Column) -> Column:

@@ -39,7 +39,7 @@ def open_rows(
     Guarantees:
       - Equal rows in equal order give equal blocks, from any source. [lattice]
     """
-    key = tuple(columns), with_ids
+    key = tuple(columns), with_ids, table.start
     if kept is not None and key in kept.blocks:
         yield from kept.blocks[key]
         return

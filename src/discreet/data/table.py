@@ -111,6 +111,11 @@ class PrivateTable:
                 "rows must be left out where a person may have several, got some. Ask of a part of the "
                 "table by a condition."
             )
+        if not self.keeps_places:
+            raise ArgumentError(
+                "rows must be left out where a value decides where a row stands (keys of files, a "
+                "shuffle), got some. Ask of a part of the table by a condition."
+            )
         wanted = np.asarray(places)
         usable = wanted.ndim == 1 and wanted.dtype.kind in "iu" and len(wanted) > 0
         if not usable or wanted.min() < 0 or wanted.max() >= self.__rows:

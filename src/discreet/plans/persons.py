@@ -1,6 +1,6 @@
 """Questions about tables in which a person may have several rows: made ready so that all are protected.
 
-There are three ways; the schema says which. *Weighted*: the rows of a person share one record, so that
+There are three modes; the schema says which. *Weighted*: the rows of a person share one record, so that
 sums move as far as by a record; laws for whole counts do not hold. *One*: a person has one row and
 is a record, which may stand anywhere. *Capped*: a person is a group of so many records, each of which
 comes, goes or is replaced; the question is asked for so much less that a group keeps the promise.
@@ -51,7 +51,8 @@ def ready(plan: Plan, setting: Setting) -> Program:
     """
     person = setting.schema.person
     if person is None:
-        return plan.prepare(setting)
+        by_value = not setting.placed and setting.relation.keeps_places
+        return _unplaced(plan, setting) if by_value else plan.prepare(setting)
     program = _WAYS[person.rows](plan, setting, person)
     told = PROTECTS if program.protects == _OF_RECORDS else program.protects
     return replace(program, protects=told, assumptions=(*program.assumptions, _unit(person)))
@@ -85,12 +86,45 @@ def _one(plan: Plan, setting: Setting, person: Person) -> Program:
     )
 
 
+def _unplaced(plan: Plan, setting: Setting) -> Program:
+    """Ask about rows that are where a value puts them: a record that is replaced moves others.
+
+    Guarantees:
+      - Rows that share a model call are paid for as under add-remove; what looks at rows by their
+        places or at all of them at once is refused. [lattice]
+    """
+    program = plan.prepare(replace(setting, relation=setting.relation.moved))
+    watched = _Watched(plan.plan_name, setting.relation.moved, _BY_VALUE)
+    for stage in program.stages:
+        watched.check(stage)
+    asks_others = any(stage.contribution.pulse is not None for stage in program.stages)
+    return replace(
+        program,
+        finish=lambda releaser: program.finish(watched.answering(releaser)),
+        assumptions=(*program.assumptions, *([_MOVED_BY_VALUE] if asks_others else [])),
+    )
+
+
+_SEVERAL = (
+    "of a table with one row per record, got one in which a person may have several: it looks at all "
+    "rows at once, or at pairs of them by their places. Ask it of a table with one row per person and "
+    "no person in the schema."
+)
+_BY_VALUE = (
+    "of rows that keep their places, got some that are where a value puts them (keys of files, a "
+    "shuffle, a filter, a persisted frame that does not tell): it looks at all rows at once, or at "
+    "pairs of them by their places. Use relation='add-remove', files without keys, or another method."
+)
+_MOVED_BY_VALUE = "a value decides where rows stand: those of a call are paid as under add-remove"
+
+
 @dataclass(frozen=True)
 class _Watched:
     """Lets stages pass that hold for persons; one that does not is refused, whenever it is asked."""
 
     name: str
     relation: Relation
+    instead: str = _SEVERAL
 
     def check(self, stage: Stage[Perturbation]) -> None:
         """Raise unless a stage protects all rows of a person.
@@ -104,11 +138,7 @@ class _Watched:
         each = each.each if isinstance(each, GroupedContribution) else each
         partners = isinstance(each, VectorContribution) and each.partners
         if isinstance(each, WholeContribution) or partners:
-            raise ArgumentError(
-                f"{self.name} must be asked of a table with one row per record, got one in which a "
-                "person may have several: it looks at all rows at once, or at pairs of them by their "
-                "places. Ask it of a table with one row per person and no person in the schema."
-            )
+            raise ArgumentError(f"{self.name} must be asked {self.instead}")
         if self.relation.whole:
             return
         if isinstance(each, CellContribution | TablesContribution) and stage.noise.step != SHARE:

@@ -38,12 +38,15 @@ class Setting:
     """What is public about the table a plan will run on; ``rows`` is None under add-remove.
 
     ``cap`` is the most rows that were registered for a table whose number of rows is private.
+    ``placed`` tells whether a row stands where it stands whatever it says; not so in files named by a
+    value.
     """
 
     schema: Schema
     relation: Relation
     rows: int | None
     cap: int = ROWS_CAP
+    placed: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))

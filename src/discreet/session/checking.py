@@ -11,7 +11,9 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from discreet.data import Summand
+from discreet.data.at_once import reads_rows
 from discreet.data.cluster import Cluster
+from discreet.data.contributions import WholeContribution
 from discreet.data.engine import by_blocks, check_summand, is_dead
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ModelError
 from discreet.numerics import from_units, to_units
@@ -94,6 +96,7 @@ def check_programs(
     most_rows: int,
     heuristics: bool,
     cluster: Cluster | None,
+    in_parts: bool,
 ) -> None:
     """Raise unless programs keep what their plans promise and can be run, while nothing is spent."""
     for plan, program in zip(plans, programs, strict=True):
@@ -104,7 +107,7 @@ def check_programs(
     for stage in (stage for program in programs for stage in program.stages):
         check_summand(Summand(stage.contribution, stage.noise.step), most_rows)
     if cluster is not None:
-        _check_cluster(programs, cluster)
+        _check_cluster(programs, cluster, in_parts)
 
 
 def _check_promise(plan: Plan, program: Program) -> None:
@@ -146,7 +149,12 @@ def _check_alive(programs: Sequence[Program]) -> None:
         )
 
 
-def _check_cluster(programs: Sequence[Program], cluster: Cluster) -> None:
-    """Refuse what the cluster's workers cannot load."""
+def _check_cluster(programs: Sequence[Program], cluster: Cluster, in_parts: bool) -> None:
+    """Refuse what the cluster's workers cannot load, and records that would have to leave them."""
     asked = [stage.contribution for program in programs for stage in program.stages]
-    cluster.check([contribution for contribution in asked if by_blocks(contribution)])
+    if in_parts and any(isinstance(one, WholeContribution) and one.of_rows for one in asked):
+        raise ArgumentError(
+            "data must be read by one process for a plan that picks among the records themselves, got "
+            "parts that only the workers of a cluster read. Leave cluster out, or use another method."
+        )
+    cluster.check([one for one in asked if by_blocks(one) or (in_parts and reads_rows(one))])

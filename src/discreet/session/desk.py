@@ -139,6 +139,9 @@ class Desk:
             return KeyboardInterrupt
         except BaseException:  # whatever it was
             return DataChanged if self._table.has_changed() else ReleaseFailed
+        finally:
+            if self._cluster is not None and kept is not None:
+                self._cluster.forget(kept)
 
     def _key(self, plan: Plan) -> str:
         return plan.key_on(self.schema)
@@ -181,4 +184,5 @@ class Desk:
     def _setting(self) -> Setting:
         relation = Relation(self._account.terms.relation)
         rows = self._table.count() if relation.rows_public else None
-        return Setting(self.schema, relation, rows, self._account.terms.rows_cap)
+        cap = self._account.terms.rows_cap
+        return Setting(self.schema, relation, rows, cap, self._table.keeps_places)

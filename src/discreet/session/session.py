@@ -186,7 +186,7 @@ class Session(Desk):
         and whether there is one value only. Exact, free, no trace, and not a release: a schema that is
         corrected because of it tells of the records.
         """
-        return check_table(self._table)
+        return check_table(self._table, self._cluster)
 
     def _exact_sums(self, *stages: Stage[Perturbation]) -> list[IntArray]:
         summands = [Summand(stage.contribution, stage.noise.step) for stage in stages]
@@ -301,6 +301,7 @@ class Session(Desk):
             most_rows=self._summed,
             heuristics=self._heuristics,
             cluster=self._cluster,
+            in_parts=self._table.in_parts,
         )
         if self._cluster is None:  # workers compile for themselves
             compile_ahead(programs, self.schema)

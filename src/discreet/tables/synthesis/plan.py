@@ -270,4 +270,5 @@ def _all_codes(layout: PairTables, rows: int, certificate: Certificate) -> Whole
         compute=compute,
         proven=certificate,
         pulse=None,
+        of_rows=True,
     )
