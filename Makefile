@@ -5,20 +5,26 @@ PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/
 
 .PHONY: demo test lint check bench-envs clean
 
-.venv: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[postgres,shap,dask]" --group test --group check
-	touch .venv
+INSTALL = $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" && \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
-demo: .venv
+# What a user needs; and what tests and checks need besides, which is as large again.
+.venv/package: pyproject.toml constraints.txt
+	$(INSTALL) .
+	touch $@
+
+.venv/tools: pyproject.toml constraints.txt
+	$(INSTALL) ".[postgres,shap,dask]" --group test --group check
+	touch .venv/package $@
+
+demo: .venv/package
 	$(BIN)/discreet demo
 
 # Every core has a worker already: threads of numerical libraries would wait for each other, and spin.
-test: .venv
+test: .venv/tools
 	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
 
-lint: .venv
+lint: .venv/tools
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

@@ -14,6 +14,7 @@ Names are imported when they are first used, so that ``import discreet`` stays q
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -235,7 +236,9 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        # With both, Python asks "Did you mean ...?".
+        message = f"module 'discreet' has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
     module = importlib.import_module(_HOMES[name])
     value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value

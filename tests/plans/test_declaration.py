@@ -156,3 +156,18 @@ def test_no_argument_hides_a_method_of_plans() -> None:
     taken = {(name, field) for name in declared_plans() for field in kinds_of(find_plan(name))}
     assert [pair for pair in taken if pair[1] in own] == []
     assert issubclass(Whole, Kind)
+
+
+def test_a_misspelt_argument_is_told_the_next_one() -> None:
+    told = r"arguments must be ones of histogram \(columns, .*\), got 'bin'\. Did you mean bins\?"
+    with pytest.raises(ArgumentError, match=told):
+        dc.histogram("age", bin=3, epsilon=1.0)  # type: ignore[call-arg]
+    with pytest.raises(ArgumentError, match=r"got 'zzzzzz'\.$"):
+        dc.histogram("age", zzzzzz=3, epsilon=1.0)  # type: ignore[call-arg]
+
+
+def test_python_can_tell_the_next_name_of_a_misspelt_question() -> None:
+    """It looks for one among the names of ``obj``, which it is not told by default."""
+    with pytest.raises(AttributeError) as caught:
+        dc.histgram  # noqa: B018
+    assert caught.value.name == "histgram" and "histogram" in dir(caught.value.obj)

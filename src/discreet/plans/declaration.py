@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
 
@@ -82,12 +83,20 @@ class DeclaredPlan(Declared):
     """Why a plan that has no ``where`` and ``by`` has none."""
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Refuse to be asked of some records where the question is about all of them."""
+        """Refuse arguments it does not have: parts of the records if it is about all, misspelt ones."""
         for name in ("where", "by"):
             if name in given and name not in kinds_of(cls):
                 raise ArgumentError(
                     f"{name} must be left out of {cls.__name__}, got {shown(given[name])}. "
                     f"{cls.whole_only}"
+                )
+        known = kinds_of(cls)
+        for name in given:
+            if name not in known:
+                near = get_close_matches(name, known, 1, 0.4)
+                raise ArgumentError(
+                    f"arguments must be ones of {cls.__name__} ({', '.join(known)}), got {name!r}."
+                    + "".join(f" Did you mean {other}?" for other in near)
                 )
         return super().__new__(cls)
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from discreet.arguments import shown
 from discreet.data import Summand
 from discreet.data.at_once import reads_rows
 from discreet.data.cluster import Cluster
@@ -61,7 +62,8 @@ def as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
     asked = list(plans) if isinstance(plans, Sequence) else [plans]
     if not asked or not all(isinstance(plan, Plan) for plan in asked):
         raise ArgumentError(
-            "plans must be a plan or a non-empty list of plans, such as dc.histogram(...)."
+            f"plans must be a plan or a non-empty list of plans, got {shown(plans)}. Make one, such as "
+            "dc.histogram(..., epsilon=0.1)."
         )
     return asked
 
