@@ -53,7 +53,7 @@ def ready(plan: Plan, setting: Setting) -> Program:
     if person is None:
         by_value = not setting.placed and setting.relation.keeps_places
         return _unplaced(plan, setting) if by_value else plan.prepare(setting)
-    program = _WAYS[person.rows](plan, setting, person)
+    program = _STRATEGIES[person.rows](plan, setting, person)
     told = PROTECTS if program.protects == _OF_RECORDS else program.protects
     return replace(program, protects=told, assumptions=(*program.assumptions, _unit(person)))
 
@@ -331,4 +331,4 @@ class _GroupReleaser:
         return self.releaser.answer(*map(self.grouped.stage, stages))
 
 
-_WAYS = {"weighted": _weighted, "one": _one, "capped": _capped}
+_STRATEGIES = {"weighted": _weighted, "one": _one, "capped": _capped}
