@@ -30,7 +30,8 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "population": "patients",
         "remaining": {"epsilon": "2", "delta": "0"},
     }
-    assert shell("release", *PLAN, "--dataset", "visits", "--out", "answer.json").code == 0
+    done = shell("release", *PLAN, "--dataset", "visits", "--out", "answer.json")
+    assert done.code == 0 and "left of population patients: epsilon=1.5" in done.out
     return tmp_path
 
 

@@ -238,7 +238,9 @@ def _tell(session: Session, answers: Mapping[str, Release]) -> None:
         if release.charged is not None and not release.charged.loss:
             say(f"free: it was answered before, on {release.created}")
         say("\n" * bool(name), nl=False)
-    say(f"charged: {_charged(session, answers)}; left: {session.remaining}")
+    shared = session.balance.population
+    whose = "" if shared is None else f" of population {shared}"
+    say(f"charged: {_charged(session, answers)}; left{whose}: {session.remaining}")
 
 
 def _charged(session: Session, answers: Mapping[str, Release]) -> Remaining:

@@ -34,7 +34,10 @@ from discreet.session.settling import settle_later
 
 
 def budget_command() -> None:
-    """Look into the ledger, share the budget out, change terms, or store what could not be."""
+    """Look into the ledger, share the budget out, change terms, or store what could not be.
+
+    Where data sets share the budget of a population, --dataset takes its name, too.
+    """
 
 
 def show(

@@ -49,8 +49,8 @@ class Ledger(OpenBooks):
     """The memory of what was spent on each data set; open one with ``Ledger.open``.
 
     Guarantees:
-        - What was spent on a data set never exceeds its budget, not by one unit of 1e-12, however
-          many threads and processes reserve at once.
+        - What was spent on a data set, or on all data sets of a population, never exceeds its budget,
+          not by one unit of 1e-12, however many threads and processes reserve at once.
         - A refusal leaves no trace. What was reserved stays spent, also if the process dies.
         - A release is stored together with its settlement, or neither is.
         - After a method returned, its effect survives a crash of the machine.
