@@ -152,8 +152,8 @@ def protect_command(
     changed.save()
     shared = session.balance.population
     if json:
-        told = {"dataset": dataset, "population": shared, "remaining": session.remaining.to_json()}
-        print_json(told)
+        named = {} if shared is None else {"population": shared}
+        print_json({"dataset": dataset, **named, "remaining": session.remaining.to_json()})
     else:
         whose = "" if shared is None else f" of population {shared}"
         typer.echo(f"{dataset} is protected, left{whose}: {session.remaining}")
