@@ -120,8 +120,12 @@ def _pieces(fragment: Any) -> list[Any]:
     return [fragment.subset(row_group_ids=list(run)) for run in runs] if len(runs) > 1 else [fragment]
 
 
+_IN_TURN = {"batch_readahead": 1, "fragment_readahead": 1}
+"""A file at a time: what is read ahead is memory, more of it the longer rows take to be used."""
+
+
 def _scan(scanner: Callable[..., Any], names: Sequence[str]) -> Iterator[Any]:
-    reader = scanner(columns=list(names), batch_size=CHUNK_ROWS, use_threads=False)
+    reader = scanner(columns=list(names), batch_size=CHUNK_ROWS, use_threads=False, **_IN_TURN)
     return (batch for batch in reader.to_batches() if batch.num_rows)
 
 
