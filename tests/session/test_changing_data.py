@@ -75,3 +75,21 @@ def test_whatever_else_fails_is_told_as_before(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ReleaseFailed, match="The release failed after its reservation") as caught:
         session.release(PLAN)
     assert type(caught.value) is ReleaseFailed
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_session_that_starts_again_notices_other_data_under_the_same_version(
+    relation: str, tmp_path: Path
+) -> None:
+    """Answers of the old state would be handed out for the new one. A private number stays private."""
+    terms: dict[str, Any] = {"dataset": "d", "ledger": tmp_path / "l.db", "relation": relation}
+    frame = pd.DataFrame({"a": np.arange(100) % 10})
+    dc.protect(frame, SCHEMA, epsilon=2, **terms).release(PLAN)
+    grown = pd.concat([frame, frame])
+    if relation == "add-remove":
+        dc.protect(grown, SCHEMA, **terms)
+        return
+    with pytest.raises(DataRefused, match=r"version '1' stands for, got 200 records where .* of 100"):
+        dc.protect(grown, SCHEMA, **terms)
+    dc.protect(grown, SCHEMA, version="2", **terms).release(PLAN)
+    dc.protect(frame, SCHEMA, **terms)

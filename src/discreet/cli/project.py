@@ -33,7 +33,7 @@ from discreet.session import Remaining, Session, protect
 
 DEFAULT_PROJECT = Path("discreet.toml")
 
-_PASSWORD = re.compile(r"^[^/]*://[^/@]*:[^/@]+@")
+_PASSWORD = re.compile(r"^[^/]*://[^/@]*:[^/@]+@|[?&](ssl)?password=")
 
 
 def complete_dataset(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -42,7 +42,9 @@ T = TypeVar("T")
 Sums = tuple[int, list[IntArray]]
 """A number of rows and the partial sums over them; none while they are still on the way."""
 
-_LOADED = "loaded"
+LOADED = "loaded"
+"""What a worker says of something it could load."""
+
 _RUNS = 8
 """Tasks per thread: enough for workers to end together, few enough for their sums to be little."""
 
@@ -75,12 +77,12 @@ class Cluster:
     def check(self, shared: object) -> None:
         """Refuse, while nothing is spent, workers that are not alike and what they cannot load."""
         try:
-            future = self._tasks().submit(_try_to_load, _pack(shared))
+            future = self._tasks().submit(try_to_load, pack(shared))
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             reason = f"{type(error).__name__}: {error}"
         else:
             reason = future.result()
-        if reason != _LOADED:
+        if reason != LOADED:
             raise ArgumentError(
                 f"plan must be one that the cluster's workers can load, got {reason}. "
                 "Install what the model needs on every worker, or leave cluster out."
@@ -210,7 +212,7 @@ class _Tasks:
 
     def sharing(self, thing: object) -> _Tasks:
         """Send something once; it is a task too, so that it is made again if its worker dies."""
-        return replace(self, shared=(self.submit(pickle.loads, _pack(thing)),))
+        return replace(self, shared=(self.submit(pickle.loads, pack(thing)),))
 
     def submit(self, function: Callable[..., Any], *arguments: Any, near: str | None = None) -> Any:
         """Return the future of ``function(*arguments, *shared)``, made by ``near`` if it can."""
@@ -348,16 +350,17 @@ def _checked(answer: Any) -> Any:
     return answer
 
 
-def _pack(shared: object) -> bytes:
+def pack(shared: object) -> bytes:
+    """Return something as bytes that a worker loads, functions of a script included."""
     import cloudpickle
 
     return bytes(cloudpickle.dumps(shared))
 
 
-def _try_to_load(packed: bytes) -> str:
+def try_to_load(packed: bytes) -> str:
     """Return why a worker cannot load something that holds no row."""
     try:
         pickle.loads(packed)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return _LOADED
+    return LOADED

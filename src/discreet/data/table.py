@@ -48,6 +48,7 @@ class PrivateTable:
     """
 
     __slots__ = (
+        "__facts",
         "__held",
         "__lengths",
         "__persons",
@@ -85,6 +86,9 @@ class PrivateTable:
         self.__held: list[Any] | None = None
         if schema.person is not None:
             self._tell_persons_apart(schema.person, cluster)
+        self.__facts: dict[str, Any] = {"records": self.count()} if agreed.rows_public else {}
+        if state := getattr(source, "state", ""):
+            self.__facts["state"] = state
 
     def _tell_persons_apart(self, person: Person, cluster: Cluster | None) -> None:
         if cluster is not None and self.__lengths is not None:
@@ -129,7 +133,7 @@ class PrivateTable:
         part = object.__new__(PrivateTable)
         part.schema, part.start = self.schema, 0
         part.__source, part.__lengths = self.__source, self.__lengths
-        part.__states = self.__states
+        part.__states, part.__facts = self.__states, self.__facts
         part.__rows, part.__places = len(wanted), np.sort(wanted).astype(np.int64)
         part.__persons = part.__units = part.__held = None
         return part
@@ -191,6 +195,11 @@ class PrivateTable:
     def has_changed(self) -> bool:
         """Say whether somebody wrote to what it is read from, or took it away, since it was opened."""
         return _states(self.__source) != self.__states
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is public of the state it was opened in: how many records, and which state of a lake."""
+        return dict(self.__facts)
 
     def check_unchanged(self) -> None:
         """Raise, while nothing is spent, if it is no longer what it was when it was opened."""

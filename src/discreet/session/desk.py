@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from discreet.data import PrivateTable
 from discreet.data.blocks import KeptRows
@@ -145,6 +146,10 @@ class Desk:
 
     def _key(self, plan: Plan) -> str:
         return plan.key_on(self.schema)
+
+    def _note(self, plan: Plan) -> dict[str, Any]:
+        """Return what an entry of the ledger says besides the charge: all of it is public."""
+        return {"plan": plan.describe(), "data": self._table.facts}
 
     def _stored(self, key: str) -> Release | None:
         stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=key)

@@ -9,7 +9,8 @@ from typing import Any
 
 from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
-from discreet.errors import ArgumentError
+from discreet.data.sources.elsewhere.spark import is_spark
+from discreet.errors import ArgumentError, DataRefused
 from discreet.ledger import Account, Ledger, Terms
 from discreet.ledger.checks import check_most_rows, check_name
 from discreet.numerics import check_choice, check_whole
@@ -45,9 +46,10 @@ def protect(
 
     Args:
       data: a pandas, polars (also lazy) or pyarrow table, a numpy array with the schema's columns, a
-        Dask frame, an Arrow data set, a Delta or Iceberg table, a DuckDB relation, a ``dc.SqlQuery``
-        of a database, or a path: of a file (CSV, also packed, Parquet, Arrow, Stata, SAS, Excel), of a
-        folder of Parquet files or a pattern of them; also an address that fsspec opens (``s3://``).
+        Dask or Spark frame, an Arrow data set, a Delta or Iceberg table, a DuckDB relation, a
+        ``dc.SqlQuery`` of a database, or a path: of a file (CSV, also packed, Parquet, Arrow, Stata,
+        SAS, Excel), of a folder of Parquet files or a pattern of them; also an address that fsspec
+        opens (``s3://``).
         All may be larger than memory but frames, Stata, SAS and Excel. Files are read where they are,
         with every release; what is asked of a database is asked once, here, and kept in a sealed
         temporary file in a random order.
@@ -66,7 +68,8 @@ def protect(
       most_rows: how many rows the table may have, at registration under add-remove, where bounds must
         not depend on their number; 2^24 (16,777,216) if not given, at most 2^38.
       version: your label of the state of the data; an identical plan on the same version is
-        answered from the ledger for free.
+        answered from the ledger for free. Data with another public number of records, or in another
+        state of a Delta or Iceberg table, than answers of this version were of are refused.
       analyst: who asks, if not the owner: her share pays, if the data set has shares, and the owner's
         calls (``allot``, ``diagnose``, ``heuristics``, values for owners) are refused.
       workers: threads that work on row blocks; all cores if not given. Never changes a result.
@@ -94,7 +97,7 @@ def protect(
     named = None if relation is None else registered(relation)
     if accountant is not None:
         check_choice("accountant", accountant, ACCOUNTANTS)
-    helpers = None if cluster is None else Cluster.of(cluster)
+    helpers = _helpers(data, cluster)
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     known = opened.find_account(dataset)
     payer = _find_payer(opened, known, population, analyst)
@@ -105,6 +108,8 @@ def protect(
     check_most_rows(agreed, most_rows)
     cap = ROWS_CAP if most_rows is None else most_rows
     table = PrivateTable(data, public, agreed, cap, cluster=helpers)
+    if known is not None:
+        _check_version(opened, dataset, version, table.facts)
     rules = accountant or (like.terms.accountant if like else DEFAULT_ACCOUNTANT)
     if population is None and known is not None and not known.is_population:
         population = known.terms.population
@@ -122,6 +127,17 @@ def protect(
         progress=progress,
         heuristics=heuristics,
     )
+
+
+def _helpers(data: Any, cluster: Any) -> Cluster | None:
+    """Return who works on the rows besides this process."""
+    if not is_spark(data):
+        return None if cluster is None else Cluster.of(cluster)
+    from discreet.data.sources.elsewhere.spark_executors import SparkExecutors
+
+    if cluster is not None:
+        raise ArgumentError("cluster must be left out with a Spark frame, whose executors do the work.")
+    return SparkExecutors(data)
 
 
 def _find_payer(
@@ -167,6 +183,28 @@ def _terms(
         schema_digest="",
         population=population,
     )
+
+
+def _check_version(ledger: Ledger, dataset: str, version: str, facts: dict[str, Any]) -> None:
+    """Refuse a state of the data under the name of another, whose answers would be taken for its."""
+    noted = (
+        entry.note["data"]
+        for entry in reversed(ledger.history(dataset))
+        if entry.kind == "reserve" and entry.version == version and "data" in entry.note
+    )
+    before: dict[str, Any] = next(noted, {})
+    for fact, now in facts.items():
+        if before.get(fact, now) != now:
+            raise DataRefused(
+                f"data must be in the state that version {version!r} stands for, got "
+                f"{_told(fact, now)} where its answers are of {_told(fact, before[fact])}. "
+                "Give this state a version of its own.",
+                rule="version",
+            )
+
+
+def _told(fact: str, value: Any) -> str:
+    return f"{value} records" if fact == "records" else f"the state {value!r}"
 
 
 def _check_seed(seed: int | None, ledger: str | Path | Ledger) -> None:

@@ -271,7 +271,7 @@ class Session(Desk):
         with before_the_charge(self._progress):
             answering, programs = self._made_ready(plans)
         orders = [
-            Order(self._cost(program), self._key(plan), {"plan": plan.describe()}, self.version)
+            Order(self._cost(program), self._key(plan), self._note(plan), self.version)
             for plan, program in zip(plans, programs, strict=True)
         ]
         with self._ledger.at_work() as work:

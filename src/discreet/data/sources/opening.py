@@ -20,6 +20,7 @@ from discreet.data.sources.elsewhere.lakes import (
     open_iceberg,
 )
 from discreet.data.sources.elsewhere.queries import SqlQuery, open_duckdb, open_query
+from discreet.data.sources.elsewhere.spark import is_spark, open_spark
 from discreet.data.sources.package_files import READERS, open_package
 from discreet.data.sources.pandas_frames import open_pandas
 from discreet.data.sources.parquet_files import PARQUET, open_parquet
@@ -66,8 +67,8 @@ def open_source(data: Any, column_names: Sequence[str]) -> Source:
     if _is_arrow(data):
         return open_arrow(data, column_names)
     raise DataRefused(
-        "data must be a pandas, polars, Arrow or Dask frame, an Arrow data set, a Delta or Iceberg "
-        "table, a DuckDB relation, a dc.SqlQuery, a numpy array or the path of a file "
+        "data must be a pandas, polars, Arrow, Dask or Spark frame, an Arrow data set, a Delta or "
+        "Iceberg table, a DuckDB relation, a dc.SqlQuery, a numpy array or the path of a file "
         f"({', '.join(FILES)}) or of a folder of Parquet files, got {type(data).__name__}.",
         rule="kind of source",
     )
@@ -101,6 +102,7 @@ def _is_dataset(data: Any) -> bool:
 
 _TABLES: dict[Callable[[Any], bool], Opener] = {
     _is_query: open_query,
+    is_spark: open_spark,
     is_delta: open_delta,
     is_iceberg: open_iceberg,
     _is_dataset: open_dataset,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +92,13 @@ def _read_delta(table: Any, names: Sequence[str]) -> SpooledSource:
     columns = list(dataset.schema.names)
     kept = [name for name in names if name in columns]
     scanner = dataset.scanner(columns=kept, batch_size=CHUNK_ROWS, use_threads=False)
-    return spool(columns, scanner.to_batches(), names)
+    return replace(spool(columns, scanner.to_batches(), names), state=f"delta {table.version()}")
 
 
 def _read_iceberg(table: Any, names: Sequence[str]) -> SpooledSource:
     columns = [field.name for field in table.schema().fields]
     kept = [name for name in names if name in columns]
     reader = table.scan(selected_fields=tuple(kept)).to_arrow_batch_reader()
-    return spool(columns, (batch.select(kept) for batch in reader), names)
+    snapshot = table.current_snapshot()
+    state = "iceberg" if snapshot is None else f"iceberg {snapshot.snapshot_id}"
+    return replace(spool(columns, (batch.select(kept) for batch in reader), names), state=state)

@@ -83,12 +83,16 @@ class SealedFile:
 
 @dataclass(frozen=True)
 class SpooledSource:
-    """Rows that were read once, in a random order; ``columns`` are all that the answer has."""
+    """Rows that were read once, in a random order; ``columns`` are all that the answer has.
+
+    ``state`` says which one of a table that has several; public.
+    """
 
     columns: tuple[str, ...]
     names: tuple[str, ...] = ()
     file: SealedFile | None = field(default=None, repr=False)
     parts: tuple[tuple[int, tuple[Piece, ...]], ...] = field(default=(), repr=False)
+    state: str = ""
 
     def count(self) -> int:
         """Return the number of rows."""
