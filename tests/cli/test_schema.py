@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.errors import SchemaError
 from discreet.schema import Boolean, Category, Date, Number, Schema
+from discreet.schema.person import Person
 
 ROWS = pd.DataFrame(
     {
@@ -86,3 +88,48 @@ def test_what_is_left_open_keeps_its_mark(table: Path) -> None:
         "zip",
         "stage",
     }
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """Rows of 30 persons, one of whom has two and one no id."""
+    names = [f"P{place % 29:03}" for place in range(58)]
+    frame = ROWS.assign(who=[*names, None, None])[["who", "smoker", "stage"]]
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path / "visits.csv"
+
+
+def test_a_sketch_takes_a_person(visits: Path) -> None:
+    draft = visits.parent / "draft.toml"
+    run("sketch", visits, "--out", draft, "--person", "who")
+    text = draft.read_text()
+    assert '[person]\ncolumn = "who"\nrows = "weighted" # "weighted", "capped"' in text
+    assert "P001" not in text and Schema.load(draft).person == Person("who")
+    with pytest.raises(SchemaError, match="--id and --person must be columns of the frame, got 'whom'"):
+        run("sketch", visits, "--out", visits.parent / "other.toml", "--person", "whom")
+
+
+def test_a_sketch_asks_how_rows_of_a_person_count(visits: Path) -> None:
+    out = visits.parent / "schema.toml"
+    answers = ["b", "n", "c", "I,II,III", "n", "n", "", "capped", "many", "0", "3", ""]
+    told = run("sketch", visits, "--out", out, "--ask", "--person", "who", answers="\n".join(answers))
+    assert "who names persons. How do the rows of one count?" in told
+    assert "most must be a whole number from 1 to 1024, got 0" in told
+    assert Schema.load(out).person == Person("who", "capped", 3)
+    fits = run("schema", "check", out, visits)
+    assert "a record is a person (who), of whose rows at most 3 count" in fits
+    assert "who: 30 persons in 60 rows, at most 2 of one; 2 rows without an id are one person" in fits
+
+
+def test_the_books_say_who_a_record_is(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(visits.parent)
+    columns = {"smoker": Boolean(), "stage": Category("I", "II", "III")}
+    Schema(columns, person="who").save("schema.toml")
+    words = ["--schema", "schema.toml", "--dataset", "visits", "--ledger", "books.db"]
+    run("protect", visits, *words, "--epsilon", 1)
+    assert "A record is a person (who), each of whose rows counts" in run("budget", "show")
+    plain = json.loads(run("budget", "show", "--json"))
+    assert plain["person"] == {"column": "who", "rows": "weighted"}
+    run("release", "histogram", "stage", "--epsilon", 0.5, "--out", "stage.json")
+    run("report", "stage.json", "--out", "page.html", "--budget")
+    assert "A record is a person (who)" in Path("page.html").read_text()

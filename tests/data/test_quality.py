@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,3 +55,20 @@ def test_it_costs_nothing_and_cannot_leave() -> None:
     assert asked.remaining.amount == session().remaining.amount
     with pytest.raises(AccessDenied, match="cannot be saved"):
         pickle.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("how", "unread"),
+    [({}, ""), ({"rows": "one"}, "; 3 rows do not count")],
+    ids=["weighted", "one"],
+)
+def test_the_rows_of_persons_are_told(how: dict[str, Any], unread: str) -> None:
+    schema = dc.Schema({"age": SCHEMA["age"]}, person="who", **how)
+    rows = FRAME.assign(who=["secret-1", "secret-1", "secret-1", None, None])
+    table = dc.protect(rows, schema, dataset="d", epsilon=1, ledger=":memory:")
+    told = str(table.check())
+    assert (
+        f"who: 2 persons in 5 rows, at most 3 of one; 2 rows without an id are one person{unread}"
+        in told
+    )
+    assert "secret" not in told

@@ -58,7 +58,13 @@ def test_every_error_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["generate_cli.py", "generate_reference.py", "generate_claims.py", "generate_statements.py"],
+    [
+        "generate_cli.py",
+        "generate_reference.py",
+        "generate_claims.py",
+        "generate_statements.py",
+        "generate_people.py",
+    ],
 )
 def test_generated_pages_are_up_to_date(script: str) -> None:
     check = [sys.executable, str(ROOT / "docs" / script), "--check"]

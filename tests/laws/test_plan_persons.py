@@ -5,6 +5,7 @@ A person is replaced by any other rows, under her id or another, or all her rows
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,10 +18,10 @@ from discreet.audit.hunting.moves import raw_sums, too_far
 from discreet.audit.hunting.neighbours import newcomers
 from discreet.audit.hunting.runs import Run, run_program
 from discreet.data import PrivateTable, SealedContribution
-from discreet.errors import ArgumentError, ModelError
-from discreet.plans import Setting
+from discreet.errors import ArgumentError, CertificateError, ModelError
+from discreet.plans import Plan, Program, Setting
 from discreet.plans.persons import GroupNoise, ready
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases
 
@@ -30,13 +31,23 @@ MODES: dict[str, dict[str, Any]] = {
     "capped": {"rows": "capped", "most": 3},
     "one": {"rows": "one"},
 }
+COUNTED = {**MODES, "fifty": {"rows": "capped", "most": 50}}
+"""Also the table of the planted fault: all of fifty rows count one each."""
+
 CHANGED = "x"
 """The person whose rows are others in neighbouring tables."""
 
 
-def schema_of(mode: str) -> dc.Schema:
-    columns = {name: world.GAPS[name] for name in world.GAPS}
-    return dc.Schema(columns, target=world.GAPS.target, person="who", **MODES[mode])
+def schema_of(mode: str, known: bool = False) -> dc.Schema:
+    """Return the facts of a table of persons; ``known`` where every row has to have a target."""
+    facts = world.KNOWN if known else world.GAPS
+    columns = {name: facts[name] for name in facts}
+    return dc.Schema(columns, target=facts.target, person="who", **COUNTED[mode])
+
+
+def needs_targets(case: Case) -> bool:
+    """Return whether a plan refuses rows without a target, whoever they are of."""
+    return case.example.plan == "data_shapley"
 
 
 @cache
@@ -62,21 +73,22 @@ def rows_of_one() -> list[pd.DataFrame]:
 
 
 @cache
-def neighbours(mode: str, relation: Relation) -> list[list[PrivateTable]]:
+def neighbours(mode: str, relation: Relation, known: bool = False) -> list[list[PrivateTable]]:
     """Return tables all of which are neighbours: of one person the rows differ, or she is gone."""
-    tables = [_table(mode, relation, rows, CHANGED) for rows in rows_of_one()]
+    schema = schema_of(mode, known)
+    tables = [_table(schema, relation, rows, CHANGED) for rows in rows_of_one()]
     if relation.rows_public:
-        return [[*tables, _table(mode, relation, rows_of_one()[0], "another")]]
-    gone = PrivateTable(everybody(), schema_of(mode), relation)
+        return [[*tables, _table(schema, relation, rows_of_one()[0], "another")]]
+    gone = PrivateTable(everybody(), schema, relation)
     return [[gone, table] for table in tables]
 
 
-def _table(mode: str, relation: Relation, rows: pd.DataFrame, name: str) -> PrivateTable:
+def _table(schema: dc.Schema, relation: Relation, rows: pd.DataFrame, name: str) -> PrivateTable:
     places = np.linspace(0, len(everybody()), len(rows) + 1).astype(int)
     pieces = []
     for place, start in enumerate(places[:-1]):  # here and there, not side by side
         pieces += [rows.iloc[[place]].assign(who=name), everybody().iloc[start : places[place + 1]]]
-    return PrivateTable(pd.concat(pieces, ignore_index=True), schema_of(mode), relation)
+    return PrivateTable(pd.concat(pieces, ignore_index=True), schema, relation)
 
 
 def cases() -> list[Case]:
@@ -90,10 +102,10 @@ def cases() -> list[Case]:
 
 def run(case: Case, mode: str) -> Run | str:
     """Return what a case asks of a table of persons, or why it is refused."""
-    table = neighbours(mode, case.relation)[0][0]
+    table = neighbours(mode, case.relation, needs_targets(case))[0][0]
     rows = table.count() if case.relation.rows_public else None
     try:
-        program = ready(case.plan(), Setting(schema_of(mode), case.relation, rows))
+        program = ready(case.plan(), Setting(table.schema, case.relation, rows))
     except (ArgumentError, ModelError) as error:
         return str(error)
     return run_program(program, table, case.relation, 3)
@@ -114,6 +126,62 @@ def test_all_rows_of_a_person_stay_within_certificates(case: Case, mode: str) ->
         if not stage.certificate.certified or isinstance(stage.contribution, SealedContribution):
             continue
         noise = stage.noise.noise if isinstance(stage.noise, GroupNoise) else stage.noise
-        for tables in neighbours(mode, case.relation):
+        for tables in neighbours(mode, case.relation, needs_targets(case)):
             sums = raw_sums(stage, tables)
             assert too_far(noise, stage.certificate, found.relation, sums) == [], stage.name
+
+
+PLANTED = [
+    dc.histogram("home", epsilon=1.0),
+    dc.mean("age", epsilon=1.0),
+    dc.proportion("home", ["rent"], epsilon=1.0),
+]
+"""Questions made ready for rows, asked of persons."""
+
+
+def row_level(plan: dc.Plan, relation: Relation) -> Run:
+    """Return what a plan asks with noise for one row, of a table in which a person may have fifty."""
+    bare = dc.Schema({name: world.GAPS[name] for name in world.GAPS}, target=world.GAPS.target)
+    table = neighbours("fifty", relation)[0][0]
+    rows = table.count() if relation.rows_public else None
+    return run_program(plan.prepare(Setting(bare, relation, rows)), table, relation, 3)
+
+
+@pytest.mark.refutes("person-weights")
+@pytest.mark.refutes("person-group")
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("plan", PLANTED, ids=lambda plan: plan.plan_name)
+def test_noise_for_one_row_is_caught_on_neighbours_of_persons(
+    plan: dc.Plan, relation: Relation
+) -> None:
+    """The trap: every row of a person counts one, and the noise is that of one row."""
+    (stage, *_) = row_level(plan, relation).stages
+    found = [
+        broken
+        for tables in neighbours("fifty", relation)
+        for broken in too_far(stage.noise, stage.certificate, relation, raw_sums(stage, tables))
+    ]
+    assert found
+
+
+@pytest.mark.refutes("person-weights")
+@pytest.mark.parametrize("plan", PLANTED, ids=lambda plan: plan.plan_name)
+def test_stages_for_rows_do_not_pass_as_stages_for_persons(plan: dc.Plan) -> None:
+    """A plan that ignores who its records are is stopped before anything is read."""
+    setting = Setting(schema_of("weighted"), REPLACE_ONE, 40)
+    with pytest.raises((ArgumentError, CertificateError), match=r"share one|rounding of all rows"):
+        ready(Careless(plan), setting)
+
+
+class Careless(Plan):
+    """A plan that is made ready as if every row were a record."""
+
+    def __init__(self, plan: dc.Plan) -> None:
+        super().__init__(plan.epsilon, plan.delta)
+        self.careful = plan
+
+    def arguments(self) -> dict[str, Any]:
+        return self.careful.arguments()
+
+    def prepare(self, setting: Setting) -> Program:
+        return self.careful.prepare(replace(setting, relation=REPLACE_ONE))

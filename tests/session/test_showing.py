@@ -136,3 +136,14 @@ def test_a_certificate_is_a_sentence(shown: dict[str, Any]) -> None:
 def test_a_draft_shows_its_marks() -> None:
     draft = dc.Schema.sketch(pd.DataFrame({"size": [1.5, 2.5, 9.0]}))
     assert "read from data, not public: size.low" in draft._repr_html_()
+
+
+def test_whoever_shows_a_data_set_says_who_a_record_is() -> None:
+    schema = dc.Schema({"size": dc.Number(0, 9)}, person="who", rows="capped", most=2)
+    frame = pd.DataFrame({"who": ["a", "a", "b"], "size": [1, 2, 3]})
+    session = dc.protect(frame, schema, dataset="d", epsilon=1.0, ledger=":memory:")
+    unit = "a record is a person (who), of whose rows at most 2 count"
+    card = dc.describe(session)
+    for told in (schema._repr_html_(), session._repr_html_(), str(card), card._repr_html_()):
+        assert unit in told
+    assert "2 records" in str(card)

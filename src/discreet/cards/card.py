@@ -102,11 +102,13 @@ class Card:
     def __str__(self) -> str:
         private = f"number of records private, at most {self.setting.most_rows:,}"
         count = private if self.rows is None else f"{self.rows:,} records"
+        person = self.schema.person
         promise = f"epsilon={self.epsilon:g}" + (f", delta={self.delta:g}" if self.delta else "")
         whose = "" if self.population is None else f" of population {self.population}"
         lines = [
             f"{self.dataset}, version {self.version}, as of {self.created}",
             f"  {count}, {self.relation}, accountant {self.accountant}",
+            *([] if person is None else [f"  {person.unit}"]),
             f"  budget{whose} {promise}; left that day {self.remaining}",
             *(f"  {name}: {', '.join(tell_column(self.schema[name]))}" for name in self.schema),
             *(self._told(model) for model in self.models.values()),

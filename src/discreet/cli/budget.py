@@ -50,7 +50,8 @@ def show(
     """Show the budget of a data set or population, and of analysts with a share of it."""
     books = open_books(project, dataset, ledger)
     name, terms = books.dataset, books.terms
-    whole = books.ledger.balance(name, analyst)
+    whole, schema = books.ledger.balance(name, analyst), books.schema
+    person = None if schema is None else schema.person
     asked = {} if analyst is not None else _shares(books.ledger.history(name))
     shares = {who: books.ledger.balance(name, who) for who in asked}
     spenders = {} if whole.population is None else books.ledger.members(whole.population)
@@ -62,6 +63,7 @@ def show(
             "accountant": terms.accountant,
         }
         told |= {} if Relation(terms.relation).rows_public else {"most_rows": terms.rows_cap}
+        told |= {} if person is None else {"person": person.to_json()}
         split = {who: _amounts(terms, share) for who, share in shares.items()}
         shared = {} if whole.population is None else {"population": whole.population, "members": spent}
         print_json({**told, **shared, **_amounts(terms, whole), "shares": split})
@@ -74,6 +76,8 @@ def show(
         typer.echo(f"The budget is that of population {whole.population}. Its data sets:")
         heading = ["data set", *(f"{unit} spent" for unit in _cells(next(iter(spent.values()))))]
         print_table("", heading, [[member, *_cells(own).values()] for member, own in spent.items()])
+    if person is not None:
+        typer.echo(f"{person.unit[0].upper()}{person.unit[1:]}.")
 
 
 _PARTS = ("budget", "spent", "remaining")

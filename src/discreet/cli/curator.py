@@ -46,6 +46,9 @@ def sketch_command(
     out: Annotated[Path, typer.Option(help="Where to write the draft.")] = Path("schema.toml"),
     target: Annotated[str | None, typer.Option(help="The column models predict.")] = None,
     id: Annotated[str | None, typer.Option(help="The column that names a record.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="The column that names a person, who may have several rows.")
+    ] = None,
     rows: Annotated[int, typer.Option(help="How many rows to look at.")] = 10_000,
     query: QueryOption = None,
     ask: Annotated[
@@ -57,7 +60,7 @@ def sketch_command(
     if out.exists():
         raise ArgumentError(f"--out must be a new file, got {out}. Move the old one away first.")
     check_file("--out", out)
-    schema = Schema.sketch(first_rows(data, query, rows), target=target, id=id)
+    schema = Schema.sketch(first_rows(data, query, rows), target=target, id=id, person=person)
     if ask:
         from discreet.cli.dialogue import ask_schema
 
@@ -92,6 +95,8 @@ def check_schema(
     rows = [[name, *tell_column(schema[name])] for name in schema]
     print_table(f"{file}: {len(schema)} columns", ["column", "kind", "facts"], rows)
     typer.echo(f"target: {schema.target or 'none'}, id: {schema.id or 'none'}")
+    if schema.person is not None:
+        typer.echo(schema.person.unit)
     schema.check_confirmed()
     if data is None:
         typer.echo("All facts are confirmed.")

@@ -14,6 +14,7 @@ import typer
 from discreet.errors import SchemaError
 from discreet.schema import Boolean, Category, Column, Date, Number, Schema
 from discreet.schema.dates import STEPS
+from discreet.schema.person import ROWS_OF_ONE, Person
 from discreet.schema.showing import tell_column
 
 _KINDS = {"n": "number", "d": "date", "c": "category", "b": "yes or no", "x": "leave it out"}
@@ -21,6 +22,10 @@ _START = """For every column: what is publicly known of it? Say what a person co
 know who has not seen these rows: the range a device can measure, the years
 of a study, the codes of a questionnaire. What is shown as 'seen' was read
 from your rows. Press Enter to leave something open for later."""
+
+_WAYS = """  weighted: each one over their number, answers are about persons
+  capped: so many of them at most, one each, answers are about rows
+  one: one of them, drawn; everything can be asked"""
 
 
 def ask_schema(draft: Schema) -> Schema:
@@ -36,7 +41,8 @@ def ask_schema(draft: Schema) -> Schema:
             columns[name] = column
     for name, reason in draft.left_out.items():
         typer.echo(f"\n{name} is left out: it {reason}.")
-    schema = Schema(columns, target=_ask_target(draft, columns), id=draft.id)
+    target, unit = _ask_target(draft, columns), _ask_person(draft)
+    schema = Schema(columns, target=target, id=draft.id, **unit)
     schema.notes, schema.left_out = (
         {name: draft.notes.get(name, ()) for name in columns},
         draft.left_out,
@@ -110,6 +116,26 @@ def _ask_target(draft: Schema, columns: dict[str, Column]) -> str | None:
     while given and given not in columns:
         given = _ask(f"  That is none of the columns ({', '.join(columns)}). Which, if any")
     return given or None
+
+
+def _ask_person(draft: Schema) -> dict[str, Any]:
+    """Ask how the rows of a person count, where a column names persons."""
+    if draft.person is None:
+        return {}
+    column = draft.person.column
+    typer.echo(f"\n{column} names persons. How do the rows of one count?\n{_WAYS}")
+    rows = _choose("  They are", draft.person.rows, ROWS_OF_ONE)
+    most = None
+    while rows == "capped" and most is None:
+        try:
+            most = Person(column, "capped", _whole(_ask("  At most how many"))).most
+        except SchemaError as error:
+            typer.echo(f"  {error}")
+    return {"person": column, "rows": rows, "most": most}
+
+
+def _whole(text: str) -> Any:
+    return int(text) if text.isdigit() else text
 
 
 def _ask(question: str) -> str:

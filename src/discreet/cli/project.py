@@ -29,6 +29,7 @@ from discreet.data.sources.elsewhere.queries import SqlQuery
 from discreet.errors import ArgumentError, DiscreetError
 from discreet.ledger import Balance, Ledger, Terms
 from discreet.ledger.store.place import find_place
+from discreet.schema import Schema
 from discreet.session import Remaining, Session, protect
 
 DEFAULT_PROJECT = Path("discreet.toml")
@@ -209,6 +210,11 @@ class LedgerView:
     def terms(self) -> Terms:
         """What was promised when it was registered."""
         return self.ledger.account(self.dataset).terms
+
+    @property
+    def schema(self) -> Schema | None:
+        """The public facts of the data set, if the ledger kept them."""
+        return self.ledger.schema(self.dataset)
 
     @property
     def balance(self) -> Balance:

@@ -106,6 +106,43 @@ def tell_apart(words: Words, person: Person) -> PersonRows:
     return PersonRows(persons, units=units)
 
 
+@dataclass(frozen=True)
+class PersonTally:
+    """How many rows persons have, for the owner alone.
+
+    Args:
+      column: that names them.
+      persons: how many there are; all rows without an id are one.
+      rows: of all of them.
+      most: rows of the person who has the most.
+      unnamed: rows without an id.
+      unread: rows that do not count, as their person has more than may.
+    """
+
+    column: str
+    persons: int
+    rows: int
+    most: int
+    unnamed: int
+    unread: int
+
+    def __str__(self) -> str:
+        told = f"{self.persons:,} persons in {self.rows:,} rows, at most {self.most:,} of one"
+        told += f"; {self.unnamed:,} rows without an id are one person" if self.unnamed else ""
+        return told + (f"; {self.unread:,} rows do not count" if self.unread else "")
+
+
+def tally_persons(columns: Iterable[RawColumn], person: Person) -> PersonTally:
+    """Count the rows of every person: exact, for the curator's check."""
+    words = hash_ids(columns, person)
+    (nobody,) = np.frombuffer(_NOBODY, dtype="<u8").reshape(1, 2)
+    unnamed = int(np.all(words == nobody, axis=1).sum())
+    _, counts = np.unique(words, axis=0, return_counts=True)
+    unread = int(np.maximum(counts - person.kept, 0).sum())
+    most = int(counts.max(initial=0))
+    return PersonTally(person.column, len(counts), len(words), most, unnamed, unread)
+
+
 def _all_whole(persons: int, person: Person) -> NDArray[np.int32] | None:
     """Return the weights of persons that have one row each."""
     return None if person.rows != "weighted" else np.full(persons, round(1 / SHARE), dtype=np.int32)

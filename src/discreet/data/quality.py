@@ -1,7 +1,8 @@
 """For the curator alone: what of a table's values the schema does not hold as they are.
 
 Counts, column by column, of values that are missing, unlisted, clipped to the bounds or moved to the
-step grid, and whether a column has only one value. Exact, so never for anybody else.
+step grid, and whether a column has only one value; how many rows persons have. Exact, so never for
+anybody else.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from discreet.data.cluster import Cluster
-from discreet.data.rows import open_raw
+from discreet.data.persons import PersonTally, tally_persons
+from discreet.data.rows import open_ids, open_raw
 from discreet.data.sources.partitions import Part
 from discreet.data.table import PrivateTable
 from discreet.errors import AccessDenied
@@ -62,6 +64,7 @@ class TableCheck:
     """Exact facts about how a table fits its schema. Not a release: for the curator alone."""
 
     columns: tuple[ColumnCheck, ...]
+    persons: PersonTally | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per column: shares of values that are missing, unlisted, clipped or moved."""
@@ -83,6 +86,7 @@ class TableCheck:
 
     def __str__(self) -> str:
         lines = [f"  {check.column}: {check.advice or 'as expected'}" for check in self.columns]
+        lines += [] if self.persons is None else [f"  {self.persons.column}: {self.persons}"]
         return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
 
     __repr__ = __str__
@@ -123,10 +127,15 @@ class _Tally:
 
 
 def check_table(table: PrivateTable, cluster: Cluster | None = None) -> TableCheck:
-    """Return how a table fits its schema: one pass over the rows, by a worker if they are there."""
+    """Return how a table fits its schema: a pass over the rows, by a worker if they are there.
+
+    Ids of persons are counted where they are read here.
+    """
     parts = None if cluster is None else table.parts(list(table.schema), cluster)
     if cluster is None or parts is None:
-        return TableCheck(_check_columns(table))
+        person = table.schema.person
+        persons = None if person is None else tally_persons(open_ids(table, person.column), person)
+        return TableCheck(_check_columns(table), persons)
     return TableCheck(cluster.make_once(parts, _check_parts, table.schema))
 
 

@@ -27,6 +27,12 @@ def open_raw(table: PrivateTable) -> Iterator[tuple[str, RawColumn]]:
         yield from chunk.items()
 
 
+def open_ids(table: PrivateTable, column: str) -> Iterator[RawColumn]:
+    """Yield the column that names persons as it came, for the curator's check."""
+    for chunk in table.unseal().chunks([column]):
+        yield chunk[column]
+
+
 def open_rows(
     table: PrivateTable,
     columns: Sequence[str],

@@ -20,6 +20,7 @@ from discreet.plans.showing import (
     tell_stage,
 )
 from discreet.privacy.statements import known_statements
+from discreet.schema import Schema
 from discreet.session import Remaining
 from discreet.session.showing import frame_html
 
@@ -30,6 +31,10 @@ class Accounted(Protocol):
     @property
     def dataset(self) -> str:
         """The name of the data set."""
+
+    @property
+    def schema(self) -> Schema | None:
+        """The public facts, which say who a record is; None if they were not kept."""
 
     @property
     def balance(self) -> Balance:
@@ -150,11 +155,13 @@ def _brief(value: Any) -> str:
 
 
 def _budget(session: Accounted) -> dict[str, Any]:
-    balance, history = session.balance, session.history()
+    balance, history, schema = session.balance, session.history(), session.schema
+    person = None if schema is None else schema.person
     return {
         "dataset": session.dataset,
         "population": balance.population,
         "left": str(session.remaining),
+        "unit": None if person is None else person.unit,
         "share": float(balance.spent.loss / balance.budget.loss),
         "entries": len(history),
         "history": frame_html(history),

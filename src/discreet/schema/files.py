@@ -112,7 +112,7 @@ def save_schema(schema: Schema, path: Path) -> Path:
         if key in plain:
             document.add(key, plain[key])
     if schema.person is not None:
-        document.add("person", plain["person"])
+        document.add("person", _person_table(plain["person"]))
     columns = tomlkit.table(is_super_table=True)
     for name in schema:
         table = tomlkit.table()
@@ -137,6 +137,15 @@ def save_schema(schema: Schema, path: Path) -> Path:
     except UnicodeEncodeError:
         raise SchemaError("Names and values must be valid Unicode to be written to a file.") from None
     return path
+
+
+def _person_table(plain: dict[str, Any]) -> Any:
+    import tomlkit
+
+    table = tomlkit.table()
+    table.update(plain)
+    table["rows"].comment('"weighted", "capped" with most = 8, or "one"')
+    return table
 
 
 def _column_to_plain(column: Column, words: bool = True) -> dict[str, Any]:

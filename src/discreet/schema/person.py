@@ -63,6 +63,11 @@ class Person:
         }
         return f"a person ({self.column}), {counts[self.rows]}"
 
+    @property
+    def unit(self) -> str:
+        """What is protected, as a sentence."""
+        return f"a record is {self}"
+
     def to_json(self) -> dict[str, Any]:
         """Return the unit as plain data."""
         most = {} if self.most is None else {"most": self.most}

@@ -22,6 +22,7 @@ def schema_html(schema: Schema) -> Html:
     return card(
         table(["column", "kind", "public facts", ""], rows),
         None if schema.id is None else soft(f"records are named by {schema.id}"),
+        None if schema.person is None else soft(schema.person.unit),
         None if warning is None else soft(warning),
         title=f"Schema of {len(schema)} columns",
     )

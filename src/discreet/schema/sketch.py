@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
+from discreet.arguments import shown
 from discreet.errors import SchemaError
 from discreet.schema.booleans import FALSE_WORDS, TRUE_WORDS, Boolean
 from discreet.schema.columns import Category, Column, Number
@@ -54,6 +55,8 @@ def sketch_columns(frame: Any, *, target: Any, id: Any) -> Sketch:
         ) from None
     except DuplicateError:
         raise SchemaError("frame must have column names that differ, got two alike.") from None
+    if id is not None and str(id) not in map(str, table.columns):
+        raise SchemaError(f"id and person must be columns of the frame, got {shown(id)}.")
     draft = Sketch()
     for name in table.columns:
         if str(name) != str(id):
@@ -72,6 +75,12 @@ def _add(draft: Sketch, name: str, values: list[Any], is_target: bool) -> None:
         draft.left_out[name] = reason
         return
     column, more = _column(texts, values, is_target)
+    different = len(set(texts))
+    if _IDS.search(name) and _MOST_CATEGORIES < different < len(texts):
+        more.append(
+            f"{different:,} different values in {len(texts):,} rows: if it names persons, protect all "
+            f"rows of one together (person={name!r}, --person {name})"
+        )
     draft.columns[name] = column
     draft.notes[name] = (*notes, *more)
 

@@ -183,8 +183,8 @@ class Session(Desk):
         """Return how the table fits its schema: for the curator, never for an analyst.
 
         Per column the share of values that are missing, not listed, outside the bounds, between steps,
-        and whether there is one value only. Exact, free, no trace, and not a release: a schema that is
-        corrected because of it tells of the records.
+        and whether there is one value only; how many rows persons have. Exact, free, no trace, and not
+        a release: a schema that is corrected because of it tells of the records.
         """
         return check_table(self._table, self._cluster)
 

@@ -60,6 +60,7 @@ def session_html(session: Session, terms: Terms) -> Html:
         fold(f"ledger, {len(entries)} entries", frame_html(entries)),
         fold(f"schema, {len(session.schema)} columns", Html(session.schema._repr_html_())),
         soft(f"{terms.neighbours}, accountant {terms.accountant}{who}"),
+        None if session.schema.person is None else soft(session.schema.person.unit),
         title=session.dataset,
     )
 
