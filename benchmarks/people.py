@@ -17,6 +17,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     times, rows = (20, 10**5) if options.quick else (200, 10**6)
     ids = 10**5 if options.quick else 10**7
-    parts = {
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "answers": lambda: answers(visits(), times),
         "time": lambda: speed(rows),
         "memory": lambda: [memory(kind, ids) for kind in ("whole numbers", "texts")],
@@ -152,7 +153,7 @@ def numbers(name: str, value: Any, table: PrivateTable) -> np.ndarray:
         counts = value.to_frame()["count"].to_numpy(dtype=float)
         return np.asarray(counts / max(counts.sum(), 1.0))
     if name == "partial dependence":
-        return value.to_frame().iloc[:, 1].to_numpy(dtype=float)
+        return np.asarray(value.to_frame().iloc[:, 1].to_numpy(dtype=float))
     return np.array([value.auc.value if name == "AUC" else value.value])
 
 
@@ -161,7 +162,7 @@ def speed(rows: int) -> list[dict[str, Any]]:
     frame = made_up(rows * 2 // 3)
     model = fitted(frame)
     sessions = [_session(frame, unit) for unit in ("visits", "weighted")]
-    work = {
+    work: dict[str, list[Callable[[], object]]] = {
         "protect": [lambda u=unit: _session(frame, u) for unit in ("visits", "weighted")],
         **{
             name: [lambda s=session, p=plan: s.release(p, fresh=True) for session in sessions]

@@ -1,4 +1,4 @@
-"""Write the table of docs/guide/people.md: every plan, asked in every way of counting a person's rows.
+"""Write the table of docs/guide/people.md: every plan, asked however a person's rows count.
 
 Each plan is asked as its examples in the tests ask it, of a table in which persons have up to 50 rows;
 ``--check`` says whether the page is up to date.

@@ -23,7 +23,7 @@ know who has not seen these rows: the range a device can measure, the years
 of a study, the codes of a questionnaire. What is shown as 'seen' was read
 from your rows. Press Enter to leave something open for later."""
 
-_WAYS = """  weighted: each one over their number, answers are about persons
+_COUNTED = """  weighted: each one over their number, answers are about persons
   capped: so many of them at most, one each, answers are about rows
   one: one of them, drawn; everything can be asked"""
 
@@ -123,7 +123,7 @@ def _ask_person(draft: Schema) -> dict[str, Any]:
     if draft.person is None:
         return {}
     column = draft.person.column
-    typer.echo(f"\n{column} names persons. How do the rows of one count?\n{_WAYS}")
+    typer.echo(f"\n{column} names persons. How do the rows of one count?\n{_COUNTED}")
     rows = _choose("  They are", draft.person.rows, ROWS_OF_ONE)
     most = None
     while rows == "capped" and most is None:
