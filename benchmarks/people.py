@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +164,9 @@ def speed(rows: int) -> list[dict[str, Any]]:
     model = fitted(frame)
     sessions = [_session(frame, unit) for unit in ("visits", "weighted")]
     work: dict[str, list[Callable[[], object]]] = {
-        "protect": [lambda u=unit: _session(frame, u) for unit in ("visits", "weighted")],
+        "protect": [partial(_session, frame, unit) for unit in ("visits", "weighted")],
         **{
-            name: [lambda s=session, p=plan: s.release(p, fresh=True) for session in sessions]
+            name: [partial(session.release, plan, fresh=True) for session in sessions]
             for name, plan in questions(model, 1.0).items()
         },
     }
