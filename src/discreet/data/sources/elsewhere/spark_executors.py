@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from discreet.data.cluster import LOADED, Cluster, Sums, machine_kind, pack, try_to_load
 from discreet.data.sources.arrow import open_arrow
@@ -23,6 +23,9 @@ from discreet.data.state import quietly
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
 from discreet.schema.person import Person
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class SparkExecutors(Cluster):
         packed = pack(shared)
 
         def added(tables: Iterator[Any]) -> tuple[int, list[IntArray]]:
-            given, rows = pickle.loads(packed), 0
+            # Without the token under which workers keep blocks: here batches have no place of their own.
+            given, rows = (*pickle.loads(packed)[:2], None), 0
             totals: list[IntArray] = []
             for table in tables:
                 sums = add([_part(table)], given)
@@ -84,14 +88,12 @@ class SparkExecutors(Cluster):
         found = _checked(_run(_source(part).frame, _Task(machine_kind(), added)), part.rows)
         yield from (sums for sums in found if sums[1])  # an empty partition has none
 
-    def make_once(
-        self, parts: Sequence[Part], make: Callable[[list[Part], Any], list[IntArray]], shared: object
-    ) -> list[IntArray]:
+    def make_once(self, parts: Sequence[Part], make: Callable[[list[Part], S], T], shared: S) -> T:
         """Return what one executor makes of all rows."""
         (part,) = parts
         packed = pack(shared)
 
-        def made(tables: Iterator[Any]) -> tuple[int, list[IntArray]]:
+        def made(tables: Iterator[Any]) -> tuple[int, T]:
             import pyarrow as pa
 
             found = [*tables] or [pa.table({name: pa.nulls(0) for name in names})]
@@ -100,8 +102,8 @@ class SparkExecutors(Cluster):
 
         names = _source(part).columns
         answers = _run(_source(part).frame.coalesce(1), _Task(machine_kind(), made))
-        ((_, sums),) = _checked(answers or [made(iter(()))], part.rows)
-        return sums
+        ((_, found),) = _checked(answers or [made(iter(()))], part.rows)
+        return cast(T, found)
 
 
 @dataclass(frozen=True)
