@@ -76,7 +76,7 @@ class SparkExecutors(Cluster):
         packed = pack(shared)
 
         def added(tables: Iterator[Any]) -> tuple[int, list[IntArray]]:
-            # Without the token under which workers keep blocks: here batches have no place of their own.
+            # Without the token under which workers keep blocks: batches have no place of their own.
             given, rows = (*pickle.loads(packed)[:2], None), 0
             totals: list[IntArray] = []
             for table in tables:
