@@ -57,10 +57,10 @@ def test_price_release_and_budget(folder: Path) -> None:
     price = answer("price", *ask, cwd=folder)
     assert price["cost"]["epsilon"] == "0.25" and price["affordable"]
     priced = price["plans"][0]["expected_error"]["count"]
-    assert (priced["error"], priced["size"], priced["level"]) == (24.0, 80.0, 0.95)
-    assert price["plans"][0]["usable"]["rows"] == pytest.approx(2_400, rel=0.05)
+    assert (priced["error"], priced["size"], priced["level"]) == (18.0, 80.0, 0.95)
+    assert price["plans"][0]["usable"]["rows"] == pytest.approx(1_800, rel=0.05)
     shown = discreet("price", *ask, cwd=folder).stdout
-    assert "count ± 24 (95% band, each value), 30.00% of a cell's even share of the records" in shown
+    assert "count ± 18 (95% band, each value), 22.50% of a cell's even share of the records" in shown
     tried = discreet("diagnose", *ask, cwd=folder).stdout
     assert tried.startswith("FOR THE CURATOR ONLY") and "exact values inside their band" in tried
     release = answer("release", *ask, "--out", "age.json", "--plot", "age.png", cwd=folder)

@@ -55,11 +55,7 @@ def ready(plan: Plan, setting: Setting) -> Program:
         return _unplaced(plan, setting) if by_value else plan.prepare(setting)
     program = _STRATEGIES[person.rows](plan, setting, person)
     told = PROTECTS if program.protects == _OF_RECORDS else program.protects
-    return replace(program, protects=told, assumptions=(*program.assumptions, _unit(person)))
-
-
-def _unit(person: Person) -> str:
-    return f"a record is {person}"
+    return replace(program, protects=told, assumptions=(*program.assumptions, person.unit))
 
 
 def _weighted(plan: Plan, setting: Setting, person: Person) -> Program:
@@ -225,6 +221,8 @@ def _in_subsets(plan: Plan, setting: Setting) -> Program | None:
     if isinstance(plan, WherePlan):
         return None
     program = plan.prepare(replace(setting, relation=setting.relation.moved))
+    for stage in program.stages:  # what no schema with persons can be asked says so
+        _Watched(plan.plan_name, setting.relation.moved).check(stage)
     dealt = all(isinstance(stage.contribution, SubsetsContribution) for stage in program.stages)
     return replace(program, statements=(*program.statements, "person-subsets")) if dealt else None
 

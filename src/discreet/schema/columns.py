@@ -123,12 +123,9 @@ class Number:
     def _inside(self, numbers: FloatArray) -> FloatArray:
         inside = np.clip(numbers, self.low, self.high)
         if self.step is None:
-            inside += 0.0  # one zero, whatever sign it came with
-            return inside
-        inside -= self.low
-        inside /= self.step
-        np.rint(inside, out=inside)
-        np.minimum(inside, self.step_count - 1, out=inside)
+            return np.add(inside, 0.0, out=inside)  # one zero, whatever sign it came with
+        np.divide(np.subtract(inside, self.low, out=inside), self.step, out=inside)
+        np.minimum(np.rint(inside, out=inside), self.step_count - 1, out=inside)
         # As ``_at``, to the last bit; every array that is not made saves a walk through memory.
         inside *= self.step
         inside += self.low
