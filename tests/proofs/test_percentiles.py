@@ -155,6 +155,7 @@ def read_cut(split: tuple[int, int, int], moves: int, left: Any, parts: Any) -> 
     """Return how far a score moves by the code, and which share of a round its choice has."""
     read = Symbols().read(QuantileCuts._pick, Chooser=lambda *terms: (terms[4], terms[2]))
     told = SimpleNamespace(kind="exponential", share=z3.Real("share"), moves=moves, marks=(0, 1, 2, 3))
+    told.step = 1.0
     told._parts = lambda _: (left, parts)
     return read(told, split, 10)
 

@@ -234,7 +234,7 @@ def test_a_record_more_moves_the_score_of_a_cut_by_the_larger_side() -> None:
     left, parts, distance = z3.Ints("left parts distance")
     read = Symbols().read(QuantileNoise.pick, ExponentialMechanism=lambda moved, share: (moved, share))
     share, moves = z3.Reals("share moves")
-    moved, each = read(SimpleNamespace(share=share, moves=moves), left, parts)
+    moved, each = read(SimpleNamespace(share=share, moves=moves, step=1.0), left, parts)
     given = [left >= 1, left < parts]
     for step in (parts - left, -left):  # the record is below the point, or not
         proved(size_of(size_of(distance + step) - size_of(distance)) <= moved, *given)
@@ -251,7 +251,7 @@ def quantile_noise(relation: Any) -> Any:
 def test_ranks_counted_over_the_whole_table_move_further() -> None:
     left, parts, distance = z3.Ints("left parts distance")
     read = Symbols().read(QuantileNoise.pick, ExponentialMechanism=lambda moved, share: moved)
-    moved = read(SimpleNamespace(share=z3.RealVal(1), moves=z3.RealVal(1)), left, parts)
+    moved = read(SimpleNamespace(share=z3.RealVal(1), moves=z3.RealVal(1), step=1.0), left, parts)
     # A replaced record moves the rank of a point by one, and the number of records not at all.
     counterexample(
         size_of(size_of(distance + parts) - size_of(distance)) <= moved, left >= 1, left < parts

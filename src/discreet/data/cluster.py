@@ -115,11 +115,18 @@ class Cluster:
             own = helped.submit_parts(add, run, near)
             together.append(tasks.submit(added, together[-1], own) if together else own)
             if len(together) > 2 * self._threads:
-                _wait(together.pop(0))
+                self._wait(together.pop(0))
             yield sum(map(len, run)), []
         if together:
             packed = _checked(_answer(0, tasks.submit(pack_sums, together[-1]))[1])
             yield 0, unpack_sums(packed)
+
+    def _wait(self, future: Any) -> None:
+        """Wait for a task whose answer stays where it is; whether it failed is told by the last one."""
+        from distributed import wait
+
+        with self.client.as_current():
+            wait(future)
 
     def make_once(self, parts: Sequence[Part], make: Callable[[list[Part], S], T], shared: S) -> T:
         """Return ``make(parts, shared)`` of all parts together, made by one worker."""
@@ -333,13 +340,6 @@ def _answer(rows: int, future: Any) -> tuple[int, Any]:
         return rows, future.result()
     except Exception:  # of a step of somebody else's frame: its text could hold a row
         return rows, None
-
-
-def _wait(future: Any) -> None:
-    """Wait for a task whose answer stays where it is; whether it failed is told by the last one."""
-    from distributed import wait
-
-    wait(future)
 
 
 def _checked(answer: Any) -> Any:

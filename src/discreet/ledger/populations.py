@@ -55,7 +55,7 @@ def check_person_unit(connection: Connection, terms: Terms, schema: Schema | Non
         raise ArgumentError(
             "population must be given for a data set that protects persons, got"
             f" {terms.population!r} for {terms.dataset!r}, which protects rows. Name the column that"
-            " tells persons apart: Schema(..., person=...)."
+            " tells persons apart as the schema's person."
         )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from discreet.audit.limits import reached
 from discreet.explain.shap.background import background
+from discreet.mechanisms.additive.balanced import balanced
 from discreet.plans import Setting
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.schema import Category, Number, Schema
@@ -24,9 +25,12 @@ def test_means_have_the_noise_of_a_background(delta: float, mechanism: str) -> N
 
 
 def test_counts_have_the_noise_of_a_histogram() -> None:
+    """Without the balance of a public sum, by which a histogram has less."""
     schema = Schema({"home": Category("rent", "own", "other", missing=False, other=False)})
     (stage,) = histogram("home", epsilon=0.5).prepare(Setting(schema, REPLACE_ONE, 500)).stages
-    assert stage.noise.std == pytest.approx(reached.histogram_noise(3, 0.5).std)
+    independent = reached.histogram_noise(3, 0.5)
+    assert stage.noise.std == pytest.approx(balanced(independent, 500).std)
+    assert stage.noise.std < independent.std
 
 
 def test_a_choice_needs_the_gap_at_which_it_is_right() -> None:

@@ -431,7 +431,7 @@ def test_wrong_sum_noise(changed: dict[str, object], text: str) -> None:
 
 
 def test_wrong_relation() -> None:
-    with pytest.raises(CertificateError, match="relation must be one of"):
+    with pytest.raises(ArgumentError, match="relation must be one of"):
         count_noise(certify_cells(2), relation="swap", epsilon=1.0)  # type: ignore[arg-type]
 
 

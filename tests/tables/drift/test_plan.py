@@ -169,7 +169,7 @@ def test_few_uneven_cells_of_a_private_number_of_records_go_through_counts() -> 
 
 
 def test_the_reference_s_own_noise_is_told_apart() -> None:
-    loud, calm = reference(epsilon=0.05).value, reference(epsilon=1e5).value
+    loud, calm = reference(epsilon=0.05).value, reference(epsilon=20.0).value
     assert reference_error(loud) > 50 * reference_error(calm) > 0
     public = replace(calm, noise_std=0.0)
     assert reference_error(public) == 0.0

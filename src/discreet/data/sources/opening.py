@@ -68,7 +68,8 @@ def open_source(data: Any, column_names: Sequence[str]) -> Source:
         return open_arrow(data, column_names)
     raise DataRefused(
         "data must be a pandas, polars, Arrow, Dask or Spark frame, an Arrow data set, a Delta or "
-        "Iceberg table, a DuckDB relation, a dc.SqlQuery, a numpy array or the path of a file "
+        "Iceberg table, a DuckDB relation, a query of a database (SqlQuery), a numpy array or the path "
+        "of a file "
         f"({', '.join(FILES)}) or of a folder of Parquet files, got {type(data).__name__}.",
         rule="kind of source",
     )

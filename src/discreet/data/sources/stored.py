@@ -137,8 +137,8 @@ def _place_of(data: str | Path) -> tuple[str, Any]:
         ) from None
     except ValueError:
         raise DataRefused(
-            f"data must be at an address that fsspec knows, got {scheme}://. For a database give "
-            "dc.SqlQuery(address, 'SELECT ...').",
+            f"data must be at an address that fsspec knows, got {scheme}://. Of a database give a "
+            "query.",
             rule="address",
         ) from None
     return str(path), store
