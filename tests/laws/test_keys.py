@@ -158,6 +158,7 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         lambda: {"model": fitted()},
         MODEL
         | budget(by="c", bins=6, cuts="quantile", residuals=["a"], clip=0.5, one_vs_rest=True)
+        | {"focus": "scores"}
         | GAUSS,
     ),
     (
@@ -255,8 +256,18 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         "compare",
         lambda: {"first": fitted(), "second": fitted(flip=True), "feature": "a"},
         {"first": lambda: fitted(flip=True), "second": fitted}
-        | budget(feature="b", scoring="brier", resolution=5, clip=0.5)
+        | budget(feature="b", scoring="brier", resolution=5, clip=0.5, method="two releases")
         | GAUSS,
+    ),
+    (
+        "compare",
+        lambda: {
+            "first": fitted(),
+            "second": fitted(flip=True),
+            "importance": "shap",
+            "background": rows(1),
+        },
+        budget(importance="permutation", background=lambda: rows(2)),
     ),
     (
         "drift",

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import accumulate, cycle
 from typing import Any, TypeVar
 
@@ -115,18 +115,11 @@ class Cluster:
             own = helped.submit_parts(add, run, near)
             together.append(tasks.submit(added, together[-1], own) if together else own)
             if len(together) > 2 * self._threads:
-                self._wait(together.pop(0))
+                together.pop(0).exception()  # waited for; its answer stays where it is
             yield sum(map(len, run)), []
         if together:
             packed = _checked(_answer(0, tasks.submit(pack_sums, together[-1]))[1])
             yield 0, unpack_sums(packed)
-
-    def _wait(self, future: Any) -> None:
-        """Wait for a task whose answer stays where it is; whether it failed is told by the last one."""
-        from distributed import wait
-
-        with self.client.as_current():
-            wait(future)
 
     def make_once(self, parts: Sequence[Part], make: Callable[[list[Part], S], T], shared: S) -> T:
         """Return ``make(parts, shared)`` of all parts together, made by one worker."""
@@ -218,8 +211,11 @@ class _Tasks:
     shared: tuple[Any, ...] = ()
 
     def sharing(self, thing: object) -> _Tasks:
-        """Send something once; it is a task too, so that it is made again if its worker dies."""
-        return replace(self, shared=(self.submit(pickle.loads, pack(thing)),))
+        """Send something once; it is a task too, so that it is made again if its worker dies.
+
+        It goes from worker to worker as it was packed here: one that is in use cannot be packed anew.
+        """
+        return replace(self, shared=(self.submit(Packed, secrets.token_hex(16), pack(thing)),))
 
     def submit(self, function: Callable[..., Any], *arguments: Any, near: str | None = None) -> Any:
         """Return the future of ``function(*arguments, *shared)``, made by ``near`` if it can."""
@@ -312,12 +308,29 @@ _UNREADABLE = (
 )
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Something that workers share, known by its token and opened once by each of them."""
+
+    token: str
+    data: bytes = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=2)
+def _open(packed: Packed) -> Any:
+    return pickle.loads(packed.data)
+
+
+def _opened(argument: Any) -> Any:
+    return _open(argument) if isinstance(argument, Packed) else argument
+
+
 def _quietly(machine: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run on a worker; whatever goes wrong there, nothing comes back and nothing is logged."""
     try:
         if machine_kind() == machine:
             with quietly():
-                return function(*arguments)
+                return function(*map(_opened, arguments))
     except BaseException:  # a log line or a traceback could hold a row
         pass
     return None

@@ -217,7 +217,7 @@ def test_a_tiny_delta_falls_back_to_laplace_noise() -> None:
 
 def test_positions_are_refused_under_add_remove() -> None:
     plan = permutation_importance(FOREST, epsilon=1.0)
-    with pytest.raises(ArgumentError, match="sampling must be 'marginal' for parts and groups"):
+    with pytest.raises(ArgumentError, match="sampling must be 'marginal' for parts, groups"):
         plan.prepare(Setting(SCHEMA, "add-remove", None))
 
 
