@@ -59,27 +59,13 @@ def ready(plan: Plan, setting: Setting) -> Program:
 
 
 def _weighted(plan: Plan, setting: Setting, person: Person) -> Program:
-    program = plan.prepare(replace(setting, relation=setting.relation.shared))
-    watched = _Watched(plan.plan_name, setting.relation.shared)
-    for stage in program.stages:
-        watched.check(stage)
-    return replace(
-        program,
-        finish=lambda releaser: program.finish(watched.answering(releaser)),
-        statements=(*program.statements, "person-weights"),
-    )
+    program = _asked(plan, setting, setting.relation.shared)
+    return replace(program, statements=(*program.statements, "person-weights"))
 
 
 def _one(plan: Plan, setting: Setting, person: Person) -> Program:
-    program = plan.prepare(replace(setting, relation=setting.relation.moved))
-    watched = _Watched(plan.plan_name, setting.relation.moved)
-    for stage in program.stages:
-        watched.check(stage)
-    return replace(
-        program,
-        finish=lambda releaser: program.finish(watched.answering(releaser)),
-        statements=(*program.statements, "person-rows"),
-    )
+    program = _asked(plan, setting, setting.relation.moved)
+    return replace(program, statements=(*program.statements, "person-rows"))
 
 
 def _unplaced(plan: Plan, setting: Setting) -> Program:
@@ -89,16 +75,10 @@ def _unplaced(plan: Plan, setting: Setting) -> Program:
       - Rows that share a model call are paid for as under add-remove; what looks at rows by their
         places or at all of them at once is refused. [lattice]
     """
-    program = plan.prepare(replace(setting, relation=setting.relation.moved))
-    watched = _Watched(plan.plan_name, setting.relation.moved, _BY_VALUE)
-    for stage in program.stages:
-        watched.check(stage)
+    program = _asked(plan, setting, setting.relation.moved, _BY_VALUE)
     asks_others = any(stage.contribution.pulse is not None for stage in program.stages)
-    return replace(
-        program,
-        finish=lambda releaser: program.finish(watched.answering(releaser)),
-        assumptions=(*program.assumptions, *([_MOVED_BY_VALUE] if asks_others else [])),
-    )
+    told = [_MOVED_BY_VALUE] if asks_others else []
+    return replace(program, assumptions=(*program.assumptions, *told))
 
 
 _SEVERAL = (
@@ -112,6 +92,15 @@ _BY_VALUE = (
     "pairs of them by their places. Use relation='add-remove', files without keys, or another method."
 )
 _MOVED_BY_VALUE = "a value decides where rows stand: those of a call are paid as under add-remove"
+
+
+def _asked(plan: Plan, setting: Setting, relation: Relation, instead: str = _SEVERAL) -> Program:
+    """Make a question ready for a relation, and watch its stages, whenever they are asked."""
+    program = plan.prepare(replace(setting, relation=relation))
+    watched = _Watched(plan.plan_name, relation, instead)
+    for stage in program.stages:
+        watched.check(stage)
+    return replace(program, finish=lambda releaser: program.finish(watched.answering(releaser)))
 
 
 @dataclass(frozen=True)
@@ -140,7 +129,7 @@ class _Watched:
         if isinstance(each, CellContribution | TablesContribution) and stage.noise.step != SHARE:
             raise ArgumentError(
                 f"{self.name} must be asked of whole records, got persons whose rows share one. "
-                "Say rows='one' in the schema, or rows='capped' with most."
+                "Say rows='one' in the schema."
             )
         if isinstance(each, VectorContribution):
             self._check_rounding(each, stage)
