@@ -129,7 +129,7 @@ def test_files_on_a_server(web: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("nowhere://x.parquet", "an address that fsspec knows, got nowhere://. For a database"),
+        ("nowhere://x.parquet", "an address that fsspec knows, got nowhere://. Of a database give"),
         ("gs://bucket/x.parquet", "can be opened here, got gs:// but"),
         ("memory://no/such/folder", "must be an existing file or folder, got memory://no/such"),
         ("http://127.0.0.1:9/x.parquet", "at a place that can be reached, got http://127"),

@@ -143,7 +143,7 @@ def test_a_data_set_about_rows_is_refused(open_session: Open) -> None:
         open_session(schema=ROWS, dataset="visits", population="patients")
     assert str(caught.value) == (
         "population must be given for a data set that protects persons, got 'patients' for 'visits',"
-        " which protects rows. Name the column that tells persons apart: Schema(..., person=...)."
+        " which protects rows. Name the column that tells persons apart as the schema's person."
     )
 
 

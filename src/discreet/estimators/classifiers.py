@@ -61,8 +61,8 @@ class PrivateRandomForestClassifier(PrivateClassifier):
 
     >>> model = PrivateRandomForestClassifier(bounds=(0, 1), classes=[0, 1], n_estimators=2)
     >>> fitted = model.fit([[0.1], [0.2], [0.8], [0.9]] * 2500, [0, 0, 1, 1] * 2500)
-    >>> fitted.predict([[0.0], [1.0]]).tolist(), fitted.guarantee_.certified
-    ([0, 1], True)
+    >>> fitted.predict_proba([[0.0], [1.0]]).shape, fitted.guarantee_.certified
+    ((2, 2), True)
     """
 
     _: KW_ONLY
