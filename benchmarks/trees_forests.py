@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import ask_peer, missing
+from benchmarks.peers.measures import MEASURES, measures
 from benchmarks.trees_data import Task
-from discreet.estimators.classifiers import PrivateRandomForestClassifier
+from discreet.estimators.classifiers import (
+    PrivateDecisionTreeClassifier,
+    PrivateRandomForestClassifier,
+)
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 10.0)
 _WAYS: dict[str, tuple[float, dict[str, Any]]] = {
@@ -22,43 +26,53 @@ _WAYS: dict[str, tuple[float, dict[str, Any]]] = {
     "ours, strict": (1.0, {}),
     "ours, 32 trees": (2.0, {"n_estimators": 32}),
     "random trees": (2.0, {"method": "random", "n_estimators": 32}),
+    "one tree": (2.0, {"kind": PrivateDecisionTreeClassifier}),
 }
 
 
 def compare(
     task: Task, epsilons: tuple[float, ...], runs: int, depths: list[int]
 ) -> list[dict[str, Any]]:
-    """Return one row per epsilon: mean accuracies over the runs."""
+    """Return one row per epsilon and measure: means over the runs."""
     peer = diffprivlib(task, "forest", epsilons, [task.split(run) for run in range(runs)], depths)
-    free = np.mean([plain_forest(task, run) for run in range(min(runs, 3))])
+    free = [plain_forest(task, run) for run in range(min(runs, 3))]
+    blind = np.bincount(task.classes, minlength=task.count) / len(task.classes)
+    constant = measures(np.tile(blind, (len(task.classes), 1)), task.classes)
     rows = []
     for epsilon in epsilons:
-        row: dict[str, Any] = {"data": task.name, "claimed epsilon": epsilon}
-        for depth in depths:
-            row[f"diffprivlib, depth {depth}"] = mean(peer, "accuracy", epsilon, depth)
-        for name, (times, options) in _WAYS.items():
-            row[name] = np.mean([fit(task, run, times * epsilon, **options) for run in range(runs)])
-        row["most frequent class"] = np.bincount(task.classes).max() / len(task.classes)
-        row["scikit-learn, not private"] = free
-        rows.append(_rounded(row, 4))
+        ours = {
+            name: [fit(task, run, times * epsilon, **options) for run in range(runs)]
+            for name, (times, options) in _WAYS.items()
+        }
+        for what in MEASURES:
+            row: dict[str, Any] = {"data": task.name, "measure": what, "claimed epsilon": epsilon}
+            for depth in depths:
+                row[f"diffprivlib, depth {depth}"] = mean(peer, what, epsilon, depth)
+            row |= {name: np.mean([one[what] for one in found]) for name, found in ours.items()}
+            row["class shares alone"] = constant[what]
+            row["scikit-learn, not private"] = np.mean([one[what] for one in free])
+            rows.append(_rounded(row, 4))
     return rows
 
 
-def fit(task: Task, run: int, epsilon: float, **options: Any) -> float:
-    """Return the accuracy of our forest with seeded noise of the true law."""
+def fit(task: Task, run: int, epsilon: float, **options: Any) -> dict[str, float]:
+    """Return the measures of our forest, or of one tree, with seeded noise of the true law."""
     train, test = task.split(run)
-    model = PrivateRandomForestClassifier(epsilon, schema=task.schema, random_state=run, **options)
+    kind = options.pop("kind", PrivateRandomForestClassifier)
+    model = kind(epsilon, schema=task.schema, random_state=run, **options)
     model.fit(task.features[train], task.classes[train])
-    return float(np.mean(model.predict(task.features[test]) == task.classes[test]))
+    return measures(model.predict_proba(task.features[test]), task.classes[test])
 
 
-def plain_forest(task: Task, run: int) -> float:
-    """Return the accuracy of scikit-learn's forest of 32 trees."""
+def plain_forest(task: Task, run: int) -> dict[str, float]:
+    """Return the measures of scikit-learn's forest of 32 trees."""
     from sklearn.ensemble import RandomForestClassifier
 
     train, test = task.split(run)
     model = RandomForestClassifier(32, random_state=run).fit(task.features[train], task.classes[train])
-    return float(model.score(task.features[test], task.classes[test]))
+    shares = np.zeros((len(test), task.count))
+    shares[:, model.classes_] = model.predict_proba(task.features[test])
+    return measures(shares, task.classes[test])
 
 
 def training_seconds(

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.measures import measures
 from benchmarks.peers.script import serve
 
 
 def answer(
     arrays: dict[str, Any], kind: str, epsilons: list[float], depths: list[int], count: int, runs: int
 ) -> list[dict[str, Any]]:
-    """Return accuracies and CPU seconds for every epsilon, depth and run."""
+    """Return measures and CPU seconds for every epsilon, depth and run."""
     from diffprivlib.models import DecisionTreeClassifier, RandomForestClassifier
 
     features, classes = arrays["features"], arrays["classes"]
@@ -37,17 +38,24 @@ def answer(
                 start = time.process_time()
                 model.fit(features[train], classes[train])
                 seconds = time.process_time() - start
-                right = float(np.mean(model.predict(features[test]) == classes[test]))
+                shares = _shares(model, features[test], count)
                 found.append(
                     {
                         "run": run,
                         "depth": depth,
                         "epsilon": epsilon,
-                        "accuracy": right,
+                        **measures(shares, classes[test]),
                         "seconds": seconds,
                     }
                 )
     return found
+
+
+def _shares(model: Any, rows: Any, count: int) -> Any:
+    """Return probabilities, rows x classes; zero for classes that the model does not know."""
+    shares = np.zeros((len(rows), count))
+    shares[:, np.asarray(model.classes_, dtype=int)] = model.predict_proba(rows)
+    return shares
 
 
 if __name__ == "__main__":
