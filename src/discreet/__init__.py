@@ -64,6 +64,7 @@ PLANS = {
 """Every question, and the module that declares it: a new one is a line here and an import below."""
 
 _HOMES = PLANS | {
+    "AdditiveModel": "discreet.additive.result",
     "Attribution": "discreet.plans",
     "Background": "discreet.explain.shap.background",
     "BinaryEvaluation": "discreet.evaluation.binary.result",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from discreet import audit as audit
     from discreet import errors as errors
     from discreet import samples as samples
+    from discreet.additive.result import AdditiveModel as AdditiveModel
     from discreet.audit import claims as claims
     from discreet.cards import Card as Card
     from discreet.cards import answer as answer

@@ -11,13 +11,13 @@ import numpy as np
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
 from discreet.mechanisms.selection.quantiles import QuantileNoise
+from discreet.models.released import model_facts
 from discreet.plans import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.expected import RECORDS, Expected, of_summed_choice
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf, Whole
 from discreet.plans.parts import WherePlan
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
-from discreet.trees.classifier import model_facts
 from discreet.trees.columns import CutGrid, candidate_splits, replace_cuts, schema_grid
 from discreet.trees.leaves import LEAF_SHARE, expected_share, leaf_stage, node_counts, node_shares
 from discreet.trees.nodes import TreeNodes
