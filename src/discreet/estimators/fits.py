@@ -62,6 +62,17 @@ class FitPlan(Plan):
         other.epsilon, other.plan = float(epsilon), self.plan.at(epsilon)
         return other
 
+    def paid(self, epsilon: float, delta: float, mechanism: str | None = None) -> FitPlan:
+        """Return the same fit for another epsilon and delta."""
+        other = copy(self)
+        other.epsilon, other.delta = float(epsilon), float(delta)
+        other.plan = self.plan.paid(epsilon, delta, mechanism)
+        return other
+
+    def laws(self) -> tuple[str, ...]:
+        """See ``Plan``."""
+        return self.plan.laws()
+
     def held(self) -> Iterable[Holding]:
         """Return what the question holds."""
         return self.plan.held()

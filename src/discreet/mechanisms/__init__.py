@@ -4,7 +4,13 @@ from discreet.mechanisms.additive.gaussian import GaussianNoise
 from discreet.mechanisms.additive.laplace import LaplaceNoise
 from discreet.mechanisms.additive.linf import LinfNoise
 from discreet.mechanisms.additive.noise import Noise
-from discreet.mechanisms.additive.registry import NOISES, NoiseName, count_noise, sum_noise
+from discreet.mechanisms.additive.registry import (
+    NOISES,
+    NoiseName,
+    count_noise,
+    rho_noise,
+    sum_noise,
+)
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.selection.basic import (
     AboveThreshold,
@@ -44,5 +50,6 @@ __all__ = [
     "TopK",
     "count_noise",
     "ranking_noise",
+    "rho_noise",
     "sum_noise",
 ]

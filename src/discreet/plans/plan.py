@@ -162,6 +162,9 @@ class Program:
     its neighbours differ, if not as the table's, ``assumptions`` what it takes on trust and
     ``statements`` what it rests on, besides what the certificates do. A program without stages answers
     from public facts, for free.
+
+    ``joint`` is an epsilon and a delta that all stages keep together; without it each is promised by
+    itself, and promises are added.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -171,9 +174,21 @@ class Program:
     relation: Relation | None = None
     assumptions: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
+    joint: tuple[float, float] | None = None
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the accountant is told of all stages."""
+        return tuple(event for stage in self.stages for event in stage.events)
 
     def cost(self, accountant: AccountantName) -> Amount:
-        """Return what the whole program takes from a budget."""
+        """Return what the whole program takes from a budget.
+
+        Guarantees:
+          - Stages that are promised together are checked to keep that promise. [joint-stages]
+        """
+        if self.joint is not None:
+            return event_cost(accountant, self.events, *self.joint)
         return total([stage.cost(accountant) for stage in self.stages])
 
 
@@ -261,6 +276,16 @@ class Plan(ABC):
         other = copy(self)
         other.epsilon = float(epsilon)
         return other
+
+    def paid(self, epsilon: float, delta: float, mechanism: str | None = None) -> Plan:
+        """Return the same question for an epsilon and a delta, by another mechanism if one is given."""
+        other = copy(self.at(epsilon))
+        other.delta = float(delta)
+        return other
+
+    def laws(self) -> tuple[str, ...]:
+        """Return what ``mechanism="auto"`` is compared with by rho; empty if it was not asked."""
+        return ()
 
     @property
     def simulated(self) -> bool:

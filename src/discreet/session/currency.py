@@ -12,18 +12,26 @@ are the events of the stages. [price-free] [filter-zcdp]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
-from discreet.errors import ArgumentError, DiscreetError, UnsupportedEvent
-from discreet.numerics import float_of_units, to_budget_units
-from discreet.plans import Plan, Program, Setting
-from discreet.plans.declaration import DeclaredPlan
+from discreet.errors import ArgumentError, DiscreetError
+from discreet.numerics import to_budget_units
+from discreet.plans import Plan, Setting
 from discreet.plans.persons import ready
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName
 from discreet.privacy.accounting.conversion import rho_worth
+from discreet.session.together import (
+    Answered,
+    Way,
+    answered_together,
+    error_of,
+    ready_together,
+    rounded,
+    tried,
+)
 
 _NEAR = 0.998
 """Of a rho: what is close enough to it."""
@@ -33,12 +41,6 @@ _INDEX = 1e-6
 
 _TRIES = 16
 _FIRST = 1.0
-
-Answered = tuple[Plan, Program]
-"""The plan that answers a question, and it made ready."""
-
-Way = Callable[[float], DeclaredPlan]
-"""A way to answer a question for an epsilon."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,13 @@ class Currency:
 
     def ready(self, plan: Plan, setting: Setting) -> Answered:
         """Return what answers a plan, made ready for a setting."""
-        if plan.rho is None and (plan.delta == 0 or not self.counts_rho):
+        if plan.rho is None and plan.delta == 0:
             return plan, ready(plan, setting)
-        if not self.counts_rho:
+        if self.counts_rho:
+            return self._at_equal_rho(plan, setting)
+        if plan.rho is not None:
             raise ArgumentError(self._refusal(plan))
-        if not isinstance(plan, DeclaredPlan):
-            return plan, ready(plan, setting)
-        return self._at_equal_rho(plan, setting)
+        return ready_together(plan, setting)
 
     def _refusal(self, plan: Plan) -> str:
         assert plan.rho is not None
@@ -83,25 +85,34 @@ class Currency:
             told += f" (this rho is worth epsilon={epsilon:.3g} at delta={self.delta:g})"
         return told + ", or register data with accountant='zcdp'."
 
-    def _at_equal_rho(self, plan: DeclaredPlan, setting: Setting) -> Answered:
-        if plan.rho is None and not plan.laws():
-            return plan, ready(plan, setting)
+    def _at_equal_rho(self, plan: Plan, setting: Setting) -> Answered:
+        if plan.rho is None:
+            return self._worth_its_rho(plan, setting)
+        most = to_budget_units(plan.rho)
+        start = max(rho_worth(plan.rho, min(self.delta, _INDEX)), math.sqrt(2 * plan.rho))
         options = self._options(plan)
-        if plan.rho is not None:
-            most: float = to_budget_units(plan.rho)
-            start = max(rho_worth(plan.rho, min(self.delta, _INDEX)), math.sqrt(2 * plan.rho))
-        else:
-            own = [_cost(_tried(make, plan.epsilon, setting)) for make in options]
-            most, start = min(own), plan.epsilon
-            if most == math.inf:  # no mechanism of it has a rho: the accountant says so
-                return plan, ready(plan, setting)
         found = [_at(make, setting, most, start) for make in options]
         usable = [answer for answer in found if answer is not None]
         if not usable:
             self._refuse(plan, options[0], setting)
-        return min(usable, key=lambda answer: _error(answer[1]))
+        return min(usable, key=lambda answer: error_of(answer[1]))
 
-    def _options(self, plan: DeclaredPlan) -> list[Way]:
+    def _worth_its_rho(self, plan: Plan, setting: Setting) -> Answered:
+        """Answer a plan with epsilon and delta at the least rho at which an option keeps them."""
+        if not plan.laws():
+            return ready_together(plan, setting)
+        options, promise = self._options(plan), (plan.epsilon, plan.delta)
+        own = [answered_together(make, setting, promise) for make in options]
+        most = min(map(_cost, own))
+        if most == math.inf:  # no mechanism of it has a rho: the accountant says so
+            return plan, ready(plan, setting)
+        starts = [plan.epsilon if answer is None else answer[0].epsilon for answer in own]
+        found = [_at(make, setting, most, at) for make, at in zip(options, starts, strict=True)]
+        usable = [answer for answer in found if answer is not None]
+        by, program = min(usable, key=lambda answer: error_of(answer[1]))
+        return by, replace(program, joint=promise) if len(program.events) > 1 else program
+
+    def _options(self, plan: Plan) -> list[Way]:
         """Return the options to answer a plan for an epsilon; of pure ones the best is ``auto``'s."""
         delta = min(self.delta, _INDEX) if plan.rho is not None else plan.delta
         laws = plan.laws()
@@ -110,22 +121,13 @@ class Currency:
         pure = partial(plan.paid, delta=0.0)
         return [pure, *(partial(plan.paid, delta=delta, mechanism=law) for law in laws)]
 
-    def _refuse(self, plan: DeclaredPlan, make: Way, setting: Setting) -> NoReturn:
+    def _refuse(self, plan: Plan, make: Way, setting: Setting) -> NoReturn:
         """Raise what keeps a plan from being answered: its own error, or that it has no rho."""
         ready(make(_FIRST), setting).cost(self.accountant)
         raise ArgumentError(
             f"rho must be one at which {plan.plan_name} can be answered, got {plan.rho!r}. "
             "Give a larger one."
         )
-
-
-def _tried(make: Way, epsilon: float, setting: Setting) -> Answered | None:
-    """Return a plan made ready, or None if it is refused so."""
-    try:
-        plan = make(epsilon)
-        return plan, ready(plan, setting)
-    except (UnsupportedEvent, ArgumentError):
-        return None
 
 
 def _cost(answer: Answered | None) -> float:
@@ -144,7 +146,7 @@ def _at(make: Way, setting: Setting, most: float, start: float) -> Answered | No
     epsilon, low, high = start, 0.0, math.inf
     best: Answered | None = None
     for _ in range(_TRIES):
-        answer = _tried(make, epsilon, setting)
+        answer = tried(make, epsilon, setting)
         cost = 0.0 if answer is None else _cost(answer)
         if math.isinf(cost):
             return None
@@ -158,17 +160,7 @@ def _at(make: Way, setting: Setting, most: float, start: float) -> Answered | No
         aim = epsilon * (math.sqrt((1 + _NEAR) / 2 * most / cost) if cost else 2.0)
         inside = low < aim < high
         middle = math.sqrt(low * high) if low and high < math.inf else aim
-        epsilon = _rounded(aim if inside else middle)
+        epsilon = rounded(aim if inside else middle)
         if epsilon in (low, high, 0.0):
             break
     return best
-
-
-def _rounded(epsilon: float) -> float:
-    """Return an epsilon in whole units of a budget."""
-    return float_of_units(to_budget_units(epsilon))
-
-
-def _error(program: Program) -> float:
-    """Return how far off the number is that matters most, beside its size."""
-    return next((error.relative() for error in program.expected_error.values()), 0.0)

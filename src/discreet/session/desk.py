@@ -13,6 +13,7 @@ from discreet.errors import DataChanged, ReleaseFailed
 from discreet.ledger import Account, Head, Ledger, Reservation, Terms
 from discreet.plans import Perturbation, Plan, Program, Release, Result, Setting, Stage
 from discreet.privacy.accounting import Amount, Filter
+from discreet.privacy.accounting.joint import JointEvents
 from discreet.privacy.relation import Relation
 from discreet.progress import progress_bar
 from discreet.randomness import NoiseSource
@@ -130,6 +131,7 @@ class Desk:
             most_rows=self._summed,
             kept=kept,
             asked=asked,
+            joint=None if program.joint is None else JointEvents(program.events),
         )
         title = plan.plan_name.replace("_", " ")
         try:

@@ -24,6 +24,7 @@ from discreet.plans.expected import Usable, least_usable, usable_without_rows
 from discreet.plans.persons import ready
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Amount, batch_epsilon, total
 from discreet.privacy.accounting.conversion import rho_worth
+from discreet.privacy.accounting.joint import joint_epsilon
 from discreet.schema import Schema
 from discreet.session.currency import Currency
 
@@ -262,7 +263,7 @@ def price_plans(
                 program.expected_error,
                 _find_usable(plan, by, program, setting),
                 tuple(stage.describe() for stage in program.stages),
-                () if queries is None else by.strategies(setting, queries),
+                () if queries is None else _asked(plan, by).strategies(setting, queries),
                 waiting(program, setting),
             )
             for plan, by, program, cost in zip(plans, answering, programs, costs, strict=True)
@@ -282,10 +283,21 @@ def _composed(programs: Sequence[Program], delta: float) -> float | None:
 def _find_usable(plan: Plan, by: Plan, program: Program, setting: Setting) -> Usable:
     """Return from where on a plan is usable that another answers, in rho if that was asked."""
     found = find_usable(by, program, setting)
-    if plan.rho is None or found.epsilon is None or found.over_rows:
+    if found.epsilon is None or (plan.rho is None and by.epsilon == plan.epsilon):
         return found
-    rho = ready(by.at(found.epsilon), setting).cost("zcdp").loss
-    return replace(found, epsilon=float(format_units(rho)), unit="rho")
+    if plan.rho is None and found.over_rows:
+        return replace(found, epsilon=found.epsilon * plan.epsilon / by.epsilon)
+    if found.over_rows:
+        return found
+    usable = ready(by.at(found.epsilon), setting)
+    if plan.rho is None:
+        return replace(found, epsilon=joint_epsilon(usable.events, plan.delta))
+    return replace(found, epsilon=float(format_units(usable.cost("zcdp").loss)), unit="rho")
+
+
+def _asked(plan: Plan, by: Plan) -> Plan:
+    """Return the plan that has an epsilon: its own, or that of what answers a rho."""
+    return plan if plan.rho is None else by
 
 
 def find_usable(plan: Plan, program: Program, setting: Setting) -> Usable:

@@ -16,6 +16,7 @@ from discreet.numerics import from_units, up
 from discreet.plans import Perturbation, Plan, Program, Stage
 from discreet.privacy.accounting import AccountantName, Filter, total
 from discreet.privacy.accounting.conversion import rho_worth
+from discreet.privacy.accounting.joint import JointEvents
 from discreet.privacy.certificate import worst_grade
 from discreet.privacy.guarantee import MODEL_DEAD, Guarantee
 from discreet.privacy.relation import Relation
@@ -55,8 +56,10 @@ def promise_of(
         *(text for c in certificates for text in c.assumptions),
     ]
     told += [MODEL_DEAD for stage in asked if is_dead(stage.contribution)]
-    epsilon, delta, rho = by.epsilon, sum(stage.noise.delta for stage in asked), plan.rho
+    alone = (by.epsilon, sum(stage.noise.delta for stage in asked))
+    (epsilon, delta), rho = program.joint or alone, plan.rho
     proven = [*program.statements, *(s for c in certificates for s in c.statements)]
+    proven += [] if program.joint is None else ["joint-stages"]
     if not program.stages:  # a public fact: nothing was asked of the rows
         epsilon, rho = 0.0, 0.0 if currency.counts_rho else None
     elif rho is not None:
@@ -82,7 +85,8 @@ def promise_of(
 class PaidReleaser:
     """Answers stages inside a reservation; the filter, not the plan, knows what is left of it.
 
-    ``most_rows`` is what is public of their number; ``asked`` are the stages so far.
+    ``most_rows`` is what is public of their number; ``asked`` are the stages so far; ``joint`` are the
+    events that a plan was priced for whose stages are promised together.
     """
 
     table: PrivateTable
@@ -94,15 +98,27 @@ class PaidReleaser:
     most_rows: int
     kept: KeptRows | None
     asked: list[Stage[Perturbation]]
+    joint: JointEvents | None = None
     progress: Progress | None = None
     sums: dict[tuple[int, float], tuple[Stage[Perturbation], IntArray]] = field(default_factory=dict)
 
     def answer(self, *stages: Stage[Perturbation]) -> list[FloatArray]:
         """Charge the stages, read the rows once, add noise."""
-        self.filter.charge(total([stage.cost(self.accountant) for stage in stages]))
+        self._charge(stages)
         self.asked += stages
         self._add_up([stage for stage in stages if _place(stage) not in self.sums])
         return [stage.noise.release(self.sums[_place(stage)][1], self.noise) for stage in stages]
+
+    def _charge(self, stages: Sequence[Stage[Perturbation]]) -> None:
+        """Charge stages, or strike them off those that were paid for together.
+
+        Guarantees:
+          - Stages that are promised together are asked only if they were priced. [joint-stages]
+        """
+        if self.joint is None:
+            self.filter.charge(total([stage.cost(self.accountant) for stage in stages]))
+        else:
+            self.joint.take([event for stage in stages for event in stage.events])
 
     def _add_up(self, stages: list[Stage[Perturbation]]) -> None:
         if not stages:

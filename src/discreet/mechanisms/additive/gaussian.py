@@ -19,6 +19,7 @@ from discreet.privacy.accounting import (
     gaussian_multiplier,
 )
 from discreet.privacy.accounting.discrete import lattice_slack
+from discreet.privacy.accounting.joint import joint_epsilon
 from discreet.privacy.certificate import NORMS, Certificate
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource, check_scale
@@ -86,6 +87,27 @@ class GaussianNoise(Noise):
         multiplier = gaussian_multiplier(epsilon, delta, slack)
         event = GaussianEvent(multiplier, slack)
         return cls(rounded, query.relation, epsilon, delta, step, up(moved * multiplier), event)
+
+    @classmethod
+    def of_rho(cls, query: Query, rho: float) -> GaussianNoise:
+        """Return noise of so much rho for sums: a stage of a plan whose stages are promised together.
+
+        The epsilon of the query is not looked at; the noise has one at which it keeps the delta.
+
+        Guarantees:
+          - The discrete law has no more than ``rho`` under zCDP. [gauss-zcdp]
+        """
+        multiplier = up(math.sqrt(0.5 / rho))
+        ideal = query.sensitivity(cls.norm) * multiplier
+        if query.largest_sum:
+            step = lattice_step(ideal, query.largest_sum)
+            rounded = certify_rounded(query.certificate, step, query.batch_rows)
+        else:
+            step, rounded = SHARE, query.certificate
+        event = GaussianEvent(multiplier, lattice_slack(ideal / step, query.moved_coordinates))
+        scale = up(up(rounded.sensitivity(cls.norm, query.relation) / step) * multiplier)
+        epsilon = joint_epsilon([event], query.delta)
+        return cls(rounded, query.relation, epsilon, query.delta, step, scale, event)
 
     def _covers_certificate(self) -> bool:
         l1, l2, linf = (self.certificate.sensitivity(n, self.relation) for n in NORMS)

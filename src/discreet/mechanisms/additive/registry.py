@@ -109,6 +109,30 @@ def sum_noise(
     return _least(query, mechanism, joint, lambda law: law.for_sums(query))
 
 
+def rho_noise(
+    certificate: Certificate,
+    *,
+    relation: Relation,
+    rho: float,
+    delta: float,
+    largest_sum: float | None = None,
+    batch_rows: int = 0,
+) -> GaussianNoise:
+    """Return Gaussian noise of so much rho: for a stage that is promised with others.
+
+    Args:
+      certificate: bounds on the exact sum.
+      relation: the neighbouring relation.
+      rho: its part of ``joint_rho``.
+      delta: that of the plan: at some epsilon, which it tells, the noise keeps it by itself.
+      largest_sum: see ``sum_noise``; None for counts, on the lattice of parts of records.
+      batch_rows: see ``sum_noise``.
+    """
+    check_positive("rho", rho)
+    query = Query(certificate, relation, 1.0, delta, largest_sum or 0.0, batch_rows)
+    return GaussianNoise.of_rho(query, rho)
+
+
 def _least(
     query: Query, mechanism: NoiseName, joint: bool, calibrate: Callable[[type[Noise]], Noise]
 ) -> Noise:

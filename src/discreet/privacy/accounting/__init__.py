@@ -22,6 +22,7 @@ from discreet.privacy.accounting.filters import (
     event_cost,
     total,
 )
+from discreet.privacy.accounting.joint import joint_delta, joint_epsilon, joint_rho
 from discreet.privacy.accounting.pld import batch_epsilon
 
 __all__ = [
@@ -44,5 +45,8 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "gaussian_multiplier",
+    "joint_delta",
+    "joint_epsilon",
+    "joint_rho",
     "total",
 ]

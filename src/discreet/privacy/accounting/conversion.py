@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.numerics import check_positive, down, up
 
@@ -29,13 +30,19 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
     Guarantees:
       - Continuous Gaussian noise is (epsilon, delta)-differentially private. [gauss-analytic]
     """
+    return float(gaussian_deltas(np.asarray([epsilon]), multiplier)[0])
+
+
+def gaussian_deltas(epsilons: NDArray[np.float64], multiplier: float) -> NDArray[np.float64]:
+    """Return what ``gaussian_delta`` does for every epsilon, of which some may be below zero."""
     from scipy.special import log_ndtr, ndtr
 
-    near = 0.5 / multiplier - epsilon * multiplier
-    far = -0.5 / multiplier - epsilon * multiplier
-    first = float(ndtr(near))
-    second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
-    return min(1.0, max(first - second, 0.0) + _RELATIVE_ERROR * first + _LEAST)
+    near = 0.5 / multiplier - epsilons * multiplier
+    far = -0.5 / multiplier - epsilons * multiplier
+    first = ndtr(near)
+    second = np.exp(np.minimum(epsilons + log_ndtr(far), 0.0))
+    found: NDArray[np.float64] = np.maximum(first - second, 0.0) + _RELATIVE_ERROR * first + _LEAST
+    return np.minimum(found, 1.0)
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from discreet.errors import UnsupportedEvent
@@ -242,12 +241,6 @@ def lattice_term(epsilon: float, slack: float) -> float:
     if slack == 0:
         return 0.0
     return up((1.0 + math.exp(epsilon)) * slack) if epsilon < 700 else math.inf
-
-
-@lru_cache(maxsize=4096)
-def event_delta(event: Event, epsilon: float) -> float:
-    """Return ``event.delta(epsilon)``, remembered: exact sums are asked for again and again."""
-    return event.delta(epsilon)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

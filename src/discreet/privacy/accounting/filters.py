@@ -28,10 +28,10 @@ from discreet.numerics import (
     format_units,
     to_budget_units,
     to_units,
-    up,
 )
-from discreet.privacy.accounting.conversion import zcdp_budget, zcdp_delta
-from discreet.privacy.accounting.events import BoundedRangeEvent, Event, PureEvent, event_delta
+from discreet.privacy.accounting.conversion import zcdp_budget
+from discreet.privacy.accounting.events import Event
+from discreet.privacy.accounting.joint import joint_delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,23 +153,13 @@ def event_cost(
 
     Guarantees:
       - The promise is checked against the events, never believed: one event by its own curve,
-        several by the sum of their epsilons or of their rhos. [filter-basic] [filter-zcdp]
+        several by that of all of them together. [filter-basic] [filter-zcdp] [joint-stages]
     """
     check_choice("accountant", accountant, ACCOUNTANTS)
     happened = list(events) if isinstance(events, Sequence) else [events]
-    if not _joint_delta(happened, epsilon) <= delta:
+    if not joint_delta(happened, epsilon) <= delta:
         raise CertificateError(f"{events} does not keep epsilon={epsilon!r}, delta={delta!r}.")
     return ACCOUNTANTS[accountant].cost(happened, epsilon, delta)
-
-
-def _joint_delta(events: Sequence[Event], epsilon: float) -> float:
-    if len(events) == 1:
-        return event_delta(events[0], epsilon)
-    pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
-    if len(pure) == len(events) and sum(to_units(e.epsilon) for e in pure) <= to_units(epsilon):
-        return 0.0
-    rho = up(math.fsum(event.rho for event in events))
-    return zcdp_delta(epsilon, rho) if rho < math.inf else 1.0
 
 
 def total(amounts: Sequence[Amount]) -> Amount:

@@ -15,20 +15,18 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import UnsupportedEvent
-from discreet.numerics import check_probability, down, up
+from discreet.numerics import check_probability, up
 from discreet.privacy.accounting.conversion import zcdp_epsilon
-from discreet.privacy.accounting.discrete import lattice_slack
 from discreet.privacy.accounting.events import (
     ApproximateEvent,
     BoundedRangeEvent,
     CountGaussianEvent,
     Event,
     GaussianEvent,
-    GroupEvent,
     PureEvent,
     lattice_term,
-    of_group,
 )
+from discreet.privacy.accounting.joint import continuous, flatten
 
 _GRID = 1e-4
 """Losses are rounded up to whole multiples of this."""
@@ -63,24 +61,12 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
 
 
 def _composable(event: Event) -> Event:
-    if isinstance(event, GroupEvent):
-        return _of_group(_composable(event.one), event.rows)
+    event = flatten(event)
     if not isinstance(event, PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent):
         raise UnsupportedEvent(f"{type(event).__name__} has no privacy loss distribution.")
     if isinstance(event, CountGaussianEvent) and event.scale > _LARGEST_COUNT_SCALE:
-        multiplier = event.scale / up(math.sqrt(event.moves))
-        return GaussianEvent(multiplier, lattice_slack(event.scale, event.moves))
+        return continuous(event)
     return event
-
-
-def _of_group(event: Event, rows: int) -> Event:
-    """Return noise that a group of records moves so many times as far; see ``person-group``."""
-    if isinstance(event, CountGaussianEvent):
-        far = up(math.sqrt(event.moves))
-        event = GaussianEvent(event.scale / far, lattice_slack(event.scale, event.moves))
-    if isinstance(event, GaussianEvent):
-        return GaussianEvent(down(event.multiplier / rows), min(1.0, up(rows * event.slack)))
-    return of_group(event, rows)
 
 
 def _summed_epsilon(counts: Mapping[Event, int], delta: float) -> float:

@@ -1,0 +1,224 @@
+"""What events keep together: one curve for all stages of a plan, instead of a sum of promises.
+
+The events are fixed in advance; what is asked may depend on earlier answers. Pure events are replaced
+by randomised response, lattice Gaussians by continuous ones plus their slack: the loss of the former
+takes finitely many values, and given each of them the delta of the latter is known. Where choices are
+among the events, which rho knows better than a pure epsilon does, the sum of rhos is often less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import CertificateError
+from discreet.numerics import check_positive, check_probability, down, to_units, up
+from discreet.privacy.accounting.calibration import gaussian_multiplier
+from discreet.privacy.accounting.conversion import gaussian_deltas, zcdp_budget, zcdp_delta
+from discreet.privacy.accounting.discrete import lattice_slack
+from discreet.privacy.accounting.events import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    CountGaussianEvent,
+    Event,
+    GaussianEvent,
+    GroupEvent,
+    PureEvent,
+    lattice_term,
+    of_group,
+)
+
+Floats = NDArray[np.float64]
+
+_RELATIVE_ERROR = 1e-12
+"""What is allowed for sums of products of floats."""
+
+_MOST_RESPONSES = 500
+"""Pure events up to which binomial coefficients are floats; of more the sum of rhos is less anyway."""
+
+_MOST_LOSSES = 2048
+"""Different losses of pure events that are told apart; more are rounded up."""
+
+_NO_USE = 0.75
+"""A slack that leaves no promise: at every epsilon its term exceeds one."""
+
+_SPARE = 1e-4
+"""Of delta: what is left for the lattices of Gaussian stages."""
+
+
+def joint_delta(events: Iterable[Event], epsilon: float) -> float:
+    """Return delta at ``epsilon`` of all events together.
+
+    Guarantees:
+      - Holds for queries that depend on earlier answers, as long as the events themselves are fixed in
+        advance. [joint-stages]
+    """
+    happened = [flatten(event) for event in events]
+    if len(happened) == 1:
+        return _own_delta(happened[0], epsilon)
+    # Of these one pair of epsilon and delta is known: they are added to the rest.
+    pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
+    rest = tuple(event for event in happened if not isinstance(event, ApproximateEvent))
+    left = down(epsilon - math.fsum(event.epsilon for event in pairs)) if pairs else epsilon
+    if left < 0:
+        return 1.0
+    certain = math.fsum(event.certain_delta for event in pairs)
+    return min(1.0, up(certain + _composed_delta(rest, left)) if pairs else _composed_delta(rest, left))
+
+
+def joint_epsilon(events: Iterable[Event], delta: float) -> float:
+    """Return about the least epsilon, never less, at which events have ``delta`` together."""
+    check_positive("delta", delta)
+    happened, low, high = tuple(events), 0.0, 1.0
+    while joint_delta(happened, high) > delta:
+        low, high = high, 2 * high
+        if high > 1e6:
+            return math.inf
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        if joint_delta(happened, middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def joint_rho(epsilon: float, delta: float, *, choices: bool = False) -> float:
+    """Return the rho that the Gaussian stages of a plan may have in all, rounded down.
+
+    Args:
+      epsilon: the promise of all stages together.
+      delta: see ``epsilon``.
+      choices: whether exponential mechanisms, of epsilon^2 / 8 each, are among the stages; then it is
+        the rho that any stages may have.
+
+    Guarantees:
+      - Lattice sums of these rhos keep (epsilon, delta) together. [joint-stages] [filter-zcdp]
+    """
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
+    if choices:
+        return zcdp_budget(epsilon, delta)
+    multiplier = gaussian_multiplier(epsilon, delta * (1 - _SPARE))
+    return down(0.5 / multiplier / multiplier * (1 - 1e-9))
+
+
+class JointEvents:
+    """The events that a plan was priced for; what is asked must be among them.
+
+    Guarantees:
+      - What was asked so far has no less noise than events that were priced. [joint-stages]
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._left = list(events)
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Strike events off, or raise and change nothing."""
+        left = list(self._left)
+        for event in events:
+            place = next((n for n, priced in enumerate(left) if covers(priced, event)), None)
+            if place is None:
+                raise CertificateError(f"{event} is none of the events that this plan was priced for.")
+            del left[place]
+        self._left = left
+
+
+def covers(priced: Event, asked: Event) -> bool:
+    """Say whether an event loses no more than another, of the same kind, that was priced."""
+    match priced, asked:
+        case GaussianEvent(), GaussianEvent():
+            return priced.multiplier <= asked.multiplier and asked.slack <= priced.slack
+        case CountGaussianEvent(), CountGaussianEvent():
+            return priced.scale <= asked.scale and asked.moves <= priced.moves
+        case PureEvent(), PureEvent() | BoundedRangeEvent():
+            return asked.epsilon <= priced.epsilon
+        case BoundedRangeEvent(), BoundedRangeEvent():
+            return asked.epsilon <= priced.epsilon
+        case GroupEvent(), GroupEvent():
+            return asked.rows <= priced.rows and covers(priced.one, asked.one)
+    return priced == asked
+
+
+def flatten(event: Event) -> Event:
+    """Return an event of a group of records as one of the other kinds."""
+    if not isinstance(event, GroupEvent):
+        return event
+    one = flatten(event.one)
+    if isinstance(one, CountGaussianEvent):
+        one = continuous(one)
+    if isinstance(one, GaussianEvent):
+        return GaussianEvent(
+            down(one.multiplier / event.rows), min(_NO_USE, up(event.rows * one.slack))
+        )
+    return of_group(one, event.rows)
+
+
+def continuous(event: CountGaussianEvent) -> GaussianEvent:
+    """Return noise on counts as noise on a fine lattice, with the slack that this takes."""
+    multiplier = event.scale / up(math.sqrt(event.moves))
+    return GaussianEvent(multiplier, min(_NO_USE, lattice_slack(event.scale, event.moves)))
+
+
+@lru_cache(maxsize=4096)
+def _own_delta(event: Event, epsilon: float) -> float:
+    """Return an event's own delta, remembered: exact sums are asked for again and again."""
+    return event.delta(epsilon)
+
+
+@lru_cache(maxsize=4096)
+def _composed_delta(events: tuple[Event, ...], epsilon: float) -> float:
+    """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos."""
+    pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
+    summed = sum(to_units(event.epsilon) for event in pure)
+    if len(pure) == len(events) and summed <= to_units(epsilon):
+        return 0.0
+    others = [event for event in events if not isinstance(event, PureEvent | BoundedRangeEvent)]
+    rho = up(math.fsum(event.rho for event in events))
+    beside = up(math.fsum(event.rho for event in others))
+    left = epsilon - up(math.fsum(event.epsilon for event in pure))
+    bounds = [zcdp_delta(epsilon, rho), zcdp_delta(left, beside) if left >= 0 else 1.0]
+    few = len(pure) <= _MOST_RESPONSES
+    return min(*bounds, _paired_delta(pure, others, epsilon) if few else 1.0)
+
+
+def _paired_delta(
+    pure: Sequence[PureEvent | BoundedRangeEvent], others: Sequence[Event], epsilon: float
+) -> float:
+    """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
+    gaussians = [continuous(e) if isinstance(e, CountGaussianEvent) else e for e in others]
+    known = [event for event in gaussians if isinstance(event, GaussianEvent)]
+    slack = up(math.fsum(event.slack for event in known))
+    losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
+    if known:
+        multiplier = down(math.fsum(1 / event.multiplier**2 for event in known) ** -0.5)
+        deltas = gaussian_deltas(epsilon - losses, multiplier)
+    else:
+        deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
+    return float(np.dot(chances, deltas)) * (1 + _RELATIVE_ERROR) + lattice_term(epsilon, slack)
+
+
+def _pure_losses(epsilons: Mapping[float, int]) -> tuple[Floats, Floats]:
+    """Return the losses of so many randomised responses, rounded up, and their chances."""
+    losses, chances = np.zeros(1), np.ones(1)
+    for epsilon, count in epsilons.items():
+        own, chance = _responses(epsilon, count)
+        losses, chances = np.add.outer(losses, own).ravel(), np.outer(chances, chance).ravel()
+        if len(losses) > _MOST_LOSSES:
+            grid = 2 * float(np.abs(losses).max()) / _MOST_LOSSES
+            steps, places = np.unique(np.ceil(losses / grid), return_inverse=True)
+            losses, chances = steps * grid, np.bincount(places, weights=chances).astype(np.float64)
+    return losses * (1 + _RELATIVE_ERROR * np.sign(losses)), chances
+
+
+def _responses(epsilon: float, count: int) -> tuple[Floats, Floats]:
+    """Return the losses of ``count`` equal randomised responses and their binomial chances."""
+    truths, truth = np.arange(count + 1, dtype=np.float64), 1 / (1 + math.exp(-epsilon))
+    ways = np.array([float(math.comb(count, k)) for k in range(count + 1)])
+    chances = ways * np.power(truth, truths) * np.power(1 - truth, count - truths)
+    return (2.0 * truths - count) * epsilon, chances

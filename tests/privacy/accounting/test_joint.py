@@ -1,0 +1,152 @@
+"""What events keep together: never less than an exact composition; only what was priced is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import mpmath as mp
+import pytest
+
+from discreet.errors import CertificateError
+from discreet.privacy.accounting import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    CountGaussianEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    batch_epsilon,
+    event_cost,
+    joint_delta,
+    joint_epsilon,
+    joint_rho,
+)
+from discreet.privacy.accounting.conversion import zcdp_delta
+from discreet.privacy.accounting.events import GroupEvent
+from discreet.privacy.accounting.joint import JointEvents, covers
+from tests.oracles.gaussians import analytic_delta
+from tests.privacy.accounting.test_pld import EXACT
+
+MIXED: list[tuple[list[Event], float]] = [
+    ([GaussianEvent(9.0, 0.0), PureEvent(0.2, "x")], 0.6),
+    ([GaussianEvent(4.0, 0.0)] * 3 + [PureEvent(0.3, "x"), PureEvent(0.1, "x")] * 2, 1.5),
+    ([PureEvent(0.1 + k / 50, "x") for k in range(14)], 1.0),
+    ([GaussianEvent(2.0, 0.0), BoundedRangeEvent(1.0)], 1.2),
+]
+
+
+def exact_delta(events: Sequence[Event], epsilon: float) -> mp.mpf:
+    """Return delta of Gaussians beside randomised responses, by all of their outcomes."""
+    outcomes = [(mp.mpf(0), mp.mpf(1))]
+    inverse = mp.mpf(0)
+    for event in events:
+        if isinstance(event, GaussianEvent):
+            inverse += mp.mpf(event.multiplier) ** -2
+            continue
+        assert isinstance(event, PureEvent | BoundedRangeEvent)
+        each, truth = mp.mpf(event.epsilon), 1 / (1 + mp.e ** -mp.mpf(event.epsilon))
+        outcomes = [
+            (loss + sign * each, chance * p)
+            for loss, chance in outcomes
+            for sign, p in ((1, truth), (-1, 1 - truth))
+        ]
+    if not inverse:
+        return mp.fsum(p * (1 - mp.e ** (epsilon - loss)) for loss, p in outcomes if loss > epsilon)
+    multiplier = float(1 / mp.sqrt(inverse))
+    return mp.fsum(p * analytic_delta(epsilon - loss, multiplier) for loss, p in outcomes)
+
+
+def never_below(delta_of: Callable[[Sequence[Event], float], float]) -> bool:
+    """Say whether a delta is at least the exact one where no rho makes it less."""
+    pairs = [(e, at) for e, at in MIXED if not any(isinstance(x, BoundedRangeEvent) for x in e)]
+    return all(
+        delta_of(e, at) >= min(exact_delta(e, at), _by_rho(e, at)) * (1 - 1e-9) for e, at in pairs
+    )
+
+
+def _by_rho(events: Sequence[Event], epsilon: float) -> float:
+    return zcdp_delta(epsilon, math.fsum(event.rho for event in events))
+
+
+@pytest.mark.proves("joint-stages")
+def test_delta_is_never_below_the_exact_composition() -> None:
+    assert never_below(joint_delta)
+
+
+@pytest.mark.proves("joint-stages")
+@pytest.mark.parametrize(("events", "epsilon"), MIXED)
+def test_delta_is_hardly_more_than_the_exact_composition(events: list[Event], epsilon: float) -> None:
+    assert joint_delta(events, epsilon) <= exact_delta(events, epsilon) * 1.005 + 1e-12
+
+
+@pytest.mark.proves("joint-stages")
+@pytest.mark.parametrize(("events", "delta", "exact"), EXACT)
+def test_epsilon_is_never_below_that_of_equal_events(
+    events: list[Event], delta: float, exact: Callable[[], float]
+) -> None:
+    assert joint_epsilon(events, delta) >= exact() * (1 - 1e-9)
+    if not any(isinstance(event, CountGaussianEvent) for event in events):
+        assert joint_epsilon(events, delta) <= batch_epsilon(events, delta) * (1 + 1e-5)
+
+
+@pytest.mark.refutes("joint-stages")
+def test_stages_that_each_take_the_whole_promise_are_caught() -> None:
+    assert not never_below(lambda events, epsilon: max(joint_delta([e], epsilon) for e in events))
+    alone = [GaussianEvent(9.0, 0.0)]
+    with pytest.raises(CertificateError, match="does not keep"):
+        event_cost("basic", alone * 2, joint_epsilon(alone, 1e-6), 1e-6)
+
+
+@pytest.mark.refutes("joint-stages")
+def test_equal_events_that_are_priced_once_are_caught() -> None:
+    assert not never_below(lambda events, epsilon: joint_delta(set(events), epsilon))
+
+
+@pytest.mark.refutes("joint-stages")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [GaussianEvent(8.9, 1e-12)],
+        [GaussianEvent(9.0, 1e-12)] * 2,
+        [GaussianEvent(9.0, 1e-9)],
+        [CountGaussianEvent(5.0, 2)],
+        [PureEvent(0.3, "x")],
+        [PureEvent(0.2, "x")] * 2,
+        [ApproximateEvent(0.1, 1e-9, "x")],
+        [GroupEvent(CountGaussianEvent(7.0, 1), 3)],
+    ],
+    ids=repr,
+)
+def test_what_was_not_priced_is_not_asked(asked: list[Event]) -> None:
+    priced = JointEvents([GaussianEvent(9.0, 1e-12), CountGaussianEvent(5.0, 1), PureEvent(0.2, "x")])
+    with pytest.raises(CertificateError, match="none of the events"):
+        priced.take(asked)
+    priced.take([PureEvent(0.1, "y"), GaussianEvent(9.5, 1e-13), CountGaussianEvent(5.0, 1)])
+
+
+def test_a_choice_is_covered_by_what_is_pure_and_not_the_other_way_round() -> None:
+    assert covers(PureEvent(0.2, "x"), BoundedRangeEvent(0.2))
+    assert not covers(BoundedRangeEvent(0.2), PureEvent(0.2, "x"))
+    group = GroupEvent(CountGaussianEvent(5.0, 1), 3)
+    assert covers(group, GroupEvent(CountGaussianEvent(6.0, 1), 2))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_gaussian_stages_may_have_so_much_rho_in_all(epsilon: float) -> None:
+    rho = joint_rho(epsilon, 1e-6)
+    events = [GaussianEvent(math.sqrt(0.5 / (rho * share)), 1e-14) for share in (0.5, 0.3, 0.2)]
+    assert 0.99 * epsilon <= joint_epsilon(events, 1e-6) <= epsilon * (1 + 1e-6)
+    assert joint_delta(events, epsilon) <= 1e-6
+    assert joint_rho(epsilon, 1e-6, choices=True) < rho, "rho converts with a loss"
+
+
+def test_known_pairs_are_added() -> None:
+    pair = ApproximateEvent(0.4, 1e-7, "x")
+    assert joint_delta([pair, PureEvent(0.6, "x")], 1.0) == pytest.approx(1e-7)
+    assert joint_delta([pair, PureEvent(0.6, "x")], 0.3) == 1.0
+
+
+def test_very_many_pure_events_are_composed_by_their_rhos() -> None:
+    events = [PureEvent(0.001, "x")] * 10_000
+    assert joint_epsilon(events, 1e-6) < 0.6
