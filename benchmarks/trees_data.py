@@ -103,10 +103,12 @@ class Task:
             else dc.Number(*self.bounds[place], missing=False)
             for place, width in enumerate(self.widths)
         }
-        return dc.Schema(
-            {**columns, "class": dc.Category(*range(self.count), missing=False, other=False)},
-            target="class",
-        )
+        return dc.Schema({**columns, "class": self.target_column}, target="class")
+
+    @property
+    def target_column(self) -> dc.Category | dc.Number:
+        """The public facts about the target."""
+        return dc.Category(*range(self.count), missing=False, other=False)
 
     def split(self, run: int, share: float = 0.8) -> tuple[Any, Any]:
         """Return shuffled row numbers to train and to test on."""

@@ -23,6 +23,7 @@ ENVIRONMENTS = {
     "pyartemis": "older",
     "pyDVL": "older",
     "diffprivlib": "privacy",
+    "interpret": "boosting",
     "mbi": "privacy",
     "jax-privacy": "audit",
 }
