@@ -15,7 +15,7 @@ from discreet.numerics import from_units, to_units
 from discreet.plans import Program, Result, Setting
 from discreet.plans.kinds import UNSAID
 from discreet.plans.results.result import Histogram
-from discreet.privacy.accounting import ACCOUNTANTS
+from discreet.privacy.accounting import ACCOUNTANTS, Event, joint_delta
 from discreet.privacy.accounting.conversion import zcdp_delta
 from discreet.privacy.accounting.events import event_from_json
 from discreet.privacy.relation import RELATIONS, Relation
@@ -77,7 +77,12 @@ def check_epsilon(session: dc.Session, plan: dc.Plan, release: dc.Release) -> No
     """A plan with an epsilon keeps it; where rho is counted and it has a delta, maybe with less."""
     spent, promised = session.balance.spent, release.guarantee
     assert promised.epsilon <= plan.epsilon and promised.delta <= plan.delta
-    assert sum(to_units(stage["epsilon"]) for stage in release.stages) == to_units(promised.epsilon)
+    if "joint-stages" in promised.statements:
+        events = [event for stage in release.stages for event in read_events(stage)]
+        assert joint_delta(events, promised.epsilon) <= promised.delta
+    else:
+        each = sum(to_units(stage["epsilon"]) for stage in release.stages)
+        assert each == to_units(promised.epsilon)
     if not release.stages:  # a public fact is free
         assert promised.epsilon == promised.delta == spent.loss == 0
         return
@@ -99,15 +104,17 @@ def check_rho(session: dc.Session, plan: dc.Plan, release: dc.Release) -> None:
         return
     assert plan.rho is not None and promised.rho == plan.rho and promised.delta == delta
     assert spent.loss <= to_units(plan.rho), "the charge is more than the rho that was asked"
-    told = sum(_rho(event) for stage in release.stages for event in stage["events"])
+    told = sum(event.rho for stage in release.stages for event in read_events(stage))
     assert told <= plan.rho * (1 + 1e-9), "the events cost more than the rho that was asked"
     assert zcdp_delta(promised.epsilon, plan.rho) <= promised.delta
 
 
-def _rho(event: dict[str, Any]) -> float:
-    plain = dict(event)
-    times = plain.pop("times")
-    return float(times * event_from_json(plain).rho)
+def read_events(stage: dict[str, Any]) -> list[Event]:
+    """Return the events of a stage as a release tells them."""
+    plain = [
+        (event["times"], {k: v for k, v in event.items() if k != "times"}) for event in stage["events"]
+    ]
+    return [event_from_json(event) for times, event in plain for _ in range(times)]
 
 
 @pytest.mark.proves("price-free")

@@ -122,15 +122,23 @@ def _check_promise(plan: Plan, program: Program) -> None:
                 f"{plan.rho!r} the plan promises. This is a fault of the plan; report it."
             )
         return
-    for name in ("epsilon", "delta"):
-        asked = to_units(getattr(plan, name))
-        shared = sum(to_units(getattr(stage.noise, name)) for stage in program.stages)
-        if shared > asked:
+    for name, needed in _needed(program).items():
+        if needed > to_units(getattr(plan, name)):
             raise CertificateError(
-                f"The stages of {plan.plan_name} need {name} {from_units(shared)} together, more "
+                f"The stages of {plan.plan_name} need {name} {from_units(needed)} together, more "
                 f"than the {getattr(plan, name)!r} the plan promises. This is a fault of the plan; "
                 "report it."
             )
+
+
+def _needed(program: Program) -> dict[str, int]:
+    """Return the epsilon and the delta, in whole units, of all stages: together, or added up."""
+    if program.joint is None:
+        noises = [stage.noise for stage in program.stages]
+        parts = {"epsilon": [n.epsilon for n in noises], "delta": [n.delta for n in noises]}
+        return {name: sum(map(to_units, amounts)) for name, amounts in parts.items()}
+    charge = program.cost("basic")  # which asks their joint curve
+    return {"epsilon": charge.loss, "delta": charge.delta}
 
 
 def _check_certified(programs: Sequence[Program]) -> None:
