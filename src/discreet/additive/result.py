@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.additive.explained import Explained
 from discreet.errors import ArgumentError
 from discreet.models.released import ReleasedModel, class_values, classifier_tags, regressor_tags
 from discreet.plans import Result
-from discreet.plans.results.result import is_table
+from discreet.plans.results.result import Drawing, is_table
 from discreet.schema import Bins, FloatArray, Number
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Term:
 
 
 @dataclass(frozen=True, repr=False)
-class AdditiveModel(ReleasedModel, Result):
+class AdditiveModel(Explained, ReleasedModel, Result):
     """A private additive model, ready to predict: its scores are its explanation.
 
     A margin is the intercept and the score of every term, added up. Of two classes there is one margin,
@@ -164,8 +165,7 @@ class AdditiveModel(ReleasedModel, Result):
         margins = self.encoded_margins(encoded)
         if len(self.classes) == 2:
             margins = np.hstack([np.zeros_like(margins), margins])
-        powers = np.exp(margins - margins.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return _softmax(margins)
 
     def predict_proba(self, x: Any) -> FloatArray:
         """Return the probability of every class, in the order of ``classes_``."""
@@ -180,21 +180,17 @@ class AdditiveModel(ReleasedModel, Result):
         assert isinstance(column, Number)
         return np.clip(self.encoded_margins(encoded)[:, 0], column.low, column.high)
 
+    def decision_function(self, x: Any) -> FloatArray:
+        """Return the margins of rows; a vector if there is but one."""
+        found = self.margins(x)
+        return found[:, 0] if found.shape[1] == 1 else found
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, in the order of the schema."""
+        if self.classes is None:
+            raise AttributeError("classes_ of a model of a number")
         return class_values(self.schema, self.target)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The mean absolute score of every feature over the noisy counts; a pair counts for both."""
-        found = np.zeros(len(self.features))
-        for term in self.terms:
-            weights = np.maximum(np.array(term.counts), 0.0)
-            mean = np.abs(term.table).mean(axis=0) @ weights / max(weights.sum(), 1e-300)
-            for name in term.columns:
-                found[self.features.index(name)] += mean / len(term.columns)
-        return found
 
     def score(self, x: Any, y: Any) -> float:
         """Return the share of rows predicted right, or of a number's variance that is explained."""
@@ -225,14 +221,36 @@ class AdditiveModel(ReleasedModel, Result):
             return (self.target,)
         return tuple(map(str, self.classes if len(self.intercept) > 1 else self.classes[1:]))
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw the importances of the features; returns a display with ``ax_`` and ``figure_``."""
-        from discreet.plans.results.pictures.tree import ForestDisplay
+    def plot(self, ax: Any = None, *, title: str | None = None, class_: Any = None) -> Any:
+        """Draw what every term adds, the most important first; of several classes all, or one."""
+        from discreet.plans.results.pictures.additive import AdditiveDisplay
 
-        return ForestDisplay(self, "mean absolute score").plot(ax, title=title)
+        several = len(self.intercept) > 1 and class_ is None
+        chosen = (self.classes or ()) if several else (class_,)
+        return AdditiveDisplay({str(one): self.shapes(one) for one in chosen}).plot(ax, title=title)
+
+    def pictures(self) -> dict[str, Drawing]:
+        """Return what is drawn on a page: the terms, and how much each of them matters."""
+        return {"Shape functions": self, "Importances": self.importances()}
 
     def __sklearn_tags__(self) -> Any:
         return regressor_tags() if self.classes is None else classifier_tags()
+
+
+def _softmax(margins: FloatArray) -> FloatArray:
+    """Return the shares of every row, each a function of its own margins to the last bit.
+
+    Powers are made of ``expit``, which goes element by element, unlike vectorised exponentials whose
+    last bit depends on the place; sums go from class to class.
+    """
+    from scipy.special import expit
+
+    below = margins - margins.max(axis=1, keepdims=True)
+    powers = expit(below) / expit(-below)
+    total = powers[:, 0].copy()
+    for place in range(1, powers.shape[1]):
+        total += powers[:, place]
+    return np.asarray(powers / total[:, None])
 
 
 def _ascending(part: Bins) -> bool:

@@ -170,7 +170,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = {_CALLED.get(name, name): value for name, value in self.get_params(deep=False).items()}
         known = kinds_of(self.question)
         asked = {name: value for name, value in given.items() if name in known}
-        return self.question(**asked, target=target, features=features)
+        asked |= {"target": target, "features": features}
+        return self.question(**asked)
 
     def _fit_session(self) -> Release:
         assert self.session is not None

@@ -286,8 +286,8 @@ def as_model(model: Any) -> Model:
     """Return a ``Model``, wrapping estimators and functions with the defaults."""
     if isinstance(model, Model):
         return model
-    # A released tree or forest knows how it is evaluated fast; of more than two classes one is named.
-    known = hasattr(model, "to_model") and len(getattr(model, "classes_", ())) == 2
+    # A released model knows how it is evaluated fast; of more than two classes one is named.
+    known = hasattr(model, "to_model") and len(getattr(model, "classes_", ())) in (0, 2)
     made = model.to_model() if known else None
     return made if isinstance(made, Model) else Model(model)
 

@@ -7,51 +7,30 @@ rest is an interval, hence two thresholds, with the rest's subtree below both of
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.calls import PROVEN, ThirdParty
-from discreet.models import Model
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
-from discreet.models.model import BoundModel
+from discreet.models.own import OwnModel
 from discreet.models.released import ReleasedModel, class_values, classifier_tags
-from discreet.models.sight import EncodedSight
-from discreet.schema import FloatArray, Schema
+from discreet.schema import FloatArray
 from discreet.trees.columns import IntArray
 
 _MOST_NODES = 2**16
 """A tree that would have more nodes is evaluated as it is."""
 
 
-class TreeModel(Model):
-    """A released classifier as a model; bound to its own schema it is evaluated by compiled trees."""
+class TreeModel(OwnModel):
+    """The probability of a class of a released tree or forest."""
 
     def __init__(self, classifier: Any, class_: Any = None) -> None:
         super().__init__(classifier, output="probability", class_=class_)
-        self._classifier = classifier
-
-    def _third_party(self, bound: BoundModel, schema: Schema, single: bool) -> ThirdParty:
-        """Return the evidence of code of ours, which need not be tried."""
-        return ThirdParty.of(PROVEN, bound.calls.pulse)
-
-    def bind(self, schema: Schema) -> BoundModel:
-        """Return the model for a schema's encoding, with trees if the encoding is the model's own."""
-        bound = super().bind(schema)
-        own = self._classifier.schema
-        if any(schema[name] != own[name] for name in bound.columns):
-            return bound
-        trees = self.ensemble(len(bound.columns))
-        if trees is None:
-            return bound
-        own_codes = EncodedSight(bound.sight.columns, takes_missing=True)
-        return replace(bound, form=trees, sight=own_codes, third_party=None)
 
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the probability of the class as an ensemble over the model's features."""
-        raw = self._classifier.raw_trees(self.class_index)
+        raw = self._released.raw_trees(self.class_index)
         return None if raw is None else join_trees(raw, base=0.0, link="identity", width=width)
 
 
