@@ -1,17 +1,17 @@
-"""What private classifiers share: public facts, one release per fit, scikit-learn's manners."""
+"""What private estimators share: public facts, one release per fit, scikit-learn's manners."""
 
 from __future__ import annotations
 
 import numbers
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _num_samples,
     check_consistent_length,
@@ -26,20 +26,19 @@ from discreet.errors import ArgumentError
 from discreet.estimators.fits import FitPlan
 from discreet.estimators.frames import (
     FROM_DATA,
-    build_schema,
     column_names,
     columns_of,
+    features_from_data,
+    given_features,
     make_table,
-    schema_from_data,
+    with_target,
 )
-from discreet.models import Model
 from discreet.plans import Plan, Release
-from discreet.plans.declaration import kinds_of
+from discreet.plans.declaration import DeclaredPlan, kinds_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.relation import Relation
-from discreet.schema import FloatArray, Schema
+from discreet.schema import Column, Schema
 from discreet.session import Session, protect
-from discreet.trees.plan import TreePlan
 
 _AS_IT_IS = {"dtype": None, "ensure_all_finite": False}
 """Values are not looked at: whether they are finite is nobody's business."""
@@ -49,8 +48,8 @@ _CALLED = {"max_depth": "depth", "n_estimators": "trees"}
 
 
 @dataclass(repr=False, eq=False)
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that learns by one private release per fit.
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that learns by one private release per fit.
 
     A subclass is a dataclass too: its fields are the parameters of ``__init__``, and ``question`` is
     the plan that they are asked of.
@@ -65,7 +64,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
       schema: the public facts about features and target.
       bounds: without a schema: ``(low, high)`` for all numbers, or one pair per feature. ``"data"``
         reads everything from the data, for simulations with a ``random_state``: nothing is private.
-      classes: without a schema: the classes.
       categories: without a schema: the values of features that are no numbers, by name or place.
       relation: ``replace-one`` or ``add-remove``; a session has its own.
       session: charge every fit to this session's data set.
@@ -75,7 +73,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
       guarantee_: the promise of the last fit.
       release_: the release it came with.
       released_: the released model itself.
-      classes_: the classes.
       feature_importances_: finite shares, from released counts.
     """
 
@@ -84,21 +81,20 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     delta: float = 0.0
     schema: Schema | None = None
     bounds: Any = None
-    classes: Any = None
     categories: Any = None
     relation: str = "replace-one"
     session: Session | None = None
     random_state: Any = None
 
-    question: ClassVar[type[TreePlan]]
+    question: ClassVar[type[DeclaredPlan]]
 
-    def fit(self, X: Any = None, y: Any = None, *, rows: Any = None) -> PrivateClassifier:
-        """Train on rows and their classes; costs epsilon.
+    def fit(self, X: Any = None, y: Any = None, *, rows: Any = None) -> Self:
+        """Train on rows and their targets; costs epsilon.
 
         Args:
           X: the features. Bound to a session it may be left out: its own table is trained on. NaN and
-            None are values of their own, which splits can tell from others.
-          y: the classes. Without a class of the schema a row is not counted.
+            None are values of their own.
+          y: the targets. A row without one that the schema knows is not counted.
           rows: for an estimator bound to a session, in place of X and y: train on the rows at these
             places of the session's table, counted from 0, none twice. They must be chosen without
             looking at values, as plain folds are.
@@ -117,30 +113,18 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         released: Any = release.value
         self.release_, self.released_ = release, released
         self.guarantee_ = self._stamped(release.guarantee)
-        self.classes_ = released.classes_
+        self._take(released)
         self.feature_importances_ = released.feature_importances_
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of every row."""
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[likeliest])
+    def _take(self, released: Any) -> None:
+        """Note what the kind of estimator says of a released model."""
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of every class, in the order of ``classes_``."""
+    def _answers(self, X: Any, method: str) -> NDArray[Any]:
+        """Return what a method of the released model says of rows."""
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        return np.asarray(self.released_.predict_proba(rows))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithms of the probabilities."""
-        return np.log(self.predict_proba(X))
-
-    def to_model(self, class_: Any = None) -> Model:
-        """Return the probability of a class as a ``dc.Model``, to be explained privately."""
-        check_is_fitted(self)
-        model: Model = self.released_.to_model(class_)
-        return model
+        return np.asarray(getattr(self.released_, method)(rows))
 
     def __sklearn_clone__(self) -> Any:
         if self.session is None:
@@ -240,8 +224,19 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = column_or_1d(self._value_by_value(y), warn=True)
         check_consistent_length(X, labels)
         if self._reads_data:
-            check_classification_targets(labels)
+            self._check_targets(labels)
         return np.asarray(labels)
+
+    def _check_targets(self, labels: NDArray[Any]) -> None:
+        """Raise if targets, which a simulation may look at, are of the wrong kind."""
+
+    @abstractmethod
+    def _given_target(self) -> Column:
+        """Return the public facts about the target, as they were given."""
+
+    @abstractmethod
+    def _target_from_data(self, labels: NDArray[Any]) -> Column:
+        """Return facts about the target as they are in the data: for simulations."""
 
     @property
     def _reads_data(self) -> bool:
@@ -261,19 +256,19 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self.schema
         names = column_names(rows)
         if not _from_data(self.bounds):
-            return build_schema(
-                names, bounds=self.bounds, classes=self.classes, categories=self.categories
-            )
+            target = self._given_target()
+            return with_target(given_features(names, self.bounds, self.categories), target)
         if self.random_state is None:
             raise ArgumentError(
                 "random_state must be given with bounds='data', got None. Such a model protects "
-                "nobody; it is for simulations. Give schema, or bounds and classes, instead."
+                "nobody; it is for simulations. Give schema, or public bounds, instead."
             )
-        return schema_from_data(names, columns_of(rows), labels)
+        found = features_from_data(names, columns_of(rows))
+        return with_target(found, self._target_from_data(labels))
 
     def _target(self, schema: Schema) -> str:
         if schema.target is None:
-            raise ArgumentError("schema must have a target, got none. Name the column of classes.")
+            raise ArgumentError("schema must have a target, got none. Name the column to predict.")
         return schema.target
 
     def _stamped(self, guarantee: Guarantee) -> Guarantee:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from discreet.estimators.base import PrivateClassifier
+from discreet.estimators.kinds import PrivateClassifier
 from discreet.trees.forest import random_forest
 from discreet.trees.plan import decision_tree
 

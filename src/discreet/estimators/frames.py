@@ -91,26 +91,17 @@ def _quick(name: str, values: NDArray[Any], schema: Schema) -> Any:
     return pd.Categorical(np.fromiter(map(category_text, values), dtype=object, count=len(values)))
 
 
-def build_schema(
-    names: Sequence[str], *, bounds: Any, classes: Sequence[Any] | None, categories: Any
-) -> Schema:
-    """Return a schema of features and target from what a caller knows.
+def given_features(names: Sequence[str], bounds: Any, categories: Any) -> dict[str, Column]:
+    """Return the columns of features from what a caller knows.
 
-    NaN, None and unlisted values of a feature are values of their own; a row whose class is not one of
-    ``classes`` is not counted.
+    NaN, None and unlisted values of a feature are values of their own.
 
     Args:
       names: the features.
       bounds: ``(low, high)`` for all numbers, with one number or one per feature, or a mapping from
         names or places to pairs.
-      classes: the values of the target.
       categories: mapping from names or places of the features that are no numbers to their values.
     """
-    if bounds is None or classes is None:
-        raise ArgumentError(
-            "schema must be given, or bounds and classes, got neither. They must be public: nothing is "
-            "read from the data."
-        )
     lists = {_place(names, key): values for key, values in dict(categories or {}).items()}
     columns: dict[str, Column] = {}
     for place, name in enumerate(names):
@@ -118,10 +109,10 @@ def build_schema(
             columns[name] = Category(*lists[place])
         else:
             columns[name] = Number(*_pair(bounds, names, place))
-    return with_target(columns, Category(*classes))
+    return columns
 
 
-def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) -> Schema:
+def features_from_data(names: Sequence[str], columns: Sequence[Any]) -> dict[str, Column]:
     """Return bounds and values as they are in the data: for simulations, never for a release."""
     facts: dict[str, Column] = {}
     for name, values in zip(names, columns, strict=True):
@@ -133,18 +124,24 @@ def schema_from_data(names: Sequence[str], columns: Sequence[Any], labels: Any) 
                 texts = {str(value) for value in column if category_text(value) is not None}
                 facts[name] = Category(*sorted(texts or {""}))
                 continue
-        finite = column[np.isfinite(column.astype(np.float64))].astype(np.float64)
-        low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-        facts[name] = Number(float(low), float(high) if high > low else float(low) + 1.0)
-    return with_target(facts, Category(*np.unique(np.asarray(labels)).tolist()))
+        facts[name] = number_from_data(column)
+    return facts
 
 
-def with_target(columns: dict[str, Column], classes: Category) -> Schema:
-    """Return a schema with the classes as its target, under a name no feature has."""
+def number_from_data(column: NDArray[Any]) -> Number:
+    """Return the range of the finite values there are; some range if there are not two."""
+    values = column.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    return Number(float(low), float(high) if high > low else float(low) + 1.0)
+
+
+def with_target(columns: Mapping[str, Column], target: Column) -> Schema:
+    """Return a schema with one more column as its target, under a name no feature has."""
     name = _TARGET
     while name in columns:
         name = f"{name}_"
-    return Schema({**columns, name: classes}, target=name)
+    return Schema({**columns, name: target}, target=name)
 
 
 def _place(names: Sequence[str], key: Any) -> int:
