@@ -81,6 +81,7 @@ _HOMES = PLANS | {
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
     "Drift": "discreet.plans.results.drift",
+    "EditedModel": "discreet.additive.edited",
     "Groups": "discreet.plans.results.groups",
     "Distribution": "discreet.plans.results.distribution",
     "Guarantee": "discreet.privacy.guarantee",
@@ -108,6 +109,7 @@ _HOMES = PLANS | {
     "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
+    "ShapeFunction": "discreet.additive.shapes",
     "SourceValues": "discreet.value.sources.result",
     "Statistic": "discreet.plans.results.statistic",
     "Surface": "discreet.plans",
@@ -136,7 +138,9 @@ if TYPE_CHECKING:
     from discreet import audit as audit
     from discreet import errors as errors
     from discreet import samples as samples
+    from discreet.additive.edited import EditedModel as EditedModel
     from discreet.additive.result import AdditiveModel as AdditiveModel
+    from discreet.additive.shapes import ShapeFunction as ShapeFunction
     from discreet.audit import claims as claims
     from discreet.cards import Card as Card
     from discreet.cards import answer as answer

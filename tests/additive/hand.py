@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ FEATURES = ("age", "income", "job")
 def cut(name: str, *edges: float) -> Bins:
     """Return bins of a number of the schema at these edges."""
     column = SCHEMA[name]
-    inner = [f"[{a:g}, {b:g})" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    inner = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
     missing = ("(missing)",) if column.may_be_missing else ()
     return Bins((*inner, *missing), edges, reserved=len(missing))
 
@@ -85,7 +86,9 @@ def rows(count: int = 300, seed: int = 1) -> pd.DataFrame:
         {
             "age": draw.choice([20, 30, 44.999, 45, 59, 60, 80, np.nan, 29.9], count),
             "income": draw.choice([0, 9.99, 10, 40, 50, 77, 100], count),
-            "job": draw.choice(np.array(["clerk", "nurse", "smith", "king", None], dtype=object), count),
+            "job": draw.choice(
+                np.array(["clerk", "nurse", "smith", "king", None], dtype=object), count
+            ),
         }
     )
     return frame

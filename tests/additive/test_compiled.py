@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.additive.compiled import margin_trees
+from discreet.data.calls import PROVEN
 from discreet.models import TreeEnsemble, as_model
 from tests.additive.hand import model, rows
 
@@ -20,7 +21,9 @@ def test_trees_say_what_the_model_says(classes: int) -> None:
     for margin in range(len(made.intercept)):
         trees = margin_trees(made, margin)
         assert trees is not None
-        np.testing.assert_allclose(trees.predict(encoded), made.encoded_margins(encoded)[:, margin], atol=1e-12)
+        np.testing.assert_allclose(
+            trees.predict(encoded), made.encoded_margins(encoded)[:, margin], atol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -35,10 +38,14 @@ def test_an_output_is_a_proven_model(classes: int, class_: Any, output: str | No
     bound = made.to_model(class_, output=output).bind(made.schema)
     compiled = classes != 3 or output == "margin"
     assert isinstance(bound.form, TreeEnsemble) == compiled
-    assert bound.third_party is None or bound.third_party.evidence.grade == "proven"
+    assert bound.third_party is None or bound.third_party.under("add-remove") is PROVEN
     if output == "margin":
         margins = made.margins(queries)
-        expected = margins[:, "abc".index(class_)] if classes == 3 else margins[:, 0] * (1 if class_ == "b" else -1)
+        expected = (
+            margins[:, "abc".index(class_)]
+            if classes == 3
+            else margins[:, 0] * (1 if class_ == "b" else -1)
+        )
     elif classes == 0:
         expected = made.predict(queries)
     else:
@@ -80,9 +87,13 @@ def test_other_questions_take_it(classes: int) -> None:
     frame = rows(400)
     draw = np.random.default_rng(3)
     frame["bad"] = draw.uniform(-3, 3, 400) if classes == 0 else draw.choice(["a", "b"], 400)
-    session = dc.protect(frame, made.schema, dataset="d", ledger=":memory:", epsilon=1e6, progress=False)
+    session = dc.protect(
+        frame, made.schema, dataset="d", ledger=":memory:", epsilon=1e6, progress=False
+    )
     curve = session.release(dc.partial_dependence(made, "age", epsilon=1e4)).value
     assert len(curve.y) > 2
-    shap = session.release(dc.shap_values(made.to_model(), frame.drop(columns="bad").iloc[0].to_dict(), epsilon=1e4))
+    shap = session.release(
+        dc.shap_values(made.to_model(), frame.drop(columns="bad").iloc[0].to_dict(), epsilon=1e4)
+    )
     assert shap.value.features == made.features
     assert session.release(dc.evaluate(made, epsilon=1e4)).value.to_frame() is not None

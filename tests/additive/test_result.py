@@ -114,4 +114,4 @@ def test_it_is_fitted_for_ever() -> None:
     assert model().__sklearn_tags__().estimator_type == "classifier"
     assert model(None).__sklearn_tags__().estimator_type == "regressor"
     assert model().feature_importances_.shape == (2,)
-    assert model().plot().ax_.get_xlabel() == "mean absolute score"
+    assert len(model().plot().axes_) > 0

@@ -41,9 +41,7 @@ def term_mean(term: Term) -> FloatArray:
 def term_values(term: Term) -> list[FloatArray]:
     """Return the SHAP values of every cell, margins x cells, one table for each of the columns.
 
-    Guarantees:
-      - They are the Shapley values of the interventional game of the noisy counts; they add up to the
-        score less the mean score.
+    They add up to the score less the mean score.
     """
     table = term.table.reshape(-1, *term.shape)
     if len(term.shape) == 1:

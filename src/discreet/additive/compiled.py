@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.models.bounds import bound_trees
+from discreet.models.bounds import bound_sums
 from discreet.models.forms.trees import LEAF, RawTree, TreeEnsemble, join_trees
 from discreet.models.own import OwnModel
 from discreet.schema import MISSING, Bins, FloatArray, Number
@@ -31,13 +31,18 @@ class AdditiveScore(OwnModel):
     def ensemble(self, width: int) -> TreeEnsemble | None:
         """Return the margins' trees; the probability of one of several classes is no sum of any."""
         released: AdditiveModel = self._released
-        several = len(released.intercept) > 1
-        if several and self.output == "probability":
+        if len(released.intercept) > 1 and self.output == "probability":
             return None
-        margin = self.class_index if several else 0
-        turned = not several and released.classes is not None and self.class_index == 0
+        margin, sign = margin_and_sign(released, self.class_index)
         link = "logistic" if self.output == "probability" else "identity"
-        return margin_trees(released, margin, sign=-1.0 if turned else 1.0, link=link)
+        return margin_trees(released, margin, sign=sign, link=link)
+
+
+def margin_and_sign(model: AdditiveModel, class_index: int) -> tuple[int, float]:
+    """Return the margin of a class, and -1 if it is that of the other of two."""
+    if len(model.intercept) > 1:
+        return class_index, 1.0
+    return 0, -1.0 if model.classes is not None and class_index == 0 else 1.0
 
 
 def margin_trees(
@@ -61,12 +66,9 @@ def _limits(released: AdditiveModel, output: str, class_: Any) -> tuple[float, f
         assert isinstance(column, Number)
         return column.low, column.high
     known = released.classes_.tolist()
-    place = known.index(class_) if class_ in known else 1
-    several = len(released.intercept) > 1
-    trees = margin_trees(released, place if several else 0, sign=1.0 if several or place else -1.0)
-    assert trees is not None
-    box = bound_trees(trees)
-    assert box is not None
+    margin, sign = margin_and_sign(released, known.index(class_) if class_ in known else 1)
+    scores = [sign * term.table[margin] for term in released.terms]
+    box = bound_sums(scores, sign * released.intercept[margin])
     return box.limits
 
 

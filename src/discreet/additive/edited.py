@@ -97,10 +97,6 @@ class EditedModel(AdditiveModel):
       parent: the digest of the model that was released.
       released: its terms, as they were released.
       edits: what was changed, in order.
-
-    Guarantees:
-      - Made of what was released, of public facts and of edits, which see nothing else.
-        [additive-counts]
     """
 
     parent: str

@@ -29,11 +29,7 @@ Ends = tuple[FloatArray, FloatArray]
 
 
 class Explained:
-    """The explanations that come with an additive model.
-
-    Guarantees:
-      - Made of what was released and of public facts. [additive-counts]
-    """
+    """The explanations that come with an additive model, made of released numbers and public facts."""
 
     def term(self, *columns: str) -> Term:
         """Return the term of a column, or of two columns in either order."""

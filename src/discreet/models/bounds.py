@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import ModelError
 from discreet.models.forms.trees import Link, TreeEnsemble, apply_link, raw_ensemble
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
@@ -104,6 +105,18 @@ def bound_trees(trees: TreeEnsemble) -> Box | None:
     leaves = np.flatnonzero(trees.is_leaf)
     starts = np.searchsorted(leaves, trees.roots)
     return _bound_leaves(np.split(trees.value[leaves], starts[1:]), trees.base, trees.link)
+
+
+def bound_sums(scores: Sequence[FloatArray], base: float) -> Box:
+    """Return base plus the least, and plus the greatest, score of every term.
+
+    Guarantees:
+      - Every sum of base and one score of each lies between the two. [fmax]
+    """
+    box = _bound_leaves([*scores, np.zeros(1)], base, "identity")
+    if box is None:
+        raise ModelError("scores must add up to finite numbers, got others. Give bounds of your own.")
+    return box
 
 
 def _bound_leaves(leaves: Sequence[FloatArray], base: float, link: Link) -> Box | None:

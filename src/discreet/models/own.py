@@ -8,7 +8,9 @@ from typing import Any
 
 from discreet.data.calls import PROVEN, ThirdParty
 from discreet.models.forms.trees import TreeEnsemble
+from discreet.models.inputs import ModelCall
 from discreet.models.model import BoundModel, Model
+from discreet.models.released import EncodedRows
 from discreet.models.sight import EncodedSight
 from discreet.schema import Schema
 
@@ -39,8 +41,9 @@ class OwnModel(Model):
         own = self._released.schema
         if any(schema[name] != own[name] for name in bound.columns):
             return bound
+        sight = EncodedSight(bound.sight.columns, takes_missing=True)
         trees = self.ensemble(len(bound.columns))
         if trees is None:
-            return bound
-        own_codes = EncodedSight(bound.sight.columns, takes_missing=True)
-        return replace(bound, form=trees, sight=own_codes, third_party=None)
+            call = ModelCall(self._released, self.output, self.class_index, EncodedRows)
+            return replace(bound, calls=replace(bound.calls, call=call), sight=sight)
+        return replace(bound, form=trees, sight=sight, third_party=None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -18,6 +18,13 @@ from discreet.data.sources import is_frame, open_source
 from discreet.errors import ArgumentError
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.files import from_plain, to_plain
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows that are in a released model's own encoding already."""
+
+    rows: FloatArray
 
 
 class ReleasedModel:
@@ -44,6 +51,8 @@ class ReleasedModel:
 
     def encode(self, x: Any) -> FloatArray:
         """Return rows as the model sees them, from a frame by name or from an array by place."""
+        if isinstance(x, EncodedRows):
+            return x.rows
         if not is_frame(x):
             x = np.asarray(x) if hasattr(x, "dtype") else np.asarray(x, dtype=object)
             if x.ndim != 2 or x.shape[1] != len(self.features):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,7 +36,10 @@ from discreet.plans.results.pictures.groups import COLOURS
 from discreet.plans.results.pictures.histogram import cell_places, name_apart
 from discreet.schema import Bins, FloatArray
 
-_TILE, _HEAD = 2.0, 0.45
+_TILE, _HEAD = 2.0, 0.6
+_APART = 0.05
+"""The width of what stands for missing values, as a share of the range."""
+
 _MOST = 12
 """So many terms are drawn; the others are in the frame."""
 
@@ -96,7 +100,14 @@ class StepsDisplay:
     @property
     def _places(self) -> tuple[list[float], list[float]]:
         bins = self._bins
-        return cell_places(bins.edges, len(bins) - bins.reserved, bins.reserved)
+        inside = len(bins) - bins.reserved
+        places, widths = cell_places(bins.edges, inside, bins.reserved)
+        if bins.edges is None:
+            return places, widths
+        wide = _APART * (bins.edges[-1] - bins.edges[0])
+        apart = [bins.edges[-1] + 2 * wide * (1 + place) for place in range(bins.reserved)]
+        spans = [b - a for a, b in pairwise(bins.edges)]
+        return [*places[:inside], *apart], [*spans, *[wide] * bins.reserved]
 
     def _draw(self, shape: Any, name: str, colour: str) -> None:
         """Draw the steps of a number, or the points of a category, each with its band."""
@@ -267,7 +278,10 @@ class AdditiveDisplay:
         """Write the title, and what lines, bands and grey bars are."""
         said = f"{self.left} more terms: .to_frame()" if self.left else ""
         told = " · ".join(filter(None, [title, f"added to {self.quantity}", said]))
-        self.ax_.text(0, 1, wrapped(self.ax_, told, 9), fontsize=9, color=ink(self.ax_), va="top")
+        self.ax_.text(
+            0, 1, wrapped(self.ax_, told, 9), fontsize=9, color=ink(self.ax_), va="top",
+            transform=self.ax_.transAxes,
+        )  # fmt: skip
         bands = name_band("each", self.level)
         several = len(self.classes) > 1
         named = (

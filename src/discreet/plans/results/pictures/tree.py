@@ -231,9 +231,6 @@ def _text_width(text: str, size: float) -> float:
     return float(TextPath((0, 0), text, size=size, usetex=False).get_extents().width)
 
 
-_SAVED = "share of the impurity saved, by noisy counts"
-
-
 class DrawnForest(Protocol):
     """What a picture shows of a forest."""
 
@@ -249,9 +246,8 @@ class DrawnForest(Protocol):
 class ForestDisplay:
     """Draws the importances of a ``RandomForest``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
-    def __init__(self, forest: DrawnForest, measure: str = _SAVED) -> None:
+    def __init__(self, forest: DrawnForest) -> None:
         self.forest = forest
-        self.measure = measure
         self.ax_: Any = None
         self.figure_: Any = None
 
@@ -266,5 +262,5 @@ class ForestDisplay:
         self.ax_.barh(np.arange(len(order)), shares[order], color=LINE, alpha=0.8, height=0.7)
         self.ax_.set_yticks(range(len(order)), [self.forest.features[place] for place in order])
         self.ax_.invert_yaxis()
-        self.ax_.set_xlabel(self.measure)
+        self.ax_.set_xlabel("share of the impurity saved, by noisy counts")
         return self
