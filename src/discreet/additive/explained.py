@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Ends = tuple[FloatArray, FloatArray]
 
 
-class Explained:
+class FreeExplanations:
     """The explanations that come with an additive model, made of released numbers and public facts."""
 
     def term(self, *columns: str) -> Term:
@@ -77,7 +77,7 @@ class Explained:
 
     def ends_at_once(self, term: Term, margin: int, level: float) -> Ends:
         """Return the ends of noise bands that hold all scores of a term at once."""
-        return Explained.ends(self, term, margin, at_once(level, len(term.counts)))
+        return FreeExplanations.ends(self, term, margin, at_once(level, len(term.counts)))
 
     def term_importances(self) -> FloatArray:
         """Return the mean distance of every term's scores from their mean, over the noisy counts."""

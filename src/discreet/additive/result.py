@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.additive.explained import Explained
+from discreet.additive.explained import FreeExplanations
 from discreet.errors import ArgumentError
 from discreet.models.released import ReleasedModel, class_values, classifier_tags, regressor_tags
 from discreet.plans import Result
@@ -84,7 +84,7 @@ class Term:
 
 
 @dataclass(frozen=True, repr=False)
-class AdditiveModel(Explained, ReleasedModel, Result):
+class AdditiveModel(FreeExplanations, ReleasedModel, Result):
     """A private additive model, ready to predict: its scores are its explanation.
 
     A margin is the intercept and the score of every term, added up. Of two classes there is one margin,
