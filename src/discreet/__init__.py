@@ -37,6 +37,7 @@ PLANS = {
     "entropy": "discreet.tables.entropy.plan",
     "evaluate": "discreet.evaluation.plan",
     "feature_interaction": "discreet.explain.interaction.plan",
+    "fit": "discreet.fitting.plan",
     "functional_mean": "discreet.tables.functional.plan",
     "histogram": "discreet.tables.histogram.plan",
     "linear_regression": "discreet.statistics.regression",
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
     from discreet.explain.shap.importance import shap_importance as shap_importance
     from discreet.explain.shap.ranking import shap_ranking as shap_ranking
     from discreet.explain.shap.values import shap_values as shap_values
+    from discreet.fitting.plan import fit as fit
     from discreet.ledger import Ledger as Ledger
     from discreet.models import Model as Model
     from discreet.plans import Attribution as Attribution

@@ -216,6 +216,7 @@ SAME: list[tuple[str, Any]] = [
         dc.decision_tree("y", features=["a", "b"], depth=2, epsilon=0.5),
     ),
     ("y --rows whole --seed 3", dc.random_forest("y", rows="whole", seed=3, epsilon=0.5)),
+    ("y --choose held-out", dc.fit("y", choose="held-out", epsilon=0.5)),
     ("--kind mean --clip 2", dc.background("mean", clip=2, epsilon=0.5)),
     ("--rows 20 --column a", dc.synthesize(20, columns=["a"], epsilon=0.5)),
     ("9 --gamma 3 --delta 1e-6", dc.deniable_rows(9, gamma=3, epsilon=0.5, delta=1e-6)),

@@ -213,6 +213,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "entropy": {"columns": "home"},
         "evaluate": {"model": model, "bins": 4},
         "feature_interaction": {"model": model, "subsets": 4, "points": 3},
+        "fit": {"target": "paid", "model": "tree"},
         "functional_mean": {"columns": numbers, "delta": 1e-6},
         "histogram": {"columns": "home"},
         "linear_regression": {"target": "income", "features": ["age"]},

@@ -167,6 +167,12 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         MODEL | budget(feature="a", k=1, subsets=9, points=5) | GAUSS,
     ),
     (
+        "fit",
+        lambda: {"target": "y"},
+        budget(target="c", features=["a"], model="tree"),
+    ),
+    ("fit", lambda: {"target": "y"}, {"choose": "held-out"}),
+    (
         "functional_mean",
         lambda: {"columns": ["a", "b"], "delta": 1e-3},
         budget(columns=["b", "a"], points=[0.0, 3.0], axis="t", lengthscale=0.5, kernel="gaussian")

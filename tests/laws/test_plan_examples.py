@@ -32,6 +32,7 @@ def test_a_plan_of_a_fitted_model_is_asked_of_every_form(plan: str) -> None:
 
 FEWER: dict[str, tuple[str, ...]] = {
     "data_shapley": (),  # it fits models itself
+    "fit": (),  # so does it: what it is given is a name
     "shap_baseline": ("linear", "opaque"),  # nothing is certified, so nothing is lost
 }
 

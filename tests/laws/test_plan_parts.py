@@ -102,11 +102,12 @@ def test_neighbours_of_a_part_stay_within_certificates(case: Case) -> None:
 
 
 def _in_pairs(case: Case) -> bool:
-    """Whether records answer together, by positions, or a sealed query is asked of no record."""
+    """Whether records answer together, by positions or by parts, or a query is asked of no record."""
     plan: Any = case.plan()
     return (
         getattr(plan, "sampling", "") == "permutation"
         or case.example.plan in ("choose",)
+        or getattr(plan, "choose", "") == "held-out"  # a part of a part
         or (getattr(plan, "protects", "") == "query")
     )
 

@@ -111,6 +111,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     ),
     "decision_tree": lambda: dc.decision_tree("t", **TERMS),
     "random_forest": lambda: dc.random_forest("t", trees=4, depth=3, **TERMS),
+    "fit": lambda: dc.fit("t", model="tree", **TERMS),
     "data_shapley": lambda: dc.data_shapley(test=frame(10), method="tknn", **TERMS),
     "source_values": lambda: dc.source_values("k", test=frame(100), **TERMS),
     "compare": lambda: dc.compare(compiled(1.0), compiled(0.01), **TERMS),
@@ -136,7 +137,7 @@ def test_every_plan_says_from_where_on_it_is_usable(name: str) -> None:
     assert first.relative() == pytest.approx(first.error / first.size)
     assert first.level == 0.95 or (first.level is None and first.measure == "on average")
     if price.usable.epsilon is None:  # trees grow with epsilon
-        assert name in ("decision_tree", "random_forest", "shap_baseline")
+        assert name in ("decision_tree", "fit", "random_forest", "shap_baseline")
         return
     at = plan.at(float(f"{price.usable.epsilon:.3g}")).prepare(session._setting).expected_error
     share = max(error.relative() for error in at.values())
@@ -162,7 +163,7 @@ def test_without_a_public_number_of_records_it_is_a_function_of_n(name: str) -> 
     usable = usable_without_rows(errors, plan.epsilon)
     assert usable.rows is not None and usable.epsilon == pytest.approx(usable.rows, abs=1.0)
     assert max(error.relative(usable.rows) for error in errors.values()) <= USABLE
-    if name not in ("decision_tree", "random_forest"):  # their depth follows n
+    if name not in ("decision_tree", "fit", "random_forest"):  # their depth follows n
         # Half the noise of replacing a record, but for what a private n takes for itself.
         assert first.relative(4_000) < 1.5 * public.relative()
 

@@ -164,7 +164,8 @@ class Program:
     from public facts, for free.
 
     ``joint`` is an epsilon and a delta that all stages keep together; without it each is promised by
-    itself, and promises are added.
+    itself, and promises are added. ``reasons`` tell, where a plan has several strategies, why
+    this one was taken; they follow from public facts.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -175,6 +176,7 @@ class Program:
     assumptions: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     joint: tuple[float, float] | None = None
+    reasons: tuple[str, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:

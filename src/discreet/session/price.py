@@ -173,6 +173,7 @@ class PlanPrice:
     stages: tuple[dict[str, Any], ...]
     strategies: tuple[Strategy, ...] = ()
     waiting: Waiting | None = None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,7 @@ class Price:
         lines = []
         for line in self.plans:
             lines.append(f"{line.plan}\n  costs {line.cost}")
+            lines += [f"  {reason}" for reason in line.reasons]
             lines += [f"  {error.tell(name)}" for name, error in line.expected_error.items()]
             lines.append(f"  {line.usable}")
             lines += [f"  {line.waiting}"] if line.waiting is not None else []
@@ -228,6 +230,7 @@ class Price:
                     "stages": list(line.stages),
                     "strategies": [asdict(strategy) for strategy in line.strategies],
                     "waiting": None if line.waiting is None else asdict(line.waiting),
+                    "reasons": list(line.reasons),
                 }
                 for line in self.plans
             ],
@@ -265,6 +268,7 @@ def price_plans(
                 tuple(stage.describe() for stage in program.stages),
                 () if queries is None else _asked(plan, by).strategies(setting, queries),
                 waiting(program, setting),
+                program.reasons,
             )
             for plan, by, program, cost in zip(plans, answering, programs, costs, strict=True)
         ),

@@ -51,6 +51,7 @@ def promise_of(
     certificates = [stage.certificate for stage in asked]
     simulated = simulation or plan.simulated
     told = [
+        *program.reasons,
         *program.assumptions,
         *by.fills(),
         *(text for c in certificates for text in c.assumptions),

@@ -41,7 +41,7 @@ def _plan_html(line: PlanPrice) -> Html:
     slow = [line.waiting] if line.waiting is not None else []
     code = Html(f'<code style="white-space:normal">{text(line.plan)}</code>')
     others = [str(strategy) for strategy in line.strategies]
-    return card(code, f"costs {line.cost}", *errors, soft(line.usable), *slow, *others)
+    return card(code, f"costs {line.cost}", *line.reasons, *errors, soft(line.usable), *slow, *others)
 
 
 def session_html(session: Session, terms: Terms) -> Html:

@@ -30,6 +30,7 @@ TIGHT = (
     "entropy",
     "evaluate",
     "feature_interaction",
+    "fit",
     "functional_mean",
     "histogram",
     "most_frequent",

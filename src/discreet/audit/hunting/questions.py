@@ -24,6 +24,7 @@ from discreet.explain.shap.dependence import shap_dependence
 from discreet.explain.shap.importance import shap_importance
 from discreet.explain.shap.ranking import shap_ranking
 from discreet.explain.shap.values import shap_values
+from discreet.fitting.plan import fit
 from discreet.models.model import Model
 from discreet.plans import Histogram, Plan
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
@@ -241,6 +242,7 @@ def _of_tables() -> list[Question]:
         ),
         Question("drift", lambda _: drift(_reference(), epsilon=1.0)),
         Question("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
+        Question("fit", lambda _: fit("defaulted", choose="held-out", epsilon=1.0)),
         Question("functional_mean", lambda _: functional_mean(names, epsilon=1.0, delta=1e-5)),
         Question("histogram", lambda _: histogram("income", bins=6, epsilon=1.0)),
         Question("mutual_information", lambda _: mutual_information("home", "defaulted", epsilon=1.0)),

@@ -16,13 +16,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.data import VectorContribution
+from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.smooth.noisy_max import SmoothNoisyMax, score_stability
 from discreet.mechanisms.smooth.tables import stability_table
 from discreet.numerics import check_choice
+from discreet.plans import Setting
 from discreet.plans.results.choice import Choice
+from discreet.plans.stages import sum_terms
 from discreet.privacy.accounting import Event
 from discreet.privacy.certificate import Certificate
 from discreet.randomness import IntArray, NoiseSource
@@ -195,6 +199,29 @@ class ScoreChoice(ChoiceNoise):
         """Return the index, and the gap in the unit of a score."""
         drawn = self.chooser.draw(self.standing(raw_steps), source)
         return np.array([drawn[0], drawn[1] * self.step])
+
+
+def score_choice(
+    contribution: VectorContribution,
+    setting: Setting,
+    *,
+    mechanism: str,
+    epsilon: float,
+    delta: float,
+) -> ScoreChoice:
+    """Return the choice of the greatest sum of what every record adds to the candidates' scores.
+
+    Guarantees:
+      - Scores move as far as one record's utilities, rounding included. [choose] [lattice]
+    """
+    certificate, terms = sum_terms(contribution, setting, statement="choose")
+    linf = certificate.sensitivity("linf", terms["relation"])
+    step = lattice_step(2 * linf / epsilon, terms["largest_sum"])
+    rounded = certify_rounded(certificate, step, terms["batch_rows"])
+    moved = math.ceil(rounded.sensitivity("linf", setting.relation) / step)
+    most = 2 * terms["largest_sum"] / step
+    chooser, errors = decide(mechanism, contribution.size, epsilon, delta, moved, most)
+    return ScoreChoice(rounded, chooser, step, {name: e * step for name, e in errors.items()})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ replaced.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, cast
@@ -16,7 +15,6 @@ import numpy as np
 
 from discreet.arguments import as_list
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import certify_rounded, lattice_step
 from discreet.models.fingerprint import Kept
 from discreet.numerics import check_choice
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
@@ -25,11 +23,10 @@ from discreet.plans.held import Function
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Interval, Positive, Text, Values
 from discreet.plans.parts import WherePlan
 from discreet.plans.results.choice import Choice
-from discreet.plans.stages import sum_terms
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import ROWS_CAP
 from discreet.schema import Schema
-from discreet.select.choose.chooser import CHOICES, ScoreChoice, build_choice, decide
+from discreet.select.choose.chooser import CHOICES, build_choice, score_choice
 from discreet.select.choose.table import TABLE_CHOICES, TableChoice, TableChoiceName, check_needs
 from discreet.select.choose.utilities import GuardedUtility, Utility, utility_contribution
 from discreet.select.choose.whole_table import GuardedFunction, TableClaim, TableFunction
@@ -182,25 +179,8 @@ class choose(WherePlan):
         guarded = GuardedUtility(kept.value, tuple(self.candidates), columns, setting.schema)
         code = guarded.try_out(bounds, kept.known)
         contribution = utility_contribution(guarded, bounds, code)
-        certificate, terms = sum_terms(contribution, setting, statement="choose")
-        linf = certificate.sensitivity("linf", terms["relation"])
-        step = lattice_step(2 * linf / self.epsilon, terms["largest_sum"])
-        rounded = certify_rounded(certificate, step, terms["batch_rows"])
-        moved = math.ceil(rounded.sensitivity("linf", setting.relation) / step)
-        chooser, errors = decide(
-            self.mechanism,
-            len(self.candidates),
-            self.epsilon,
-            self.delta,
-            moved,
-            2 * terms["largest_sum"] / step,
-        )
-        noise = ScoreChoice(
-            rounded,
-            chooser,
-            step,
-            {name: error * step for name, error in errors.items()},
-        )
+        promise = {"epsilon": self.epsilon, "delta": self.delta}
+        noise = score_choice(contribution, setting, mechanism=self.mechanism, **promise)
         stage = Stage("choice", contribution, noise)
         unit = "of the summed utility"
 

@@ -1,0 +1,1 @@
+"""All private models in one line: which one is trained, and why."""
