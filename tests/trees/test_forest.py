@@ -62,6 +62,14 @@ def test_choices_by_stability_split_every_node(mechanism: str) -> None:
     assert model.score(frame(seed=1), frame(seed=1)["class"]) > 0.9
 
 
+def test_leaves_of_all_trees_are_priced_as_they_are_asked() -> None:
+    """With a delta stages are promised together, and one with less noise than priced is refused."""
+    plan = random_forest("class", trees=16, rows="whole", epsilon=1.0, delta=1e-6)
+    terms: Any = {"epsilon": 1.0, "delta": 1e-6, "ledger": ":memory:", "seed": 1}
+    release = dc.protect(frame(), SCHEMA, dataset="d", **terms).release(plan)
+    assert release.value.rows == "whole" and "joint-stages" in release.guarantee.statements
+
+
 def test_sorted_labels_do_not_matter() -> None:
     table = frame().sort_values("class")
     assert forest(table).score(frame(seed=1), frame(seed=1)["class"]) > 0.9

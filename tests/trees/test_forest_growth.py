@@ -190,7 +190,15 @@ def test_whole_trees_priced_as_disjoint_ones_are_caught(relation: str) -> None:
 
 def whole_leaves(relation: str, delta: float = 0.0) -> Stage[Any]:
     return forest_leaves(
-        stumps(), COLUMNS, 2, setting(relation, 2), trees=TREES, whole=True, epsilon=1.0, delta=delta
+        stumps(),
+        COLUMNS,
+        2,
+        setting(relation, 2),
+        trees=TREES,
+        depth=1,
+        whole=True,
+        epsilon=1.0,
+        delta=delta,
     )
 
 
@@ -204,6 +212,7 @@ def test_noise_on_whole_leaves_is_for_all_trees_together() -> None:
         2,
         setting("replace-one", 100),
         trees=32,
+        depth=0,
         whole=True,
         epsilon=1.0,
         delta=1e-6,

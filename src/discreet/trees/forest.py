@@ -165,6 +165,7 @@ class _ForestProgram:
             ground.classes,
             ground.setting,
             trees=self.shape.trees,
+            depth=self.shape.depth,
             whole=whole,
             epsilon=self.leaf_epsilon,
             delta=self.plan.delta,

@@ -126,6 +126,7 @@ def forest_leaves(
     setting: Setting,
     *,
     trees: int,
+    depth: int,
     whole: bool,
     epsilon: float,
     delta: float,
@@ -164,7 +165,9 @@ def forest_leaves(
             yield class_cells(places, block[columns[-1]], classes)
 
     sizes = tuple(int(size) * classes for size in np.bincount(owner, minlength=trees))
-    noise = table_noise(trees, sum(sizes), setting, epsilon=epsilon, delta=delta)
+    # For as many cells as there may be: what is priced before splits are known must be what is asked.
+    most = trees * classes << depth
+    noise = table_noise(trees, most, setting, epsilon=epsilon, delta=delta)
     placed = replace(noise, places=tuple(range(sum(sizes))))
     return Stage("leaves", TablesContribution(columns, sizes, index), placed)
 
