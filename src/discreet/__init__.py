@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 
 PLANS = {
     "accumulated_effects": "discreet.explain.ale.plan",
+    "additive_model": "discreet.additive.plan",
     "any_curve": "discreet.explain.aggregate.plan",
     "any_ranking": "discreet.explain.aggregate.plan",
     "background": "discreet.explain.shap.background",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from discreet import errors as errors
     from discreet import samples as samples
     from discreet.additive.edited import EditedModel as EditedModel
+    from discreet.additive.plan import additive_model as additive_model
     from discreet.additive.result import AdditiveModel as AdditiveModel
     from discreet.additive.shapes import ShapeFunction as ShapeFunction
     from discreet.audit import claims as claims

@@ -215,6 +215,7 @@ SAME: list[tuple[str, Any]] = [
         "y --feature a --feature b --depth 2",
         dc.decision_tree("y", features=["a", "b"], depth=2, epsilon=0.5),
     ),
+    ("y --bins 8", dc.additive_model("y", bins=8, epsilon=0.5)),
     ("y --rows whole --seed 3", dc.random_forest("y", rows="whole", seed=3, epsilon=0.5)),
     ("y --choose held-out", dc.fit("y", choose="held-out", epsilon=0.5)),
     ("--kind mean --clip 2", dc.background("mean", clip=2, epsilon=0.5)),

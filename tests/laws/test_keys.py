@@ -81,6 +81,11 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         {"order": ["v", "u"]},
     ),
     (
+        "additive_model",
+        lambda: {"target": "y"},
+        budget(target="c", features=["a"], bins=8),
+    ),
+    (
         "any_curve",
         lambda: {"explainer": first, "feature": "a", "bounds": (0, 1), "name": "e"},
         budget(feature="b", grid=[0.0, 1.0], resolution=5, bounds=(0, 2), subsets=9, smooth=True)

@@ -25,7 +25,14 @@ from discreet.privacy.relation import RELATIONS, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases
 
-OF_TARGETS = ("decision_tree", "evaluate", "fit", "random_forest", "permutation_importance")
+OF_TARGETS = (
+    "additive_model",
+    "decision_tree",
+    "evaluate",
+    "fit",
+    "random_forest",
+    "permutation_importance",
+)
 """Plans that measure records by their target: all their examples are asked."""
 
 NEEDS_TARGET = ("data_shapley",)

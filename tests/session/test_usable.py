@@ -109,6 +109,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         name="c",
         **TERMS,
     ),
+    "additive_model": lambda: dc.additive_model("t", delta=1e-6, **TERMS),
     "decision_tree": lambda: dc.decision_tree("t", **TERMS),
     "random_forest": lambda: dc.random_forest("t", trees=4, depth=3, **TERMS),
     "fit": lambda: dc.fit("t", model="tree", **TERMS),

@@ -104,6 +104,58 @@ def add_pairs(
     return totals
 
 
+def add_spots(
+    cells: NDArray[np.int64],
+    values: FloatArray,
+    size: int,
+    lattice_step: float,
+    places: NDArray[np.int64] | None = None,
+    groups: int = 1,
+    weights: FloatArray | None = None,
+) -> IntArray:
+    """Return the sums of every cell and channel in whole steps of a lattice, group after group.
+
+    Args:
+      cells: of every record in every table, tables x rows; a negative one is none.
+      values: what a record adds to the channels of each of its cells, rows x channels.
+      size: how many numbers a group has: cells times channels.
+      lattice_step: of the sums.
+      places: the group of every record, negative for none; all in one if left out.
+      groups: how many there are.
+      weights: of the records; one each if left out.
+
+    Guarantees:
+      - The integers that rounding vectors of all cells gives. [lattice]
+    """
+    rows, channels = values.shape
+    check_shape(cells.shape[1:], (rows,))
+    own, totals = size // channels, np.zeros((groups * (size // channels), channels), dtype=np.int64)
+    weighed = values if weights is None else values * weights[:, None]
+    steps = np.rint(np.clip(np.nan_to_num(weighed), -1.0, 1.0) * (1.0 / lattice_step))
+    for row in cells:
+        spot = np.minimum(row, own - 1)
+        if places is not None:
+            spot = np.where((places >= 0) & (spot >= 0), places * own + spot, -1)
+        there = np.flatnonzero(spot >= 0)
+        kept = spot if len(there) == rows else spot[there]
+        for channel in range(channels):
+            column = steps[:, channel] if len(there) == rows else steps[there, channel]
+            # Steps of a block stay below 2^53, so floats add them up exactly.
+            added = np.bincount(kept, weights=column, minlength=len(totals))
+            totals[:, channel] += added.astype(np.int64)
+    return totals.reshape(groups, -1).ravel()
+
+
+def spread_spots(cells: NDArray[np.int64], values: FloatArray, size: int) -> FloatArray:
+    """Return what records add as vectors of all numbers, rows x size: slowly."""
+    rows, channels = values.shape
+    vectors = np.zeros((rows, size // channels, channels))
+    for row in cells:
+        there = np.flatnonzero(row >= 0)
+        vectors[there, np.minimum(row[there], size // channels - 1)] += values[there]
+    return vectors.reshape(rows, size)
+
+
 def rounded_sum(
     vectors: FloatArray,
     region: Box | Ball,

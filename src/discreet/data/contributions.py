@@ -63,6 +63,9 @@ class VectorContribution:
       direct: the same vector, where it is one number that is a column's clipped value.
       pairs: the same vector, where a record shares one between a cell and the next: the first of them,
         negative for none, and what goes to the second.
+      spots: the same vector, where a record adds the same few numbers to one cell of each of several
+        tables: the cells, tables x rows, counted through all tables and negative for none, and the
+        numbers, rows x channels, whole multiples of the lattice step.
 
     Guarantees:
       - With third-party code a coordinate moves by at most the Lipschitz constant times the farthest
@@ -79,6 +82,9 @@ class VectorContribution:
     calls: ModelCalls | None = field(kw_only=True)
     direct: DirectSum | None = field(default=None, kw_only=True)
     pairs: Callable[[Block], tuple[NDArray[np.int64], FloatArray]] | None = field(
+        default=None, kw_only=True
+    )
+    spots: Callable[[Block], tuple[NDArray[np.int64], FloatArray]] | None = field(
         default=None, kw_only=True
     )
 

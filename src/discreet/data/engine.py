@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.adding import add_pairs, by_group, check_shape, count_cells, rounded_sum
+from discreet.data.adding import add_pairs, add_spots, by_group, check_shape, count_cells, rounded_sum
 from discreet.data.at_once import AT_ONCE, make_at_once, reads_rows
 from discreet.data.blocks import Block, KeptRows, shelf
 from discreet.data.cluster import Cluster, Sums
@@ -331,6 +331,8 @@ def _sum_groups(
         return np.array([contribution.direct.add(block.values[:, 0], step)], dtype=np.int64)
     if contribution.pairs is not None:
         return add_pairs(*contribution.pairs(block), contribution.size, step, places, groups, weights)
+    if contribution.spots is not None:
+        return add_spots(*contribution.spots(block), contribution.size, step, places, groups, weights)
     totals = np.zeros((groups, contribution.size), dtype=np.int64)
     rows = max(1, _SLICE_CELLS // contribution.size)
     for start in range(0, len(block), rows):

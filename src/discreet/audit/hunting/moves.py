@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.additive.noise import MappedNoise
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.lattice import LARGEST_SUM
@@ -120,6 +121,9 @@ def apart(noise: Any, first: IntArray, second: IntArray) -> FloatArray:
             return np.asarray((noise.scores(first) - noise.scores(second)) / noise.steps_per_record)
         case SplitNoise():
             return _utilities_apart(noise, first, second)
+        case MappedNoise():
+            moved = noise.contrasts(first) - noise.contrasts(second)
+            return np.asarray(moved * noise.noise.step, dtype=np.float64)
         case TableNoise() | SelectThenMeasure():
             return np.asarray(_difference(first, second)[list(noise.places)] * noise.step)
     return np.asarray(_difference(first, second) * noise.step)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet import samples
+from discreet.additive.plan import additive_model
 from discreet.evaluation.card.plan import model_card
 from discreet.evaluation.plan import evaluate
 from discreet.explain.aggregate.plan import any_curve, any_ranking
@@ -234,6 +235,7 @@ def _of_tables() -> list[Question]:
     return [
         Question("any_curve", lambda _: _any_curve(), rows=4),
         Question("any_ranking", lambda _: _any_ranking(), rows=8),
+        Question("additive_model", lambda _: additive_model("defaulted", bins=4, epsilon=1.0)),
         Question("decision_tree", lambda _: decision_tree("defaulted", depth=2, epsilon=1.0)),
         Question(
             "deniable_rows",

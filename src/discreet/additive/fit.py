@@ -1,0 +1,194 @@
+"""One feature at a time: scores from what was released once, corrected for what others explain.
+
+The label is paid for once, with the counts of bins. What a sweep needs besides is how the model's own
+means add up in a feature's bins, which holds no label; how far those can be from each other follows
+from released scores. All of this is post-processing: rows are seen by nobody here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.additive.evidence import BinEvidence, Totals, marginal_scores
+from discreet.schema import FloatArray
+
+DAMPING = (0.7, 0.5, 0.4)
+"""How far scores go to what a sweep finds, sweep by sweep."""
+
+_INTERCEPT = 0.25
+"""The variance of what a feature's update may move the intercept by."""
+
+_NARROW = 1e-6
+
+
+@dataclass(eq=False)
+class AdditiveFit:
+    """Scores so far, and what noise does to them.
+
+    Attributes:
+      totals: of all records.
+      evidence: of every feature.
+      priors: what is believed of every feature's scores.
+      intercept: of every margin.
+      scores: of every feature, bins x margins.
+      moved: per feature and margin how noise on the counts moves scores, and the covariance of what
+        all corrections do.
+      alone: scores of every feature as if there were no other, bins x margins.
+    """
+
+    totals: Totals
+    evidence: list[BinEvidence]
+    priors: list[FloatArray]
+    intercept: FloatArray
+    scores: list[FloatArray]
+    moved: list[list[tuple[FloatArray, FloatArray]]]
+    alone: list[FloatArray]
+
+    @classmethod
+    def start(
+        cls, totals: Totals, evidence: list[BinEvidence], priors: list[FloatArray]
+    ) -> AdditiveFit:
+        """Return the model of the totals alone."""
+        margins = len(totals.mean)
+        sizes = [one.feature.size for one in evidence]
+        scores = [np.zeros((size, margins)) for size in sizes]
+        still = [[(np.zeros((size, size)),) * 2 for _ in range(margins)] for size in sizes]
+        alone = [
+            np.column_stack([marginal_scores(one, prior, totals, margin) for margin in range(margins)])
+            for one, prior in zip(evidence, priors, strict=True)
+        ]
+        return cls(totals, evidence, priors, first_intercept(totals), scores, still, alone)
+
+    def means(self, margins: FloatArray) -> FloatArray:
+        """Return the means of margins, rows x margins."""
+        if not self.totals.classes:
+            return np.clip(margins, -1.0, 1.0)
+        if margins.shape[1] == 1:
+            return np.asarray(1 / (1 + np.exp(-np.clip(margins, -30, 30))))
+        powers = np.exp(margins - margins.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def ranges(self, place: int, widest: float) -> tuple[FloatArray, FloatArray]:
+        """Return the centre and half the range of what other terms can make of every bin's mean.
+
+        Ranges follow from released scores alone; beyond ``widest`` of a bin's own mean they are cut.
+        """
+        others = [scores for n, scores in enumerate(self.scores) if n != place]
+        low = sum((scores.min(axis=0) for scores in others), np.zeros_like(self.intercept))
+        high = sum((scores.max(axis=0) for scores in others), np.zeros_like(self.intercept))
+        own = self.intercept + self.scores[place]
+        mean = self.means(own)
+        least, most = self._ends(own, low, high)
+        least, most = np.maximum(least, mean - widest), np.minimum(most, mean + widest)
+        return (least + most) / 2, np.maximum(most - least, 0.0) / 2
+
+    def uncorrected(self, place: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return centre, sums and noise of a feature before any other explains something."""
+        centre = self.means(self.intercept + self.scores[place])
+        return centre, np.zeros_like(centre), np.zeros((len(centre), len(centre)))
+
+    def _ends(
+        self, own: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        if own.shape[1] == 1:
+            return self.means(own + low), self.means(own + high)
+        least, most = np.empty_like(own), np.empty_like(own)
+        for margin in range(own.shape[1]):
+            one = np.arange(own.shape[1]) == margin
+            least[:, margin] = self.means(own + np.where(one, low, high))[:, margin]
+            most[:, margin] = self.means(own + np.where(one, high, low))[:, margin]
+        return least, most
+
+    def update(
+        self,
+        place: int,
+        centre: FloatArray,
+        seen: FloatArray,
+        covariance: FloatArray,
+        damping: float,
+    ) -> None:
+        """Move the scores of a feature towards their posterior mean, and the intercept with them.
+
+        Args:
+          place: of the feature.
+          centre: from which the model's means were measured, bins x margins.
+          seen: the sums of the model's means less the centre, bins x margins.
+          covariance: of the noise on each of them.
+          damping: how far scores go.
+        """
+        one, totals = self.evidence[place], self.totals
+        weights = one.weights(totals)
+        mean = self.means(self.intercept + self.scores[place])
+        centring = np.eye(len(weights)) - weights / weights.sum()
+        for margin in range(len(self.intercept)):
+            slope = weights * self._slope(place, mean[:, margin], margin)
+            prior = self.priors[place] + _INTERCEPT * totals.scale
+            noise = one.noise(centre[:, margin], totals)
+            rest = noise + covariance + totals.dispersion * np.diag(slope)
+            kept = (prior * slope) @ np.linalg.inv(slope[:, None] * prior * slope + rest)
+            old = self.scores[place][:, margin]
+            found = kept @ (one.residual(centre[:, margin], margin) - seen[:, margin] + slope * old)
+            shift = float(np.clip(np.average(found, weights=weights), -1, 1))
+            self.scores[place][:, margin] = old + damping * (centring @ found - old)
+            self.intercept[margin] += shift
+            self._track(place, margin, damping * centring @ kept, slope, damping, covariance, centre)
+
+    def _slope(self, place: int, mean: FloatArray, margin: int) -> FloatArray:
+        """Return how fast means move with margins: between the model's and what counts alone say."""
+        totals = self.totals
+        if not totals.classes:
+            return np.ones_like(mean)
+        share = totals.mean[margin]
+        alone = share + totals.spread[margin] * self.alone[place][:, margin]
+        alone = np.clip(alone, 0.1 * share, 1 - 0.1 * (1 - share))
+        return (totals.curvature(mean) + totals.curvature(alone)) / 2
+
+    def _track(
+        self,
+        place: int,
+        margin: int,
+        step: FloatArray,
+        slope: FloatArray,
+        damping: float,
+        covariance: FloatArray,
+        centre: FloatArray,
+    ) -> None:
+        """Follow noise to first order: that on counts stays, that of every correction is new."""
+        counts, others = self.moved[place][margin]
+        keep = (1 - damping) * np.eye(len(slope)) + step * slope
+        self.moved[place][margin] = (
+            keep @ counts + step,
+            keep @ others @ keep.T + step @ covariance @ step.T,
+        )
+
+    def noise_std(self, place: int) -> FloatArray:
+        """Return how far noise moves every score, margins x bins."""
+        one, totals, found = self.evidence[place], self.totals, []
+        mean = self.means(self.intercept + self.scores[place])
+        for margin, (counts, others) in enumerate(self.moved[place]):
+            noise = counts @ one.noise(mean[:, margin], totals) @ counts.T + others
+            found.append(np.sqrt(np.maximum(np.diag(noise), 0.0)))
+        return np.array(found)
+
+    def importance(self, place: int) -> float:
+        """Return how much a feature explains by itself, as a share."""
+        weights = self.evidence[place].weights(self.totals)
+        return float((weights @ self.alone[place] ** 2) @ self.totals.spread)
+
+
+def first_intercept(totals: Totals) -> FloatArray:
+    """Return the intercept of a model that knows the totals alone."""
+    mean = totals.mean
+    if not totals.classes:
+        return np.array(mean)
+    if len(mean) == 1:
+        return np.log(mean / (1 - mean))
+    return np.asarray(np.log(mean) - np.log(mean).mean())
+
+
+def width_of(half: FloatArray, norm: str) -> FloatArray:
+    """Return one width per bin, so that all margins' ranges fit into a ball of it."""
+    width = half.sum(axis=1) if norm == "l1" else np.sqrt((half**2).sum(axis=1))
+    return np.asarray(np.maximum(width, _NARROW * max(float(width.max()), _NARROW)))
