@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scale_jobs import JOBS, NUMBERS, STAGES, open_folder, schema
+from benchmarks.scale_jobs import NUMBERS, STAGES, open_folder, schema
 from discreet.data import PrivateTable
 from discreet.data.blocks import KeptRows
 from discreet.data.rows import open_rows
-from discreet.plans import Setting
 
 FITTED_ON = 1_000_000
 """Tables up to so many rows are fitted; larger ones are predicted."""
@@ -39,6 +38,11 @@ def reading_seconds(folder: Path) -> float:
     return float(best / (table.count() * len(NUMBERS)))
 
 
+def is_kept(row: dict[str, Any]) -> bool:
+    """Say whether a table is small enough for its encoded rows to be kept for the next stage."""
+    return bool(row["rows"] * row["columns"] <= KeptRows().room)
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one plan costs: seconds at the start, then per row, and per number that is read again."""
@@ -52,16 +56,14 @@ class Cost:
     @classmethod
     def fit(cls, job: str, rows: list[dict[str, Any]], reading: float) -> Cost:
         """Fit what it costs at the start and per row by least squares of relative errors."""
-        program = JOBS[job]().prepare(Setting(schema(), "replace-one", FITTED_ON))
-        columns = {name for stage in program.stages for name in stage.contribution.columns}
         sizes, seconds = (np.array([row[name] for row in rows], float) for name in ("rows", "cpu"))
         design = np.column_stack([np.ones_like(sizes), sizes]) / seconds[:, None]
         fixed, per_row = np.linalg.lstsq(design, np.ones_like(sizes), rcond=None)[0]
-        return cls(float(fixed), float(per_row), len(columns), STAGES.get(job, 1), reading)
+        return cls(float(fixed), float(per_row), rows[0]["columns"], STAGES.get(job, 1), reading)
 
     def seconds(self, rows: int) -> float:
         """Return the predicted seconds of one core."""
-        kept = rows * self.columns <= KeptRows().room
+        kept = is_kept({"rows": rows, "columns": self.columns})
         again = 0 if kept else (self.stages - 1) * self.columns * self.reading
         return self.fixed + rows * (self.per_row + again)
 

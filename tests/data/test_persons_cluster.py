@@ -54,6 +54,18 @@ def totals(table: PrivateTable, helpers: Cluster | None) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("how", WAYS, ids=str)
+def test_a_check_tells_of_persons_wherever_it_is_made(cluster: Cluster, how: dict[str, Any]) -> None:
+    schema = dc.Schema(COLUMNS, person="who", **how)
+    frame = visits().assign(who=lambda found: found["who"].mask(found["who"] == "person 7"))
+    given = {"dataset": "visits", "epsilon": 1.0, "ledger": ":memory:"}
+    here = dc.protect(frame, schema, **given).check()
+    parts = dd.from_pandas(frame, npartitions=5, sort=False)
+    there = dc.protect(parts, schema, cluster=cluster.client, **given).check()
+    assert there == here and here.persons is not None
+    assert here.persons.most == 60 and here.persons.unnamed > 0
+
+
+@pytest.mark.parametrize("how", WAYS, ids=str)
 def test_workers_count_persons_as_one_process_does(cluster: Cluster, how: dict[str, Any]) -> None:
     schema = dc.Schema(COLUMNS, person="who", **how)
     here = PrivateTable(visits(), schema)

@@ -93,3 +93,15 @@ def test_a_session_that_starts_again_notices_other_data_under_the_same_version(
         dc.protect(grown, SCHEMA, **terms)
     dc.protect(grown, SCHEMA, version="2", **terms).release(PLAN)
     dc.protect(frame, SCHEMA, **terms)
+
+
+def test_another_number_of_persons_under_the_same_version_is_noticed(tmp_path: Path) -> None:
+    """It was counted when the first answer was paid for, and is public from then on; rows are not."""
+    schema = dc.Schema({"a": dc.Number(0, 9, step=1, missing=False)}, person="who")
+    terms: dict[str, Any] = {"dataset": "d", "ledger": tmp_path / "l.db"}
+    frame = pd.DataFrame({"a": np.arange(100) % 10, "who": np.arange(100) // 2})
+    dc.protect(frame, schema, epsilon=2, **terms).release(PLAN)
+    dc.protect(pd.concat([frame, frame]), schema, **terms)  # more rows of the same persons
+    others = frame.assign(who=np.arange(100) // 4)
+    with pytest.raises(DataRefused, match=r"got 25 records where .* of 50"):
+        dc.protect(others, schema, **terms)

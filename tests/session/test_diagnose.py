@@ -51,6 +51,18 @@ def test_every_plan_that_adds_up_can_be_diagnosed(name: str, relation: str) -> N
         assert least * priced.error < facts["95% of errors are below"] < 1.25 * priced.error
 
 
+@pytest.mark.parametrize("name", ["histogram", "mean", "partial_dependence"])
+@pytest.mark.parametrize("how", [{}, {"rows": "capped", "most": 2}, {"rows": "one"}], ids=str)
+def test_answers_about_persons_can_be_diagnosed(name: str, how: dict[str, Any]) -> None:
+    schema = dc.Schema(
+        {column: SCHEMA[column] for column in SCHEMA}, target=SCHEMA.target, person="who", **how
+    )
+    rows = frame().assign(who=lambda found: np.arange(len(found)) // 2)
+    session = dc.protect(rows, schema, dataset="d", epsilon=9, delta=1e-3, ledger=":memory:")
+    facts = session.diagnose(PLANS[name]()).facts
+    assert facts["error, root mean square"] > 0 and facts["exact values inside their band"] > 0.85
+
+
 @pytest.mark.parametrize("name", ["percentile", "most_frequent", "decision_tree", "synthesize"])
 def test_choices_and_rows_have_no_distance_from_an_exact_answer(name: str) -> None:
     with pytest.raises(ArgumentError, match="can be diagnosed"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,22 +88,27 @@ def tell_apart(words: Words, person: Person) -> PersonRows:
       - How a row counts follows from the rows of its own person alone. [person-weights] [person-rows]
       - Weights of the rows of a person are whole parts that add up to one. [person-weights]
     """
+    rows = len(words)
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: rows of one person stay in their order
-    found = words[order]
-    first = np.ones(len(found), dtype=bool)
-    first[1:] = np.any(found[1:] != found[:-1], axis=1)
-    owners = np.cumsum(first) - 1
+    words = words[order]  # here and below what is not needed any more goes: ids are many
+    first = np.ones(rows, dtype=bool)
+    first[1:] = np.any(words[1:] != words[:-1], axis=1)
     persons = int(first.sum())
-    if persons == len(words) and person.kept >= 1:
+    if persons == rows and person.kept >= 1:
         return PersonRows(persons, units=_all_whole(persons, person))
+    owners: NDArray[Any] = np.cumsum(first, dtype=np.int32 if rows < 2**31 else np.int64)
+    owners -= 1
     rank = _rank(owners, first)
-    drawn = _mixed(found[:, 0] ^ _mixed(rank.astype(np.uint64)))
-    chosen = np.lexsort((drawn, owners))
-    rank = _rank(owners, first)  # owners are sorted, so this is also the rank in the order chosen
+    drawn = _mixed(words[:, 0] ^ _mixed(rank.astype(np.uint64)))
+    del words, first
+    chosen = np.lexsort((drawn, owners))  # owners stay in order, so ranks are those in this order too
+    del drawn
+    order = order[chosen]
+    del chosen
     if person.rows != "weighted":
-        return PersonRows(persons, places=np.sort(order[chosen[rank < person.kept]]))
-    units = np.zeros(len(words), dtype=np.int32)
-    units[order[chosen]] = _shared_out(rank, np.bincount(owners)[owners], person.kept)
+        return PersonRows(persons, places=np.sort(order[rank < person.kept]))
+    units = np.zeros(rows, dtype=np.int32)
+    units[order] = _shared_out(rank, np.bincount(owners)[owners], person.kept)
     return PersonRows(persons, units=units)
 
 
@@ -148,13 +154,13 @@ def _all_whole(persons: int, person: Person) -> NDArray[np.int32] | None:
     return None if person.rows != "weighted" else np.full(persons, round(1 / SHARE), dtype=np.int32)
 
 
-def _rank(owners: IntArray, first: NDArray[np.bool_]) -> IntArray:
+def _rank(owners: NDArray[Any], first: NDArray[np.bool_]) -> NDArray[Any]:
     """Return the place of every row among those of its person, rows being sorted by person."""
-    starts = np.flatnonzero(first)
-    return np.arange(len(owners)) - starts[owners]
+    starts = np.flatnonzero(first).astype(owners.dtype)
+    return np.asarray(np.arange(len(owners), dtype=owners.dtype) - starts[owners])
 
 
-def _shared_out(rank: IntArray, rows: IntArray, most: int) -> NDArray[np.int32]:
+def _shared_out(rank: NDArray[Any], rows: IntArray, most: int) -> NDArray[np.int32]:
     """Return the parts of a record that rows get, of which the first ``most`` of a person count."""
     kept, whole = np.minimum(rows, most), round(1 / SHARE)
     parts = whole // kept + (rank < whole % kept)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -129,18 +129,23 @@ class _Tally:
 def check_table(table: PrivateTable, cluster: Cluster | None = None) -> TableCheck:
     """Return how a table fits its schema: a pass over the rows, by a worker if they are there.
 
-    Ids of persons are counted where they are read here.
+    Ids of persons are counted where they are read; numbers alone come here.
     """
-    parts = None if cluster is None else table.parts(list(table.schema), cluster)
+    wanted = [*table.schema, *table.schema.read_besides]
+    parts = None if cluster is None else table.parts(wanted, cluster)
     if cluster is None or parts is None:
-        person = table.schema.person
-        persons = None if person is None else tally_persons(open_ids(table, person.column), person)
-        return TableCheck(_check_columns(table), persons)
-    return TableCheck(cluster.make_once(parts, _check_parts, table.schema))
+        return TableCheck(*_check(table))
+    return TableCheck(*cluster.make_once(parts, _check_parts, table.schema))
 
 
-def _check_parts(parts: Sequence[Part], schema: Schema) -> tuple[ColumnCheck, ...]:
-    return _check_columns(PrivateTable.of_parts(parts, schema))
+def _check_parts(parts: Sequence[Part], schema: Schema) -> tuple[Any, ...]:
+    return _check(PrivateTable.of_parts(parts, schema))
+
+
+def _check(table: PrivateTable) -> tuple[tuple[ColumnCheck, ...], PersonTally | None]:
+    person = table.schema.person
+    persons = None if person is None else tally_persons(open_ids(table, person.column), person)
+    return _check_columns(table), persons
 
 
 def _check_columns(table: PrivateTable) -> tuple[ColumnCheck, ...]:

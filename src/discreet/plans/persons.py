@@ -9,7 +9,7 @@ comes, goes or is replaced; the question is asked for so much less that a group 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.data.contributions import (
@@ -284,6 +284,11 @@ class GroupNoise:
     def std(self) -> float:
         """How far noise moves an answer."""
         return self.noise.std
+
+    @property
+    def half_width(self) -> Callable[[float], float]:
+        """Bands of the noise, which are the same for whomever it hides; only of noise that has some."""
+        return self.noise.half_width  # type: ignore[attr-defined,no-any-return]
 
     def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
         """Return the private answer."""

@@ -45,7 +45,7 @@ class EvenWalls:
 
         ``unit`` is the distance of its walls; None if every one of them is an edge.
         """
-        outer = np.array([start, *inner, stop])
+        outer = np.concatenate([[start], inner, [stop]])
         with np.errstate(all="ignore"):  # where bounds are as wide as floats go, nothing fits
             width = outer[-1] - outer[0]
             per_unit = (len(inner) + 1 if unit is None else np.rint(width / unit)) / width
@@ -57,9 +57,8 @@ class EvenWalls:
         if not fit or not (plain or walls[-1] <= _MOST):
             return None
         cells = None if plain else np.searchsorted(walls[1:-1], np.arange(walls[-1] + 1), side="right")
-        return cls(
-            start, stop, float(zero), float(per_unit), np.array([-np.inf, *inner, np.inf]), cells
-        )
+        edges = np.concatenate([[-np.inf], inner, [np.inf]])
+        return cls(start, stop, float(zero), float(per_unit), edges, cells)
 
     def find(self, values: FloatArray) -> NDArray[np.int64]:
         """Return how many of the inner edges are left of each value, or at it."""

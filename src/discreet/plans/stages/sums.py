@@ -62,9 +62,10 @@ def sum_terms(
     exact = contribution.certificate
     if not setting.relation.keeps_places and paid > exact.sensitivity("linf", setting.relation):
         raise ModelError(
-            "model must answer in double precision under add-remove and where a person has several "
-            "rows, got answers that may move so far with the rows beside them that noise would have to "
-            "hide that alone. Use replace-one and records, convert it, or ask for one record at a "
+            "model must answer in double precision under add-remove, where a person has several rows "
+            "and where a value decides in which file a row is (keyed files, a shuffle), got answers "
+            "that may move so far with the rows beside them that noise would have to hide that alone. "
+            "Use replace-one and records in files without keys, convert it, or ask for one record at a "
             "time: dc.Model(..., isolated=True)."
         )
     certificate = _certify(contribution, setting, rows, statement)

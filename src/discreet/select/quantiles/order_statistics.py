@@ -24,7 +24,8 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
-from discreet.schema import MISSING, Bins, FloatArray
+from discreet.schema import MISSING, FloatArray
+from discreet.schema.even_walls import EvenWalls
 
 _FINEST = 10**6
 """Percentiles are multiples of a hundredth of a millionth, so that products stay in 64 bits."""
@@ -171,10 +172,13 @@ def nearest(candidates: FloatArray) -> Callable[[FloatArray], NDArray[np.int64]]
     """Return the function that finds the nearest candidate of every value; -1 if it is missing."""
     middles = candidates[:-1] / 2 + candidates[1:] / 2
     ends = 1.5 * candidates[[0, -1]] - 0.5 * candidates[[1, -2]] if len(middles) else candidates[[0, 0]]
-    cells = Bins(("",) * len(candidates), (ends[0], *middles, ends[1]))
+    walls = EvenWalls.under(float(ends[0]), float(ends[1]), middles, None)
 
     def find(encoded: FloatArray) -> NDArray[np.int64]:
-        return np.where(encoded == MISSING, -1, cells.index(encoded))
+        cells = (
+            np.searchsorted(middles, encoded, side="right") if walls is None else walls.find(encoded)
+        )
+        return np.where(encoded == MISSING, -1, cells)
 
     return find
 

@@ -35,6 +35,9 @@ _ROW, _TILE, _HEAD = 0.32, 2.3, 0.35
 _MOST = 24
 """So many groups are drawn; the others are in the frame."""
 
+_MOST_MARKS = 4
+"""Kinds of marks for which one line has room: pictures that differ more have their own words."""
+
 COLOURS = (LINE, LOSS, "#5a9e5f", "#8d6bb0", "#c58b2a", GREY)
 """Of as many groups as can be told apart."""
 
@@ -107,10 +110,17 @@ class SideBySideDisplay:
         left = self._left_out
         head = wrapped(self.ax_, " · ".join(filter(None, [title, left])), 9)
         self.ax_.text(0, 1, head, fontsize=9, color=ink(self.ax_), va="top")
+        marks: dict[str, Any] = {}
         for place, (name, one) in enumerate(self._drawn.items()):
             own = self.figure_.add_subplot(inner[1 + place // columns, place % columns])
             one.plot(own)
+            marks |= _marks_in(own)
             _make_small(own, name)
+        if 0 < len(marks) <= _MOST_MARKS:
+            self.ax_.legend(
+                marks.values(), marks, fontsize=7, loc="lower left", ncols=len(marks), frameon=False,
+                borderaxespad=0,
+            )  # fmt: skip
         return self
 
     @property
@@ -128,6 +138,15 @@ class SideBySideDisplay:
 
 def _is_line(answer: Any) -> bool:
     return isinstance(answer, Curve) and answer.labels is None
+
+
+def _marks_in(ax: Any) -> dict[str, Any]:
+    """Return what the legend of a picture says, which is told once for all of them."""
+    legend = ax.get_legend()
+    if legend is None:
+        return {}
+    told = [text.get_text() for text in legend.get_texts()]
+    return dict(zip(told, legend.legend_handles, strict=True))
 
 
 def _make_small(ax: Any, name: str) -> None:
