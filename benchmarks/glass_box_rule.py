@@ -40,6 +40,10 @@ WHERE: dict[str, Callable[[Facts, float], bool]] = {
     "at most eight columns": lambda facts, epsilon: facts.numbers + facts.categories <= 8,
     "epsilon below 0.3": lambda facts, epsilon: epsilon < 0.3,
     "epsilon above 3": lambda facts, epsilon: epsilon > 3,
+    "more than four classes": lambda facts, epsilon: facts.classes > 4,
+    "epsilon below 0.3 or more than four classes": lambda facts, epsilon: (
+        epsilon < 0.3 or facts.classes > 4
+    ),
 }
 
 
@@ -102,7 +106,7 @@ def facts_of(name: str) -> Facts:
     """Return the public facts about a table."""
     schema = table(name).schema
     setting = Setting(schema, "add-remove", None)  # type: ignore[arg-type]
-    return Facts.of(setting, "class", schema.features)
+    return Facts.of(setting, "class", schema.features, epsilon=1.0, delta=1e-6)
 
 
 def best(names: list[str], facts: dict[str, Facts], losses: Losses) -> Rule:

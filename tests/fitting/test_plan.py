@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,46 @@ def test_the_score_of_a_candidate_is_the_log_of_what_it_thought(relation: str) -
 def test_arguments_that_do_not_fit_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         dc.fit("class", epsilon=1.0, **options)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "relation", "taken"),
+    [
+        (0.1, 1e-6, "add-remove", "an additive model"),
+        (0.1, 0.0, "add-remove", "a forest"),
+        (0.5, 0.0, "replace-one", "a forest"),
+        (0.5, 0.0, "add-remove", "an additive model"),
+        (0.8, 0.0, "replace-one", "an additive model"),
+    ],
+)
+def test_the_rule_goes_by_the_promise(epsilon: float, delta: float, relation: str, taken: str) -> None:
+    setting = Setting(SCHEMA, relation, 4000 if relation == "replace-one" else None)  # type: ignore[arg-type]
+    (why,) = dc.fit("class", epsilon=epsilon, delta=delta).prepare(setting).reasons
+    assert why.startswith(f"answered by {taken}: ")
+
+
+def test_the_rule_goes_by_the_columns() -> None:
+    many = dc.Category(*range(10), missing=False, other=False)
+    wide = dc.Category(*range(5000), missing=False, other=False)
+    size = dc.Number(0, 1, missing=False)
+    told = {}
+    for name, columns in {"many": {"a": size, "t": many}, "wide": {"a": wide, "t": size}}.items():
+        setting = Setting(dc.Schema(columns, target="t"), "add-remove", None)  # type: ignore[arg-type]
+        with contextlib.suppress(ArgumentError):
+            told[name] = dc.fit("t", epsilon=5.0).prepare(setting).reasons[0]
+    assert told["many"].startswith("answered by a forest: without a delta an additive model of 10")
+    assert "wide" not in told  # nothing else predicts a number
+    listed = dc.Schema({"a": wide, "t": many}, target="t")
+    setting = Setting(listed, "add-remove", None)  # type: ignore[arg-type]
+    (why,) = dc.fit("t", epsilon=5.0, delta=1e-6).prepare(setting).reasons
+    assert why == "answered by a forest: an additive model would have too many cells"
+
+
+def test_a_number_is_predicted() -> None:
+    release = session().release(dc.fit("price", features=["size", "kind"], epsilon=8.0, delta=1e-6))
+    found = release.value.predict(frame(seed=1)[["size", "kind"]])
+    assert np.mean((found - frame(seed=1)["price"].to_numpy()) ** 2) < 0.01
+    assert "the target is a number" in release.guarantee.assumptions[0]
 
 
 def test_a_number_is_not_chosen_for() -> None:
