@@ -98,6 +98,8 @@ _HOMES = PLANS | {
     "NeighbourCounts": "discreet.value.private_neighbours",
     "Number": "discreet.schema",
     "Plan": "discreet.plans",
+    "PrivateAdditiveClassifier": "discreet.estimators",
+    "PrivateAdditiveRegressor": "discreet.estimators",
     "PrivateDecisionTreeClassifier": "discreet.estimators",
     "PrivateRandomForestClassifier": "discreet.estimators",
     "Quantiles": "discreet.plans.results.choice",
@@ -150,6 +152,8 @@ if TYPE_CHECKING:
     from discreet.cards import describe as describe
     from discreet.cards import read_plans as read_plans
     from discreet.data.sources.elsewhere.queries import SqlQuery as SqlQuery
+    from discreet.estimators import PrivateAdditiveClassifier as PrivateAdditiveClassifier
+    from discreet.estimators import PrivateAdditiveRegressor as PrivateAdditiveRegressor
     from discreet.estimators import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
     from discreet.estimators import PrivateRandomForestClassifier as PrivateRandomForestClassifier
     from discreet.evaluation.binary.result import BinaryEvaluation as BinaryEvaluation
