@@ -38,6 +38,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     figure.savefig(IMAGES / "income.png", dpi=110)
     draw_applicant(frame, session)
+    draw_additive(frame)
     draw_attacks()
 
 
@@ -56,6 +57,19 @@ def draw_applicant(frame: Any, session: dc.Session) -> None:
     display.ax_.plot(exact[order], range(len(order)), "x", color=LOSS, ms=7, label="exact")
     add_legend(display.ax_)
     figure.savefig(IMAGES / "applicant.png", dpi=110)
+
+
+def draw_additive(frame: Any) -> None:
+    """Draw the shape functions of a private additive model."""
+    session = dc.protect(
+        frame, dc.samples.loan_schema(), dataset="loans", epsilon=1.0, delta=1e-6, ledger=":memory:",
+        seed=2027,
+    )  # fmt: skip
+    model = session.release(dc.additive_model("defaulted", epsilon=1.0, delta=1e-6)).value
+    figure = Figure(figsize=(7.0, 6.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    model.plot(figure.add_subplot())
+    figure.savefig(IMAGES / "additive.png", dpi=110)
 
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

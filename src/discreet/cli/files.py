@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from discreet.additive.edited import EditedModel
 from discreet.cards import Card
 from discreet.errors import ArgumentError
 from discreet.models.files import read_model
@@ -13,7 +14,7 @@ from discreet.session import Release
 
 
 def load_model(path: Path) -> Any:
-    """Read a model without running code: a file, a saved release's tree or forest, ``CARD#NAME``."""
+    """Read a model without running code: a file, the model of a saved release, ``CARD#NAME``."""
     card, mark, name = str(path).rpartition("#")
     if mark and not path.exists():
         return Card.load(card).model(name)
@@ -22,11 +23,13 @@ def load_model(path: Path) -> Any:
 
 
 def _released(path: Path) -> Any:
-    """Return what a saved release holds; None if the file is none."""
+    """Return what a saved release or edited model holds; None if the file is none."""
     try:
         plain = json.loads(path.read_text(encoding="utf-8")) if path.suffix == ".json" else None
     except (OSError, ValueError, RecursionError):
         plain = None
+    if isinstance(plain, dict) and plain.get("type") == EditedModel.type_name:
+        return EditedModel.load(path)
     is_release = isinstance(plain, dict) and "guarantee" in plain
     return Release.load(path).value if is_release else None
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.additive.result import AdditiveModel
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
 from discreet.cli.project import complete_column
@@ -27,7 +28,7 @@ from discreet.plans.kinds import Columns, Flag, Interval, Kind, OneOf, Text, Val
 _READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
 _FILES = {
     "model": "A file of skops, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm) or ONNX, a "
-    "saved release of a tree or forest, or CARD#NAME of a card",
+    "saved release of a model, an edited model, or CARD#NAME of a card",
     "rows": "A CSV or JSON file, or a saved release",
     "table": "A file with rows, as for protect",
 }
@@ -86,6 +87,8 @@ def _modelled(model: Any, options: dict[str, Any]) -> Model:
     known = {str(label): label for label in getattr(model, "classes_", ())}
     if "class_" in options:
         options = {**options, "class_": known.get(str(options["class_"]), options["class_"])}
+    if isinstance(model, AdditiveModel) and {*options} <= {"class_", "output"}:
+        return model.to_model(**options)
     return Model(model, **options)
 
 

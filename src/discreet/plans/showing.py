@@ -19,6 +19,7 @@ _SHOWN = 10
 _NAMED = ("feature", "columns", "column", "target", "features")
 _KINDS = {
     "accumulated_effects": "Accumulated effects",
+    "additive_model": "Additive model for",
     "cdf": "Distribution",
     "choose": "Choice",
     "data_shapley": "Shapley values of records",

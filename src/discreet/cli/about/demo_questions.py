@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.additive.plan import additive_model
 from discreet.evaluation.card.plan import model_card
 from discreet.explain.ale.plan import accumulated_effects
 from discreet.explain.interaction.plan import feature_interaction
@@ -134,15 +135,16 @@ def describe(session: Session) -> list[Release]:
 
 
 def train(session: Session) -> list[Release]:
-    """Train a tree and a forest on the records, and explain the forest on the same records: 1.2."""
-    tree, forest = session.release(
+    """Train a tree, a forest and an additive model, and explain the forest on the same records: 1.5."""
+    tree, forest, additive = session.release(
         [
             decision_tree("defaulted", depth=3, epsilon=0.5),
             random_forest("defaulted", epsilon=0.5),
+            additive_model("defaulted", epsilon=0.3, delta=1e-7),
         ]
     )
     explained = session.release(partial_dependence(forest.value, "credit_score", epsilon=0.2))
-    return [tree, forest, explained]
+    return [tree, forest, additive, explained]
 
 
 def appraise(session: Session) -> list[Release]:
