@@ -15,8 +15,8 @@ from discreet.errors import ArgumentError, BudgetExhausted
 from discreet.estimators import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 
 OPTIONS: dict[str, Any] = {"delta": 1e-6, "bounds": "data", "random_state": 0}
-CLASSIFIER = PrivateAdditiveClassifier(epsilon=20.0, **OPTIONS)
-REGRESSOR = PrivateAdditiveRegressor(epsilon=20.0, **OPTIONS)
+CLASSIFIER = PrivateAdditiveClassifier(epsilon=25.0, **OPTIONS)
+REGRESSOR = PrivateAdditiveRegressor(epsilon=25.0, **OPTIONS)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")

@@ -33,8 +33,9 @@ class AdditiveFit:
       priors: what is believed of every feature's scores.
       intercept: of every margin.
       scores: of every feature, bins x margins.
-      moved: per feature and margin how noise on the counts moves scores, and the covariance of what
-        all corrections do.
+      noise_std: per feature, margins x bins, how far the scores of the fit without noise may be from
+        these: the posterior standard deviation of those scores, given what was released.
+      left: how much of where it started damping has left of every feature.
       alone: scores of every feature as if there were no other, bins x margins.
     """
 
@@ -43,7 +44,8 @@ class AdditiveFit:
     priors: list[FloatArray]
     intercept: FloatArray
     scores: list[FloatArray]
-    moved: list[list[tuple[FloatArray, FloatArray]]]
+    noise_std: list[FloatArray]
+    left: list[float]
     alone: list[FloatArray]
 
     @classmethod
@@ -54,12 +56,14 @@ class AdditiveFit:
         margins = len(totals.mean)
         sizes = [one.feature.size for one in evidence]
         scores = [np.zeros((size, margins)) for size in sizes]
-        still = [[(np.zeros((size, size)),) * 2 for _ in range(margins)] for size in sizes]
+        still = [np.zeros((margins, size)) for size in sizes]
         alone = [
             np.column_stack([marginal_scores(one, prior, totals, margin) for margin in range(margins)])
             for one, prior in zip(evidence, priors, strict=True)
         ]
-        return cls(totals, evidence, priors, first_intercept(totals), scores, still, alone)
+        return cls(
+            totals, evidence, priors, first_intercept(totals), scores, still, [1.0] * len(sizes), alone
+        )
 
     def means(self, margins: FloatArray) -> FloatArray:
         """Return the means of margins, rows x margins."""
@@ -122,6 +126,7 @@ class AdditiveFit:
         weights = one.weights(totals)
         mean = self.means(self.intercept + self.scores[place])
         centring = np.eye(len(weights)) - weights / weights.sum()
+        self.left[place] *= 1 - damping
         for margin in range(len(self.intercept)):
             slope = weights * self._slope(place, mean[:, margin], margin)
             prior = self.priors[place] + _INTERCEPT * totals.scale
@@ -133,7 +138,9 @@ class AdditiveFit:
             shift = float(np.clip(np.average(found, weights=weights), -1, 1))
             self.scores[place][:, margin] = old + damping * (centring @ found - old)
             self.intercept[margin] += shift
-            self._track(place, margin, damping * centring @ kept, slope, damping, covariance, centre)
+            clean = slope[:, None] * prior * slope + totals.dispersion * np.diag(slope)
+            moved = (1 - self.left[place]) * centring @ (prior * slope)
+            self.noise_std[place][margin] = _unknown(moved, clean, noise + covariance)
 
     def _slope(self, place: int, mean: FloatArray, margin: int) -> FloatArray:
         """Return how fast means move with margins: between the model's and what counts alone say."""
@@ -145,37 +152,20 @@ class AdditiveFit:
         alone = np.clip(alone, 0.1 * share, 1 - 0.1 * (1 - share))
         return (totals.curvature(mean) + totals.curvature(alone)) / 2
 
-    def _track(
-        self,
-        place: int,
-        margin: int,
-        step: FloatArray,
-        slope: FloatArray,
-        damping: float,
-        covariance: FloatArray,
-        centre: FloatArray,
-    ) -> None:
-        """Follow noise to first order: that on counts stays, that of every correction is new."""
-        counts, others = self.moved[place][margin]
-        keep = (1 - damping) * np.eye(len(slope)) + step * slope
-        self.moved[place][margin] = (
-            keep @ counts + step,
-            keep @ others @ keep.T + step @ covariance @ step.T,
-        )
-
-    def noise_std(self, place: int) -> FloatArray:
-        """Return how far noise moves every score, margins x bins."""
-        one, totals, found = self.evidence[place], self.totals, []
-        mean = self.means(self.intercept + self.scores[place])
-        for margin, (counts, others) in enumerate(self.moved[place]):
-            noise = counts @ one.noise(mean[:, margin], totals) @ counts.T + others
-            found.append(np.sqrt(np.maximum(np.diag(noise), 0.0)))
-        return np.array(found)
-
     def importance(self, place: int) -> float:
         """Return how much a feature explains by itself, as a share."""
         weights = self.evidence[place].weights(self.totals)
         return float((weights @ self.alone[place] ** 2) @ self.totals.spread)
+
+
+def _unknown(moved: FloatArray, clean: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return the standard deviations of scores without noise, once those with noise are known.
+
+    Without noise, sums u of covariance ``clean`` give the scores moved inv(clean) u. What is not known of
+    them, given u plus noise, has the covariance moved (inv(clean) - inv(clean + noise)) moved'.
+    """
+    apart = np.linalg.inv(clean) - np.linalg.inv(clean + noise)
+    return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", moved, apart, moved), 0.0))
 
 
 def first_intercept(totals: Totals) -> FloatArray:

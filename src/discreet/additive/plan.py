@@ -87,7 +87,7 @@ class additive_model(WherePlan):
             return 0
         if len(column.values) < 2:
             raise ArgumentError(
-                f"target must have at least two classes, got one of {self.target!r}. "
+                f"target must have at least two classes, got one class of {self.target!r}. "
                 "List its classes in the schema."
             )
         return len(column.values)

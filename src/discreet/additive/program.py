@@ -290,7 +290,7 @@ class AdditiveProgram:
                 (feature.bins,),
                 _rows(scale * model.scores[place].T),
                 tuple(model.evidence[place].weights(model.totals).tolist()),
-                _rows(scale * model.noise_std(place)),
+                _rows(scale * model.noise_std[place]),
             )
             for place, feature in enumerate(features)
         )

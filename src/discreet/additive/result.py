@@ -31,7 +31,7 @@ class Term:
         unlisted values have bins of their own, the last ones.
       scores: per margin the score of every cell; those of two columns in row-major order.
       counts: noisy records per cell, drawn together with all that was released of the feature.
-      noise_std: per margin and cell how far noise moves a score, to first order around the fit.
+      noise_std: per margin and cell how far off the score is that the same fit has without noise.
     """
 
     columns: tuple[str, ...]
