@@ -161,11 +161,12 @@ class AdditiveFit:
 def _unknown(moved: FloatArray, clean: FloatArray, noise: FloatArray) -> FloatArray:
     """Return the standard deviations of scores without noise, once those with noise are known.
 
-    Without noise, sums u of covariance ``clean`` give the scores moved inv(clean) u. What is not known of
-    them, given u plus noise, has the covariance moved (inv(clean) - inv(clean + noise)) moved'.
+    Without noise, sums u of covariance ``clean`` give the scores moved inv(clean) u. What is not
+    known of them, given u plus noise, has the covariance
+    moved (inv(clean) - inv(clean + noise)) moved'.
     """
     apart = np.linalg.inv(clean) - np.linalg.inv(clean + noise)
-    return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", moved, apart, moved), 0.0))
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", moved, apart, moved), 0.0)))
 
 
 def first_intercept(totals: Totals) -> FloatArray:
