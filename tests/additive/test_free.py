@@ -15,6 +15,7 @@ import discreet as dc
 from discreet.additive.result import AdditiveModel
 from discreet.cli import app
 from discreet.cli.files import load_model
+from discreet.cli.questions import _modelled
 from discreet.data.table import PrivateTable
 from discreet.session import Release
 
@@ -115,6 +116,8 @@ def test_the_shell_shows_draws_and_uses_it(asked: tuple[dc.Session, Release], tm
     page = run.invoke(app, ["report", str(path), "--out", str(tmp_path / "page.html"), "--no-budget"])
     assert page.exit_code == 0 and "Shape functions" in (tmp_path / "page.html").read_text()
     assert load_model(path) == asked[1].value
+    margin = _modelled(asked[1].value, {"output": "margin", "class_": "no"})
+    assert margin.output == "margin" and margin.class_index == 0
     edited = asked[1].value.without("b")  # type: ignore[attr-defined]
     assert load_model(edited.save(tmp_path / "edited.json")) == edited
 
