@@ -164,8 +164,7 @@ class Program:
     from public facts, for free.
 
     ``joint`` is an epsilon and a delta that all stages keep together; without it each is promised by
-    itself, and promises are added. ``reasons`` tell, where a plan has several strategies, why
-    this one was taken; they follow from public facts.
+    itself, and promises are added. ``reasons`` tell why a strategy was taken, by public facts.
     """
 
     stages: tuple[Stage[Perturbation], ...]
