@@ -1,16 +1,15 @@
-"""Synthetic records of Adult and NLTCS: marginals, Mechanism F, and MST of OpenDP over mbi.
+"""Synthetic records: our tables of pairs, Mechanism F, and MST and AIM of OpenDP over mbi.
 
 ``python -m benchmarks.synthesis [--quick]`` with DISCREET_DATA set to the folder of the data. Distances
-are total variations over 16 cells per number; accuracies are of a boosted model on held-out records.
-MST takes minutes, so ``--quick`` leaves it out; it works under add-remove, and so do we beside it.
+are total variations over 16 cells per number; accuracy and AUC are of a boosted model on held-out
+records. MST and AIM take minutes, so ``--quick`` leaves them out; they work under add-remove, and so do
+we beside them.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,43 +18,13 @@ import pandas as pd
 import discreet as dc
 from benchmarks.harness import print_table, save_results
 from benchmarks.peers import ask_peer, missing
+from benchmarks.synthesis_data import KEPT_ASIDE, MADE_ON, SMALL, load
 from discreet.privacy.accounting.conversion import zcdp_budget
 
-FOLDER = "DISCREET_DATA"
 EPSILONS = (0.1, 1.0, 10.0)
 DELTA = 1e-9
 BINS = 16
 ATTEMPTS = 500
-NUMBERS = {
-    "age": (17, 90, 1),
-    "education-num": (1, 16, 1),
-    "capital-gain": (0, 100_000, None),
-    "capital-loss": (0, 5_000, None),
-    "hours-per-week": (1, 99, 1),
-}
-TARGETS = {"adult": "income", "nltcs": "15"}
-
-
-def load(name: str) -> tuple[pd.DataFrame, pd.DataFrame, dc.Schema]:
-    """Return records, held-out records, and the public schema."""
-    folder = os.environ.get(FOLDER)
-    if folder is None:
-        raise SystemExit(f"Set {FOLDER} to the folder that holds adult_full.csv and nltcs.csv.")
-    file = {"adult": "adult_full.csv", "nltcs": "nltcs.csv"}[name]
-    frame = pd.read_csv(Path(folder) / file).drop(columns="fnlwgt", errors="ignore")
-    columns: dict[str, Any] = {}
-    for column in frame.columns:
-        if column in NUMBERS:
-            low, high, step = NUMBERS[column]
-            columns[column] = dc.Number(low, high, step=step, missing=False)
-        else:
-            frame[column] = frame[column].astype(str)
-            columns[column] = dc.Category(*sorted(frame[column].unique()), missing=False, other=False)
-    order = np.random.default_rng(0).permutation(len(frame))
-    cut = len(frame) * 4 // 5
-    parts = [frame.iloc[order[:cut]], frame.iloc[order[cut:]]]
-    train, held = (part.reset_index(drop=True) for part in parts)
-    return train, held, dc.Schema(columns, target=TARGETS[name])
 
 
 def measure(
@@ -65,15 +34,45 @@ def measure(
     train, held, schema = task
     row = {"data": name, "method": method, "epsilon": epsilon, "rows": len(drawn)}
     if len(drawn) < 2:
-        return row | {"1-way": None, "2-way": None, "accuracy": None, "real": None, "seconds": took}
-    found = dc.compare_tables(train, drawn, schema, bins=BINS, target=TARGETS[name], held_out=held)
+        return row | dict.fromkeys(("1-way", "2-way", "accuracy", "auc")) | {"seconds": took}
+    found = dc.compare_tables(train, drawn, schema, bins=BINS)
+    accuracy, auc = scores(drawn, held, schema)
     return row | {
         "1-way": found.mean_one_way,
         "2-way": found.mean_two_way,
-        "accuracy": found.trained_on_synthetic,
-        "real": found.trained_on_real,
+        "accuracy": accuracy,
+        "auc": auc,
         "seconds": took,
     }
+
+
+def scores(train: pd.DataFrame, held: pd.DataFrame, schema: dc.Schema) -> tuple[float, float]:
+    """Return accuracy and AUC on held-out records of a boosted model trained on others."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.metrics import roc_auc_score
+
+    target = str(schema.target)
+    inputs = [name for name in schema if name != target]
+    (known, wanted), (rows, asked) = (
+        [
+            np.column_stack([schema[n].encode(frame[n].to_numpy()) for n in names])
+            for frame in (train, held)
+        ]
+        for names in ([target], inputs)
+    )
+    if len(np.unique(known)) < 2:
+        return float(np.mean(wanted == known[0])), 0.5
+    model = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(rows, known.ravel())
+    chances = model.predict_proba(asked)[:, 1]
+    return float(model.score(asked, wanted.ravel())), float(roc_auc_score(wanted.ravel(), chances))
+
+
+def real(name: str, task: Any) -> dict[str, Any]:
+    """Return what real records are worth."""
+    train, held, schema = task
+    accuracy, auc = scores(train, held, schema)
+    row = {"data": name, "method": "real records", "epsilon": None, "rows": len(train)}
+    return row | {"1-way": 0.0, "2-way": 0.0, "accuracy": accuracy, "auc": auc, "seconds": None}
 
 
 def release(plan: dc.Plan, task: Any, relation: str) -> tuple[pd.DataFrame, float]:
@@ -87,22 +86,28 @@ def release(plan: dc.Plan, task: Any, relation: str) -> tuple[pd.DataFrame, floa
     return value.to_frame(), time.perf_counter() - start
 
 
-def ours(name: str, task: Any, epsilons: tuple[float, ...]) -> list[dict[str, Any]]:
-    """Return our methods: marginals under both relations, and Mechanism F."""
+def ours(name: str, task: Any, epsilons: tuple[float, ...], quick: bool) -> list[dict[str, Any]]:
+    """Return our methods: a tree alone and more pairs, with and without delta, and Mechanism F."""
     rows = []
     for epsilon in epsilons:
-        for relation in ("add-remove", "replace-one"):
-            plan: dc.Plan = dc.synthesize(bins=BINS, epsilon=epsilon, delta=DELTA)
-            found = release(plan, task, relation)
-            rows.append(measure(name, f"marginals, {relation}", epsilon, *found, task))
-        plan = dc.deniable_rows(ATTEMPTS, bins=BINS, epsilon=epsilon, delta=1e-6)
-        found = release(plan, task, "replace-one")
-        rows.append(measure(name, "mechanism F, replace-one", epsilon, *found, task))
+        for relation in ("add-remove",) if quick else ("add-remove", "replace-one"):
+            for delta in (DELTA,) if quick else (DELTA, 0.0):
+                for method, pairs in (("tree", 0), ("auto", None)):
+                    plan: dc.Plan = dc.synthesize(bins=BINS, pairs=pairs, epsilon=epsilon, delta=delta)
+                    found = release(plan, task, relation)
+                    told = f"{method}, {relation}{'' if delta else ', pure'}"
+                    rows.append(measure(name, told, epsilon, *found, task))
+        if name in MADE_ON and not quick:
+            plan = dc.deniable_rows(ATTEMPTS, bins=BINS, epsilon=epsilon, delta=1e-6)
+            found = release(plan, task, "replace-one")
+            rows.append(measure(name, "mechanism F, replace-one", epsilon, *found, task))
     return rows
 
 
-def theirs(name: str, task: Any, epsilons: tuple[float, ...]) -> list[dict[str, Any]]:
-    """Return MST, on the cells that our marginals use."""
+def theirs(
+    name: str, task: Any, epsilons: tuple[float, ...], algorithms: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Return MST and AIM, on the cells that our tables use."""
     train, _, schema = task
     cells = [schema[column].bins(BINS) for column in schema]
     codes = np.column_stack(
@@ -112,20 +117,23 @@ def theirs(name: str, task: Any, epsilons: tuple[float, ...]) -> list[dict[str, 
         ]
     )
     rows = []
-    for epsilon in epsilons:
-        answer = ask_peer(
-            "mbi",
-            "synthetic",
-            {
-                "codes": codes,
-                "sizes": np.array([len(part) for part in cells]),
-                "rho": np.array(zcdp_budget(epsilon, DELTA)),
-            },
-            epsilon=epsilon,
-            delta=0.0,
-        )
-        drawn = decode(np.array(answer["codes"]), cells, schema)
-        rows.append(measure(name, "MST, add-remove", epsilon, drawn, answer["seconds"], task))
+    for algorithm in algorithms:
+        for epsilon in epsilons:
+            answer = ask_peer(
+                "mbi",
+                "synthetic",
+                {
+                    "codes": codes,
+                    "sizes": np.array([len(part) for part in cells]),
+                    "rho": np.array(zcdp_budget(epsilon, DELTA)),
+                },
+                epsilon=epsilon,
+                delta=0.0,
+                algorithm=algorithm,
+            )
+            drawn = decode(np.array(answer["codes"]), cells, schema)
+            told = f"{algorithm}, add-remove"
+            rows.append(measure(name, told, epsilon, drawn, answer["seconds"], task))
     return rows
 
 
@@ -144,19 +152,20 @@ def decode(codes: Any, cells: list[Any], schema: dc.Schema) -> pd.DataFrame:
 def main(quick: bool) -> None:
     """Run all methods and print them beside each other."""
     epsilons = (1.0,) if quick else EPSILONS
-    skipped = ["MST takes minutes and is left out of --quick"] if quick else missing("mbi")
+    skipped = ["MST and AIM take minutes and are left out of --quick"] if quick else missing("mbi")
     rows: list[dict[str, Any]] = []
-    for name in ("nltcs", "adult"):
+    for name in MADE_ON if quick else (*MADE_ON, *SMALL, *KEPT_ASIDE):
         task = load(name)
-        found = ours(name, task, epsilons)
-        if not skipped:
-            found += theirs(name, task, epsilons)
+        found = [real(name, task), *ours(name, task, epsilons, quick)]
+        if not skipped and name in MADE_ON:
+            found += theirs(name, task, epsilons, ("MST", "AIM"))
         print_table(f"synthetic records of {name}", found)
         rows += found
     summary = {
         f"{row['data']}, {row['method']}, epsilon {row['epsilon']:g}, {what}": row[what]
         for row in rows
-        for what in ("2-way", "accuracy", "seconds")
+        if row["epsilon"] is not None
+        for what in ("1-way", "2-way", "accuracy", "auc", "seconds")
     }
     save_results("synthesis", rows, summary | {"skipped": skipped})
     print(*skipped, sep="\n")

@@ -15,7 +15,7 @@ import pandas as pd
 
 import discreet as dc
 from benchmarks.harness import RESULTS
-from benchmarks.synthesis import FOLDER, load
+from benchmarks.synthesis_data import FOLDER, load
 from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.plans import Setting
 from discreet.plans.stages.marginals import lay_out

@@ -1,4 +1,4 @@
-"""MST, as OpenDP ships it over mbi: synthetic codes and the time they took."""
+"""MST and AIM, as OpenDP ships them over mbi: synthetic codes and the time they took."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.peers.script import serve
 
 
-def synthesize(arrays: dict[str, Any], epsilon: float, delta: float) -> dict[str, Any]:
-    """Return rows drawn by MST from a table of codes (one record added or removed)."""
+def synthesize(arrays: dict[str, Any], epsilon: float, delta: float, algorithm: str) -> dict[str, Any]:
+    """Return rows drawn by MST or AIM from a table of codes (one record added or removed)."""
     import opendp.prelude as dp
     import polars as pl
 
@@ -30,7 +30,7 @@ def synthesize(arrays: dict[str, Any], epsilon: float, delta: float) -> dict[str
         context.query()
         .contingency_table(
             keys={name: list(range(int(size))) for name, size in zip(names, sizes, strict=True)},
-            algorithm=dp.mbi.MST(),
+            algorithm={"MST": dp.mbi.MST, "AIM": dp.mbi.AIM}[algorithm](),
         )
         .release()
     )

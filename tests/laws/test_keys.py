@@ -290,7 +290,7 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
         lambda: {"source": "c", "test": rows(1)},
         budget(source="d", test=lambda: rows(2), features=["a"], bins=3) | GAUSS,
     ),
-    ("synthesize", dict, budget(rows=9, columns=["a", "b"], bins=4, seed=1) | GAUSS),
+    ("synthesize", dict, budget(rows=9, columns=["a", "b"], bins=4, pairs=2, seed=1) | GAUSS),
 ]
 SEALED = {"protects", "background", "radius"}
 UNSEEN = {

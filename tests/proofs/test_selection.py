@@ -14,10 +14,10 @@ import z3
 from flint import arb
 
 from discreet.mechanisms.selection.basic import AboveThreshold, ExponentialMechanism
+from discreet.mechanisms.selection.pair_scores import STEPS_PER_RECORD, certify_scores
 from discreet.mechanisms.selection.pick import Selection
 from discreet.mechanisms.selection.propose_test_release import SupportTest
 from discreet.mechanisms.selection.quantiles import QuantileNoise
-from discreet.mechanisms.selection.spanning_tree import STEPS_PER_RECORD, certify_scores
 from discreet.mechanisms.smooth.noisy_max import score_stability
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE

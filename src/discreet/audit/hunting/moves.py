@@ -14,9 +14,10 @@ from discreet.additive.noise import MappedNoise
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.lattice import LARGEST_SUM
-from discreet.mechanisms.selection.spanning_tree import TreeChoice
+from discreet.mechanisms.selection.pair_scores import PairChoice
 from discreet.plans import Stage
 from discreet.plans.stages.sums import TableNoise
+from discreet.plans.stages.weighted_tables import WeightedNoise
 from discreet.privacy.certificate import NORMS, Certificate, Norm
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
@@ -117,13 +118,16 @@ def apart(noise: Any, first: IntArray, second: IntArray) -> FloatArray:
             values = [noise.measure(noise.filled(raw)) / noise.unit for raw in (first, second)]
             steps = np.rint(np.array(values) / noise.noise.step)
             return np.array([steps[0] - steps[1]]) * noise.noise.step
-        case TreeChoice():
+        case PairChoice():
             return np.asarray((noise.scores(first) - noise.scores(second)) / noise.steps_per_record)
         case SplitNoise():
             return _utilities_apart(noise, first, second)
         case MappedNoise():
             moved = noise.contrasts(first) - noise.contrasts(second)
             return np.asarray(moved * noise.noise.step, dtype=np.float64)
+        case WeightedNoise():
+            weighted = _difference(first, second)[list(noise.places)] * noise.weights
+            return np.asarray(weighted * noise.step)
         case TableNoise() | SelectThenMeasure():
             return np.asarray(_difference(first, second)[list(noise.places)] * noise.step)
     return np.asarray(_difference(first, second) * noise.step)

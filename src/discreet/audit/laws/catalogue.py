@@ -41,6 +41,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.selection.borda import borda_noise, certify_points
 from discreet.mechanisms.selection.deniability import DeniabilityTest
+from discreet.mechanisms.selection.more_pairs import more_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.mechanisms.selection.spanning_tree import tree_choice
@@ -194,10 +195,14 @@ def _borda() -> list[Subject]:
 
 def _spanning() -> list[Subject]:
     edges = ((0, 1), (0, 2), (1, 2))
-    return [
-        spanning_subject(tree_choice(edges, (4, 4, 4), 0, relation=relation, epsilon=EPSILON))
+    made = [
+        (
+            tree_choice(edges, (4, 4, 4), 0, relation=relation, epsilon=EPSILON),
+            more_choice(edges, (4, 4, 4), 0, wanted=2, relation=relation, epsilon=EPSILON),
+        )
         for relation in RELATIONS
     ]
+    return [spanning_subject(choice) for choices in made for choice in choices]
 
 
 def _support() -> list[Subject]:

@@ -36,9 +36,9 @@ from discreet.mechanisms import (
     TopK,
 )
 from discreet.mechanisms.selection.deniability import DeniabilityTest
+from discreet.mechanisms.selection.pair_scores import PairChoice
 from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.quantiles import QuantileNoise
-from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.select.choose.most_frequent import CountChoice
 from discreet.select.quantiles.cuts import QuantileCuts
@@ -63,7 +63,7 @@ SUBJECTS: dict[type[Any], Callable[[Any], Subject]] = {
     PercentileChoice: lambda noise: counts_subject("percentile", noise, noise.measure.relation),
     CountChoice: lambda noise: counts_subject("most frequent", noise, _relation_of(noise)),
     SplitNoise: splits_subject,
-    TreeChoice: spanning_subject,
+    PairChoice: spanning_subject,
 }
 """By class; of several that fit an object the first is taken."""
 

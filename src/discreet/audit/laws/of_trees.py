@@ -16,6 +16,7 @@ from discreet.audit.laws.of_noise import noise_subject
 from discreet.audit.laws.subject import Promise, Subject
 from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
+from discreet.mechanisms.selection.more_pairs import MoreChoice
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Setting, Stage
 from discreet.privacy.relation import Relation
@@ -146,8 +147,8 @@ def leaves_subject(mechanism: str, relation: str, epsilon: float, delta: float =
     return replace(counted, name=f"counts of leaves, {mechanism}, {relation}")
 
 
-def spanning_subject(choice: TreeChoice) -> Subject:
-    """Return the choice of a tree over three columns of two values, all records alike or nearly."""
+def spanning_subject(choice: TreeChoice | MoreChoice) -> Subject:
+    """Return a choice of pairs of three columns of two values, all records alike or nearly."""
     cells = np.array(list(itertools.product((0, 1), repeat=3)))
     expected = [np.full(4, FAR / 4)] * len(choice.edges)
     ready = choice.given(expected)
@@ -166,4 +167,5 @@ def spanning_subject(choice: TreeChoice) -> Subject:
                 yield counts, other
 
     promise = Promise(choice.epsilon, choice.delta, choice.events)
-    return Subject(f"spanning tree, {choice.relation}", law, promise, pairs, _TOGETHER, caught=4.0)
+    name = "spanning tree" if isinstance(choice, TreeChoice) else "more pairs"
+    return Subject(f"{name}, {choice.relation}", law, promise, pairs, _TOGETHER, caught=4.0)

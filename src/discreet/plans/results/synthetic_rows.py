@@ -23,6 +23,9 @@ class SyntheticRows(Result):
       noise_std: standard deviation of the noise on the share of a cell of one column.
       pair_noise_std: the same for a cell of a pair; zero if there is no pair.
       dates: the columns whose values are texts of dates.
+      more_pairs: pairs beyond the tree whose tables the rows were fitted to as well.
+      misfit: total variation between the rows and the released tables of pairs, noise taken out, on
+        average: what drawing and fitting add to the noise.
     """
 
     columns: tuple[str, ...]
@@ -31,6 +34,8 @@ class SyntheticRows(Result):
     noise_std: float
     pair_noise_std: float
     dates: tuple[str, ...] = field(default=(), kw_only=True)
+    more_pairs: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    misfit: float = field(default=0.0, kw_only=True)
 
     def dressed(self, schema: Schema) -> SyntheticRows:
         """Return the rows with the names of columns that hold dates."""

@@ -8,17 +8,21 @@ drawn from its own table and every other column given its neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from discreet.mechanisms.selection.pair_scores import Edge
 from discreet.plans.stages.counts import onto_total
 from discreet.plans.stages.marginals import NoisyTree
 from discreet.randomness import IntArray
 from discreet.schema import MISSING, Bins, Column, Date, FloatArray, Number, Schema
 
 _RAKING_ROUNDS = 30
+
+Step = tuple[int | None, int, FloatArray]
+"""A parent, its child and the child's counts by the parent's cells; a root has no parent."""
 
 
 def draw_rows(
@@ -33,16 +37,21 @@ def draw_rows(
     Guarantees:
       - A function of released tables and a public generator: no cost. [background-separator]
     """
-    margins = fit_margins(tree)
-    cells = np.empty((rows, len(margins)), dtype=np.int64)
-    for parent, child, table in walk_tables(tree, margins):
+    cells = draw_cells(walk_tables(tree, fit_margins(tree)), rows, generator)
+    return spread_cells(columns, tree.layout.cells, cells, generator)
+
+
+def draw_cells(steps: Sequence[Step], rows: int, generator: np.random.Generator) -> IntArray:
+    """Return the cells of rows drawn along a walk: parents first, by quota."""
+    cells = np.empty((rows, len(steps)), dtype=np.int64)
+    for parent, child, table in steps:
         if parent is None:
-            cells[:, child] = draw_quota(margins[child], rows, generator)
+            cells[:, child] = draw_quota(table, rows, generator)
             continue
         for cell in np.unique(cells[:, parent]):
             here = np.flatnonzero(cells[:, parent] == cell)
             cells[here, child] = draw_quota(table[cell], len(here), generator)
-    return spread_cells(columns, tree.layout.cells, cells, generator)
+    return cells
 
 
 def spread_cells(
@@ -90,12 +99,20 @@ def fit_pair(
 ) -> FloatArray:
     """Return a pair's counts with the given margins, as far from independence as noise allows."""
     independent = np.outer(rows_of, columns_of) / total
-    apart = noisy - independent
+    return fit_table(noisy, independent, rows_of, columns_of, std)
+
+
+def fit_table(
+    noisy: FloatArray, model: FloatArray, rows_of: FloatArray, columns_of: FloatArray, std: float
+) -> FloatArray:
+    """Return a pair's counts with the given margins, as far from a model's as noise allows."""
+    total = float(rows_of.sum())
+    apart = noisy - model
     distance = float(np.sum(apart**2))
     kept = max(0.0, 1.0 - noisy.size * std**2 / distance) if distance > 0 else 0.0
+    cells = onto_total((model + kept * apart).ravel(), total)
     # Independence that weighs as much as one record, so that no cell its margins know of is empty.
-    cells = onto_total((independent + kept * apart).ravel(), total)
-    table = cells.reshape(noisy.shape) + independent / total
+    table = cells.reshape(noisy.shape) + np.outer(rows_of, columns_of) / total**2
     for _ in range(_RAKING_ROUNDS):
         table = table * _ratio(rows_of, table.sum(axis=1))[:, None]
         table = table * _ratio(columns_of, table.sum(axis=0))[None, :]
@@ -115,15 +132,19 @@ def draw_quota(counts: FloatArray, size: int, generator: np.random.Generator) ->
     return generator.permutation(inside)
 
 
-def walk_tables(
-    tree: NoisyTree, margins: Sequence[FloatArray]
-) -> list[tuple[int | None, int, FloatArray]]:
+def walk_tables(tree: NoisyTree, margins: Sequence[FloatArray]) -> list[Step]:
+    """Return the walk along a released tree, its pairs' noise taken out."""
+    fitted = {
+        (a, b): fit_pair(noisy, margins[a], margins[b], tree.pair_std, tree.rows)
+        for (a, b), noisy in zip(tree.edges, tree.tables, strict=True)
+    }
+    return walk(fitted, margins)
+
+
+def walk(fitted: Mapping[Edge, FloatArray], margins: Sequence[FloatArray]) -> list[Step]:
     """Return (parent, child, counts by parent) so that a parent always comes before its children."""
-    tables: dict[tuple[int, int], FloatArray] = {}
-    for (a, b), noisy in zip(tree.edges, tree.tables, strict=True):
-        table = fit_pair(noisy, margins[a], margins[b], tree.pair_std, tree.rows)
-        tables[a, b], tables[b, a] = table, table.T
-    steps: list[tuple[int | None, int, FloatArray]] = []
+    tables = {(b, a): table.T for (a, b), table in fitted.items()} | dict(fitted)
+    steps: list[Step] = []
     reached: set[int] = set()
     for root in range(len(margins)):
         waiting: list[tuple[int | None, int]] = [] if root in reached else [(None, root)]

@@ -23,13 +23,23 @@ from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, NoiseChoice, OneOf, Whole
 from discreet.plans.parts import WherePlan
 from discreet.plans.results.synthetic_rows import DeniableRows, SyntheticRows
-from discreet.plans.stages.marginals import MOST_BINS, PairTables, TreeStages, lay_out, tree_stages
-from discreet.plans.stages.tree_rows import decode_rows, draw_rows, spread_cells
+from discreet.plans.stages.marginals import (
+    LARGEST_PAIRS,
+    MOST_BINS,
+    PairTables,
+    TreeStages,
+    lay_out,
+    tree_stages,
+)
+from discreet.plans.stages.tree_rows import decode_rows, spread_cells
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.randomness import public_generator
-from discreet.schema import FloatArray, Number
+from discreet.schema import FloatArray, Number, Schema
+from discreet.tables.synthesis.budget import choose_budget
+from discreet.tables.synthesis.model import RowModel
 from discreet.tables.synthesis.proposals import BallProposal, radii_of, resample
+from discreet.tables.synthesis.stages import RowStages
 
 ProposalName = Literal["resample", "ball"]
 
@@ -48,60 +58,85 @@ Seed = Annotated[int, Whole(0)]
 class synthesize(WherePlan):
     """Plan synthetic records, drawn from noisy tables of columns and of the strongest pairs.
 
+    Every column's table is released, then those of a tree of pairs, chosen privately. Where noise is
+    small enough more pairs follow, in rounds: those that a model of all that is released errs on most.
+    Rows are drawn along the tree and weighed until all tables agree with them.
+
     Args:
       rows: how many; as many as the table has if left out (its noisy number, where that is private).
       columns: which columns they have; all of the schema, the target included, if left out.
       bins: cells per number, at most 64; a small table does better with fewer.
+      pairs: how many pairs are measured beyond a tree: 0 for the tree alone; if left out, as many as
+        pay for their noise, by public facts alone (columns, cells, budget, number of records; where
+        that is private its noisy value, or with delta 0 none).
       seed: of the public generator that draws rows from released tables.
-      epsilon: the whole budget: 0.2 for the columns' tables, 0.2 for the choice of pairs, 0.6 for
-        their tables. More rows cost nothing.
-      delta: zero for a pure guarantee; with one, Gaussian noise gains on many columns.
-      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise, stage by stage.
+      epsilon: the whole budget: 0.25 for the columns' tables, 0.1 for the choice of a tree, the rest
+        for tables of pairs and the choice of more of them. More rows cost nothing.
+      delta: zero for a pure guarantee; with one, all stages share one rho, and noise is far less.
+      mechanism: ``laplace``, ``gaussian``, ``linf``, or ``auto``: the least noise.
 
     Guarantees:
-      - A record is in one cell of every table. [marginals]
+      - A record is in one cell of every table, whatever its weight. [weighted-tables]
       - The tree of pairs is so many exponential mechanisms. [tree-score] [spanning-tree]
+      - So is every choice of more pairs, whatever model they are scored by. [tree-score] [top-k]
       - Rows follow from what was released. [background-separator]
 
     >>> synthesize(1_000, epsilon=1.0)
-    synthesize(rows=1000, columns=None, bins=16, seed=0, mechanism='auto', epsilon=1)
+    synthesize(rows=1000, columns=None, bins=16, pairs=None, seed=0, mechanism='auto', epsilon=1)
     """
 
     rows: Annotated[int | None, Whole(1, _MOST_ROWS, optional=True)] = None
     _: KW_ONLY
     columns: SomeColumns = None
     bins: Cells = 16
+    pairs: Annotated[int | None, Whole(0, LARGEST_PAIRS, optional=True)] = None
     seed: Seed = 0
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
     mechanism: NoiseChoice = "auto"
 
+    meaning: ClassVar = 2
+
     def prepare_whole(self, setting: Setting) -> Program:
         """Lay out the tables of columns and pairs and calibrate every stage."""
         schema = setting.schema
         names = tuple(schema if self.columns is None else self.columns)
-        columns = [schema[name] for name in names]
-        stages = tree_stages(
+        budget = choose_budget(
             lay_out(schema, names, self.bins),
             setting,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,
         )
+        stages = RowStages(budget, self.pairs)
 
         def finish(releaser: Releaser) -> SyntheticRows:
-            tree = stages.ask(releaser)
-            count = min(max(1, round(tree.rows)) if self.rows is None else self.rows, _MOST_ROWS)
-            drawn = draw_rows(tree, columns, count, public_generator(self.seed))
-            return SyntheticRows(
-                columns=names,
-                values=decode_rows(schema, names, drawn),
-                tree=tuple((names[a], names[b]) for a, b in tree.edges),
-                noise_std=tree.margin_std / tree.rows,
-                pair_noise_std=tree.pair_std / tree.rows,
-            )
+            found = stages.ask(releaser, self.rows, public_generator(self.seed))
+            return synthetic_rows(found, schema, names)
 
-        return Program(stages.stages, finish, stages.expected_error)
+        return Program(stages.stages, finish, stages.expected_error, joint=budget.joint)
+
+
+def synthetic_rows(found: RowModel, schema: Schema, names: tuple[str, ...]) -> SyntheticRows:
+    """Return rows drawn from a model, in original values."""
+    known = found.known
+    cells = found.draw(_MOST_ROWS)
+    columns = [schema[name] for name in names]
+    drawn = spread_cells(columns, known.layout.cells, cells, found.generator)
+    more = [pair for pair in known.pairs if pair not in found.tree]
+    tree, others = (
+        tuple((names[a], names[b]) for a, b in map(known.edge, pairs)) for pairs in (found.tree, more)
+    )
+    stds = [table.std for table in known.pairs.values()]
+    return SyntheticRows(
+        columns=names,
+        values=decode_rows(schema, names, drawn),
+        tree=tree,
+        noise_std=float(np.median([table.std for table in known.columns])) / known.rows,
+        pair_noise_std=float(np.median(stds)) / known.rows if stds else 0.0,
+        more_pairs=others,
+        misfit=found.misfit(cells),
+    )
 
 
 def _radius(name: str, radius: Any) -> float:
