@@ -76,7 +76,7 @@ def joint_epsilon(events: Iterable[Event], delta: float) -> float:
     check_positive("delta", delta)
     happened, low, high = tuple(events), 0.0, 1.0
     while joint_delta(happened, high) > delta:
-        low, high = high, 2 * high
+        low, high = high, 1.25 * high  # far beyond, what lattices add to delta takes over
         if high > 1e6:
             return math.inf
     while high - low > 1e-6 * high:

@@ -118,7 +118,12 @@ def choose_budget(
             "mechanism='laplace'."
         )
     shared = RowBudget(layout, setting, epsilon, delta, "gaussian")
-    return shared if mechanism == "gaussian" or _noise(shared) < _noise(pure) else pure
+    if mechanism == "gaussian":
+        return shared
+    try:
+        return shared if _noise(shared) < _noise(pure) else pure
+    except ArgumentError:  # too large an epsilon for Gaussian noise on this lattice
+        return pure
 
 
 def _noise(budget: RowBudget) -> float:
