@@ -204,7 +204,7 @@ class RowStages:
         if more == rest_of(self.layout):
             measured = model.known.pairs
             return [pair for pair in range(len(self.layout.pairs)) if pair not in measured][:wanted]
-        return chosen[:wanted]
+        return chosen[: max(1, wanted)]
 
     def _choose(self, releaser: Releaser, each: Round, model: RowModel) -> list[int]:
         """Choose as many pairs as were priced, so that what is asked is what was paid for."""
