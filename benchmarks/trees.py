@@ -2,8 +2,9 @@
 
 1. *forests* on the synthetic task (40,000 x 14) and on six data sets, 80/20, ten runs: accuracy, AUC
    (the mean over classes where there are more than two) and log loss;
-2. *greedy trees* on NLTCS and Adult, depth 2 and 5, every mechanism, ten folds five times;
-3. *training time* in CPU seconds.
+2. *options*: the default forest against its own options and one tree, on 17 tables;
+3. *greedy trees* on NLTCS and Adult, depth 2 and 5, every mechanism, ten folds five times;
+4. *training time* in CPU seconds.
 
 Real data are read from the folder that DISCREET_DATA names; without it the synthetic task alone is run.
 diffprivlib stands in an environment of its own (``make bench-envs``). Its claims are compared under the
@@ -16,11 +17,12 @@ import argparse
 import os
 from typing import Any
 
-from benchmarks import trees_forests, trees_greedy
+from benchmarks import trees_forests, trees_greedy, trees_options
 from benchmarks.harness import print_table, save_results
 from benchmarks.peers import missing
 from benchmarks.peers.measures import MEASURES
 from benchmarks.trees_data import FOLDER, FORESTS, GREEDY, load, synthetic
+from benchmarks.trees_tables import MADE, OPTIONS, table
 
 
 def main() -> None:
@@ -28,7 +30,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one run, fewer epsilons")
     parser.add_argument("--runs", type=int, default=10, help="random splits of a data set, for forests")
-    parser.add_argument("--part", choices=("forests", "greedy", "time"), help="one part alone")
+    parser.add_argument(
+        "--part", choices=("forests", "options", "greedy", "time"), help="one part alone"
+    )
     options = parser.parse_args()
     for sentence in missing("diffprivlib"):
         print(sentence)
@@ -36,12 +40,15 @@ def main() -> None:
         print(f"{FOLDER} is not set: real data is left out")
     parts = {
         "forests": lambda: forests(options.quick, options.runs),
+        "options": lambda: own_options(options.quick, options.runs),
         "greedy": lambda: greedy(options.quick),
         "time": lambda: times(options.quick),
     }
     found = {name: part() for name, part in parts.items() if options.part in (None, name)}
     rows = [{"part": name, **row} for name, part_rows in found.items() for row in part_rows]
-    save_results("trees", rows, summarise(found.get("forests", [])))
+    summary = summarise(found.get("forests", []))
+    summary |= trees_options.summarise(found.get("options", []))
+    save_results("trees", rows, summary)
 
 
 def forests(quick: bool, runs: int) -> list[dict[str, Any]]:
@@ -52,6 +59,17 @@ def forests(quick: bool, runs: int) -> list[dict[str, Any]]:
     for task in (synthetic(), *(load(name) for name in names)):
         found = trees_forests.compare(task, epsilons, 1 if quick else runs, [5] if quick else [5, 8])
         print_table(f"forests, {task.name}", found)
+        rows += found
+    return rows
+
+
+def own_options(quick: bool, runs: int) -> list[dict[str, Any]]:
+    """Compare the default forest with its options."""
+    names = OPTIONS if FOLDER in os.environ else MADE
+    rows = []
+    for name in MADE if quick else names:
+        found = trees_options.compare(table(name), trees_options.EPSILONS, 1 if quick else runs)
+        print_table(f"options, {name}", found)
         rows += found
     return rows
 

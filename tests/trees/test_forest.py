@@ -154,12 +154,12 @@ def test_shares_of_all_stages_are_the_whole_budget() -> None:
         assert sum(stage.noise.epsilon for stage in program.stages) <= 0.7 + 1e-12
 
 
-def test_random_forest_spends_all_on_leaves() -> None:
+def test_random_trees_pay_for_classes_and_leaves_alone() -> None:
     program = random_forest("class", method="random", trees=4, epsilon=1.0).prepare(
         Setting(SCHEMA, "replace-one", 1000)
     )
-    assert [stage.name for stage in program.stages] == ["leaves"]
-    assert program.stages[0].noise.epsilon == 1.0
+    assert [stage.name for stage in program.stages] == ["classes", "leaves"]
+    assert program.stages[1].noise.epsilon == pytest.approx(0.95)
 
 
 def test_delta_makes_whole_rows_better() -> None:
@@ -173,7 +173,6 @@ def test_shape_grows_with_the_strength_of_the_table() -> None:
         fit_shape(
             Setting(SCHEMA, "replace-one", rows),
             ("size", "kind"),
-            3,
             epsilon=1.0,
             trees=None,
             depth=None,
@@ -181,9 +180,49 @@ def test_shape_grows_with_the_strength_of_the_table() -> None:
         )
         for rows in (100, 10_000, 1_000_000)
     ]
-    assert [s.trees for s in shapes] == sorted(s.trees for s in shapes)
+    assert [s.trees for s in shapes] == [1, 1, 8]
+    assert [s.chosen for s in shapes] == sorted(s.chosen for s in shapes)
     assert shapes[0].chosen == 1 < shapes[2].chosen
-    assert shapes[0].trees == 2 and shapes[2].trees == 16
+    assert [s.candidates for s in shapes] == [None] * 3
+
+
+def rare(rows: int, seed: int) -> pd.DataFrame:
+    """Return records of which one in fifty says yes, nearly all of large size and kind b."""
+    draw = np.random.default_rng(100 + seed)
+    table = frame(rows, seed)
+    chance = np.where((table["size"] > 6) & (table["kind"] == "b"), 0.15, 0.002)
+    return table.assign(**{"class": np.where(draw.random(rows) < chance, "yes", "no")})
+
+
+def test_a_rare_class_is_told_from_the_others() -> None:
+    """Unweighted choices are blind here: a split changes the norm of the counts by less than noise."""
+    test = rare(8_000, 1)
+    yes = (test["class"] == "yes").to_numpy()
+    for model in (forest(rare(20_000, 0), epsilon=1.0), forest(rare(20_000, 0), epsilon=1.0, trees=4)):
+        scores = model.predict_proba(test)[:, 1]
+        above = (scores[yes][:, None] > scores[~yes]) + 0.5 * (scores[yes][:, None] == scores[~yes])
+        assert above.mean() > 0.8
+
+
+def test_wrong_classes_between_records_are_as_good_as_impossible() -> None:
+    """A leaf between the records is empty: its noise must not outweigh what its parent knows."""
+    schema = dc.Schema(
+        {
+            "x": dc.Number(0, 1, missing=False),
+            "class": dc.Category(0, 1, missing=False, other=False),
+        },
+        target="class",
+    )
+    table = pd.DataFrame({"x": [0.1, 0.2, 0.8, 0.9] * 2500, "class": [0, 0, 1, 1] * 2500})
+    rows = PrivateTable(table, schema)
+    asked = pd.DataFrame({"x": [0.0, 0.15, 0.85, 1.0]})
+    for trees in (1, 2):
+        program = random_forest("class", trees=trees, epsilon=1.0).prepare(
+            Setting(schema, "replace-one", len(table))
+        )
+        for seed in range(25):
+            value = program.finish(SimulatedReleaser(rows, seed))
+            assert value.predict(asked).tolist() == [0, 0, 1, 1]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,8 @@ def test_gaussian_counts_are_used_where_they_pay() -> None:
 def test_private_cuts_are_billed_inside_epsilon() -> None:
     plan = decision_tree("class", depth=2, cuts="private", epsilon=3.0)
     release = session(epsilon=3.0).release(plan)
-    assert [stage["name"] for stage in release.stages][:3] == [
+    assert [stage["name"] for stage in release.stages][:4] == [
+        "classes",
         "cuts of age",
         "cuts of gain",
         "cuts of same",
@@ -299,8 +300,8 @@ def test_depth_follows_public_facts() -> None:
         relation = "add-remove" if rows is None else "replace-one"
         return fitting_depth(Setting(SCHEMA, relation, rows), epsilon)  # type: ignore[arg-type]
 
-    assert depth(40_000, 1.0) == 6 and depth(40_000, 0.1) == 4 and depth(500, 0.1) == 1
-    assert depth(None, 1.0) == 6
+    assert depth(40_000, 1.0) == 5 and depth(40_000, 0.1) == 3 and depth(500, 0.1) == 1
+    assert depth(None, 1.0) == 4
     assert depth(10**9, 100.0) == 8
 
 

@@ -19,21 +19,24 @@ def all_tables(classes: int, most: int) -> np.ndarray:
     return np.array(list(cells), dtype=np.int64).reshape(-1, 2, classes)
 
 
-def utilities(criterion: Criterion, tables: np.ndarray) -> np.ndarray:
+def utilities(
+    criterion: Criterion, tables: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the utility of the one split of every table."""
     slots, _, classes = tables.shape
     flat = np.concatenate([tables.ravel(), np.zeros(2 * classes, dtype=np.int64)])
-    return criterion.utilities(flat, slots, ONE_CUT, candidate_splits(ONE_CUT), classes)[:, 0]
+    splits = candidate_splits(ONE_CUT)
+    return criterion.utilities(flat, slots, ONE_CUT, splits, classes, weights)[:, 0]
 
 
-def moves(criterion: Criterion, tables: np.ndarray) -> np.ndarray:
+def moves(criterion: Criterion, tables: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return how far adding a record to any child and class moves the utility of every table."""
-    before = utilities(criterion, tables)
+    before = utilities(criterion, tables, weights)
     found = []
     for child, label in itertools.product(range(2), range(tables.shape[2])):
         added = tables.copy()
         added[:, child, label] += 1
-        found.append(utilities(criterion, added) - before)
+        found.append(utilities(criterion, added, weights) - before)
     return np.array(found)
 
 
@@ -65,6 +68,32 @@ def test_the_interval_holds_for_large_counts_and_any_cap(name: str, cap: int) ->
     rows = int(tables.sum(axis=(1, 2)).max()) + 1
     criterion = Criterion(name, cap if name != "gain" or cap < 2**24 else rows)
     assert keeps(criterion, moves(criterion, tables))
+
+
+@pytest.mark.proves("tree-utility")
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("light", [1, 21, 700, STEPS_PER_RECORD])
+def test_the_interval_holds_where_a_class_weighs_less(name: str, light: int) -> None:
+    for tables in (all_tables(2, 5), all_tables(3, 2), large_tables(4)):
+        weights = np.full(tables.shape[2], STEPS_PER_RECORD)
+        weights[0] = light
+        criterion = Criterion(name, int(tables.sum(axis=(1, 2)).max()) + 1)
+        assert keeps(criterion, moves(criterion, tables, weights))
+
+
+@pytest.mark.refutes("tree-utility")
+def test_a_class_that_weighs_more_than_a_record_is_caught() -> None:
+    heavy = np.array([STEPS_PER_RECORD, 2 * STEPS_PER_RECORD])
+    assert not keeps(Criterion("norm", 2), moves(Criterion("norm", 2), all_tables(2, 5), heavy))
+
+
+def test_a_rare_class_shows_only_if_the_other_weighs_less() -> None:
+    """One split tells 20 of 1,000 records of the rare class from the others, another tells none."""
+    tables = np.array([[[490, 20], [490, 0]], [[490, 10], [490, 10]]])
+    criterion, fair = Criterion("norm", 1000), np.array([21, STEPS_PER_RECORD])
+    plain, seen = utilities(criterion, tables), utilities(criterion, tables, fair)
+    assert plain[0] - plain[1] < STEPS_PER_RECORD / 4
+    assert seen[0] - seen[1] > 2 * STEPS_PER_RECORD
 
 
 @pytest.mark.proves("tree-utility")

@@ -54,15 +54,16 @@ class PrivateRandomForestClassifier(PrivateClassifier):
       rows: ``auto``, ``disjoint`` or ``whole``; see ``random_forest``.
       criterion: ``norm``, ``max``, ``gini`` or ``gain``.
       mechanism: what chooses the splits; ``auto`` takes the least expected error.
-      candidate_splits: how many per node.
+      candidate_splits: how many per node; all, or 64 for more than eight trees, if left out.
 
     Guarantees:
       - As ``random_forest``. [forest-disjoint] [forest-composed]
 
-    >>> model = PrivateRandomForestClassifier(bounds=(0, 1), classes=[0, 1], n_estimators=2)
+    >>> forest = {"n_estimators": 2, "max_depth": 1}
+    >>> model = PrivateRandomForestClassifier(bounds=(0, 1), classes=[0, 1], **forest)
     >>> fitted = model.fit([[0.1], [0.2], [0.8], [0.9]] * 2500, [0, 0, 1, 1] * 2500)
-    >>> fitted.predict_proba([[0.0], [1.0]]).shape, fitted.guarantee_.certified
-    ((2, 2), True)
+    >>> fitted.predict([[0.15], [0.85]]).tolist(), fitted.guarantee_.certified
+    ([0, 1], True)
     """
 
     _: KW_ONLY
@@ -72,6 +73,6 @@ class PrivateRandomForestClassifier(PrivateClassifier):
     rows: str = "auto"
     criterion: str = "norm"
     mechanism: str = "auto"
-    candidate_splits: int = 64
+    candidate_splits: int | None = None
 
     question = random_forest

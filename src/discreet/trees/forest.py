@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from discreet.plans.expected import Expected, of_summed_choice
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Whole
 from discreet.plans.stages.sums import TableNoise
 from discreet.randomness import public_generator
-from discreet.trees.columns import Splits, candidate_splits
+from discreet.trees.classes import ClassCounts
+from discreet.trees.columns import IntArray, Splits, candidate_splits
 from discreet.trees.forest_growth import (
     CandidateNodes,
     assign_trees,
@@ -44,12 +45,12 @@ from discreet.trees.shape import (
     ForestShape,
     Method,
     Rows,
+    Shares,
     fit_shape,
     forest_shares,
 )
 from discreet.trees.splits import SplitNoise, TreeLevel, level_stage
 
-_CANDIDATE_SPLITS = 64
 _MOST_CANDIDATE_SPLITS = 4096
 
 
@@ -60,20 +61,21 @@ class random_forest(TreePlan):
       target: the column to predict, a ``Category`` of the schema; its values are the classes. A record
         without one of them is not counted.
       features: the columns to predict from, as in ``decision_tree``; all others if left out.
-      trees: their number; from the number of records and epsilon if left out (32 random ones).
+      trees: their number; from the number of records and epsilon if left out (32 random ones):
+        one while splits would be too noisy on parts of the records, up to eight.
       depth: levels of splits; from public facts if left out.
-      method: ``chosen``: the upper levels are chosen privately from a few random candidates per node;
-        ``random``: no split looks at a record, and all of epsilon goes to the leaves; ``auto`` takes
-        ``chosen``.
+      method: ``chosen``: the upper levels are chosen privately, those below drawn at random;
+        ``random``: no split looks at a record, and nearly all of epsilon goes to the leaves; ``auto``
+        takes ``chosen``.
       rows: whether a tree counts records of its own (``disjoint``) or all of them (``whole``) at its
         leaves. ``auto`` takes what has less noise per record, which is ``whole`` for many trees and a
         delta. Splits are always chosen on disjoint rows.
       criterion: what a good split is, as in ``decision_tree``.
       mechanism: what chooses, as in ``decision_tree``.
-      candidate_splits: how many per node, drawn from the public seed.
+      candidate_splits: how many per node, drawn from the public seed; all if left out, or 64 for more
+        than eight trees.
       seed: of what is drawn in public: candidates and random splits.
-      epsilon: the whole budget: 0.4 of it for the leaves if four levels or more are chosen, and more
-        if fewer are; the rest in equal parts for those levels.
+      epsilon: the whole budget, shared out as in ``decision_tree``; random trees have no levels to pay.
       delta: zero for a pure guarantee; of use for Gaussian noise on the counts alone.
 
     Guarantees:
@@ -84,7 +86,7 @@ class random_forest(TreePlan):
 
     >>> random_forest("income", trees=8, epsilon=1.0)
     random_forest(target='income', features=None, trees=8, depth=None, method='auto', rows='auto', \
-criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
+criterion='norm', mechanism='auto', candidate_splits=None, seed=0, epsilon=1)
     """
 
     _: KW_ONLY
@@ -94,10 +96,12 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
     rows: Annotated[Rows, OneOf(ROWS)] = "auto"
     criterion: CriterionChoice = "norm"
     mechanism: SplitChoice = "auto"
-    candidate_splits: Annotated[int, Whole(2, _MOST_CANDIDATE_SPLITS)] = _CANDIDATE_SPLITS
+    candidate_splits: Annotated[int | None, Whole(2, _MOST_CANDIDATE_SPLITS, optional=True)] = None
     seed: Annotated[int, Whole(0)] = 0
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
+
+    meaning: ClassVar = 2
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Fit the shape to public facts and share the budget out."""
@@ -105,7 +109,6 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
         shape = fit_shape(
             setting,
             ground.features,
-            ground.classes,
             epsilon=self.epsilon,
             trees=self.trees,
             depth=self.depth,
@@ -113,10 +116,10 @@ criterion='norm', mechanism='auto', candidate_splits=64, seed=0, epsilon=1)
         )
         splits = candidate_splits(ground.grid)
         _check_size(shape, ground, splits)
-        leaf_epsilon, *shares = forest_shares(self.epsilon, shape.chosen)
-        candidates = min(self.candidate_splits, len(splits))
-        noises = ground.noises(self.criterion, self.mechanism, shares, candidates)
-        program = _ForestProgram(self, ground, shape, splits, noises, leaf_epsilon)
+        shares = forest_shares(self.epsilon, shape)
+        most = min(self.candidate_splits or shape.candidates or len(splits), len(splits))
+        noises = ground.noises(self.criterion, self.mechanism, shares.levels, most)
+        program = _ForestProgram(self, ground, shape, splits, noises, shares, most)
         return Program(program.stages, program.finish, program.expected_error)
 
 
@@ -129,13 +132,19 @@ class _ForestProgram:
     shape: ForestShape
     splits: Splits
     noises: list[SplitNoise]
-    leaf_epsilon: float
+    shares: Shares
+    most: int
 
     @property
     def stages(self) -> tuple[Stage[Perturbation], ...]:
         """What may happen; levels and leaves stand at the roots until splits are known."""
         levels = [self.level(n, noise, self._start) for n, noise in enumerate(self.noises)]
-        return (*levels, self._leaves)
+        return (self.classes, *levels, self._leaves)
+
+    @cached_property
+    def classes(self) -> Stage[Noise]:
+        """The stage that counts the classes."""
+        return self.ground.class_stage(self.shares.classes)
 
     @property
     def expected_error(self) -> dict[str, Expected]:
@@ -149,10 +158,12 @@ class _ForestProgram:
             errors["records that a first split is below the best candidate"] = lost
         return errors
 
-    def level(self, number: int, noise: SplitNoise, nodes: TreeNodes) -> Stage[SplitNoise]:
+    def level(
+        self, number: int, noise: SplitNoise, nodes: TreeNodes, weights: IntArray | None = None
+    ) -> Stage[SplitNoise]:
         """Return the stage that chooses the next splits of all trees."""
         ground = self.ground
-        level = TreeLevel(nodes, ground.grid, self.splits, ground.classes)
+        level = TreeLevel(nodes, ground.grid, self.splits, ground.classes, weights)
         assign = assign_trees(self.shape.trees, ground.setting.relation)
         return level_stage(level_name(number), noise, level, ground.target, assign)
 
@@ -161,13 +172,13 @@ class _ForestProgram:
         ground = self.ground
         return forest_leaves(
             nodes,
-            (*ground.features, ground.target),
+            ground.columns,
             ground.classes,
             ground.setting,
             trees=self.shape.trees,
             depth=self.shape.depth,
             whole=whole,
-            epsilon=self.leaf_epsilon,
+            epsilon=self.shares.leaves,
             delta=self.plan.delta,
         )
 
@@ -193,25 +204,27 @@ class _ForestProgram:
     def _leaves(self) -> Stage[Noise | TableNoise]:
         return self.leaves(self._start, self.whole)
 
-    def grow(self, releaser: Releaser) -> TreeNodes:
+    def grow(self, releaser: Releaser, known: ClassCounts) -> TreeNodes:
         """Return all trees: levels chosen among candidate splits, then levels drawn at random."""
         generator = public_generator(self.plan.seed)
         weights = candidate_weights(self.ground.grid, self.splits)
-        nodes, most = self._start, self.plan.candidate_splits
+        nodes = self._start
         for number, noise in enumerate(self.noises):
-            candidates = draw_candidates(nodes, self.splits, weights, most, generator)
+            candidates = draw_candidates(nodes, self.splits, weights, self.most, generator)
             if not candidates.any():
                 return nodes
-            asked = self.level(number, noise, CandidateNodes.of(nodes, candidates))
-            (chosen,) = releaser.answer(asked)
+            open_nodes = CandidateNodes.of(nodes, candidates)
+            (chosen,) = releaser.answer(self.level(number, noise, open_nodes, known.weights))
             nodes = nodes.grow(self.splits, chosen.astype(np.int64))
         for _ in range(self.shape.random):
             nodes = draw_level(nodes, self.splits, weights, generator)
         return nodes
 
     def finish(self, releaser: Releaser) -> RandomForest:
-        """Ask level by level for splits, and for the leaves' counts."""
-        nodes, trees = self.grow(releaser), self.shape.trees
+        """Ask for classes, level by level for splits, and for the leaves' counts."""
+        (counts,) = releaser.answer(self.classes)
+        known = ClassCounts(counts, self.classes.noise.std)
+        nodes, trees = self.grow(releaser, known), self.shape.trees
         (released,) = releaser.answer(self.leaves(nodes, self.whole))
         noisy = in_leaf_order(nodes, trees, released, self.ground.classes, self.whole)
         return self.ground.model(
@@ -219,6 +232,9 @@ class _ForestProgram:
             nodes,
             noisy,
             self._leaves.noise.std,
+            known,
+            times=trees if self.whole else 1,
+            spread=self.shape.spread,
             criterion=self.plan.criterion,
             mechanism=self.noises[0].kind if self.noises else "none",
             trees=trees,

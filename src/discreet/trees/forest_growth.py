@@ -1,7 +1,9 @@
 """Grow all trees of a forest together: one stage per level, one for the leaves.
 
 Every record belongs to one tree, by its place under replace-one and by a keyed hash of its encoded
-values under add-remove. So the nodes of a level, over all trees, hold disjoint records.
+values under add-remove. So the nodes of a level, over all trees, hold disjoint records. Places are
+dealt out in a mixed order: a tree that had every second record of a table that repeats itself would see
+another table.
 """
 
 from __future__ import annotations
@@ -59,9 +61,23 @@ def assign_trees(trees: int, relation: Relation) -> Assign | None:
         return None
 
     def assign(block: Block) -> NDArray[np.int64]:
+        if Relation(relation).keeps_places:
+            return _dealt(block.start + np.arange(len(block)), trees)
         return assign_subsets(block, trees, relation=relation, key=_KEY)
 
     return assign
+
+
+def _dealt(places: NDArray[np.int64], trees: int) -> NDArray[np.int64]:
+    """Return a tree for every place: as many places in a row as there are trees go to different ones.
+
+    Which of them begins is a hash of the row's number (the finaliser of splitmix64).
+    """
+    mixed = (places // trees + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.asarray((places + (mixed % np.uint64(trees)).astype(np.int64)) % trees)
 
 
 def candidate_weights(grid: CutGrid, splits: Splits) -> FloatArray:

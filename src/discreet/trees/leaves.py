@@ -1,8 +1,8 @@
 """Noisy class counts of leaves, and class probabilities from them by hierarchical shrinkage.
 
 Counts are released once, at the leaves; what an inner node holds is the sum of its leaves. A leaf's
-shares are drawn towards its parent's by as much as noise and chance deserve, from the root down; the
-root's towards equal shares. All of it is free: it reads what was released.
+shares are drawn towards its parent's by as much as noise and chance deserve, from the root down, whose
+shares are those of the whole table. All of it is free: it reads what was released.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from discreet.schema import FloatArray
 from discreet.trees.nodes import LEAF, TreeNodes
 from discreet.trees.splits import Assign, reached_leaves
 
-_PRIOR, _CAUTION = 5.0, 4.0
-"""Records that the parent's shares weigh where there is no noise, and how much noise is feared."""
+_PRIOR = 3.0
+"""Records that the parent's shares weigh where there is no noise."""
+
+_EMPTY = 4.0
+"""How much more noise is feared in nodes that may be empty: the same noise is in all nodes above."""
+
+_LEAST = 0.01
+"""No probability is spread to less than this part of the whole table's."""
 
 
 LEAF_SHARE = "share of a class in an even leaf"
@@ -103,22 +109,47 @@ def node_counts(nodes: TreeNodes, noisy: FloatArray, classes: int) -> FloatArray
     return nodes.add_up(counts)
 
 
-def node_shares(nodes: TreeNodes, counts: FloatArray, noise_std: float) -> FloatArray:
+def node_shares(nodes: TreeNodes, counts: FloatArray, noise_std: float, base: FloatArray) -> FloatArray:
     """Return the probabilities of every node, nodes x classes; each row is positive and adds up to one.
 
-    With N records and noise of standard deviation s on each of K counts, the parent's shares weigh as
-    much as 5 + 4 K s^2 / N records: the noise in units of what chance does to N records. What cannot be
-    told from an empty node takes its parent's shares.
+    The roots have the shares ``base``; every other node's are drawn towards its parent's, see
+    ``drawn_shares``.
+    """
+    ends = nodes.add_up((nodes.feature == LEAF).astype(np.float64)[:, None])[:, 0]
+    shares = np.tile(base, (len(nodes), 1))
+    for level in range(1, int(nodes.depth[-1]) + 1):
+        here = np.flatnonzero(nodes.depth == level)
+        prior = shares[nodes.parent[here]]
+        shares[here] = drawn_shares(counts[here], ends[here] * noise_std**2, prior)
+    return shares
+
+
+def drawn_shares(counts: FloatArray, variance: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return shares between those of noisy counts and prior ones; rows are nodes.
+
+    With N records, noise of variance s^2 on each of K counts and prior shares p, the prior weighs as
+    much as 3 (1 + s^2 q / (N v)) records. v = 1 - sum p^2 is what chance does to the class of a record
+    and q = K - 2 + K sum p^2 what noise does to shares, so the fraction is noise in units of chance: it
+    is feared the more, the rarer all classes but one are. It is feared 1 + 4 K s^2 / N^2 times as much,
+    so that a node that cannot be told from an empty one takes the prior shares.
     """
     classes = counts.shape[1]
-    ends = nodes.add_up((nodes.feature == LEAF).astype(np.float64)[:, None])[:, 0]
-    variance = _CAUTION * classes * ends * noise_std**2
     kept = np.maximum(counts, 0.0)
     sizes = kept.sum(axis=1)
-    weight = _PRIOR + variance / np.maximum(sizes, np.sqrt(variance) + 1e-9)
-    shares = np.full(counts.shape, 1.0 / classes)
-    for level in range(int(nodes.depth[-1]) + 1):
-        here = np.flatnonzero(nodes.depth == level)
-        prior = weight[here, None] * shares[nodes.parent[here]]  # a root is its own parent
-        shares[here] = (kept[here] + prior) / (sizes[here] + weight[here])[:, None]
+    squares = (prior**2).sum(axis=1)
+    chance = np.maximum(1.0 - squares, 1e-9)
+    seen = np.maximum(sizes, np.sqrt(classes * variance) + 1e-9)
+    feared = variance * (1.0 + _EMPTY * classes * variance / seen**2)
+    weight = _PRIOR * (1.0 + feared * (classes - 2 + classes * squares) / (chance * seen))
+    shares = (kept + weight[:, None] * prior) / (sizes + weight)[:, None]
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def spread_shares(shares: FloatArray, base: FloatArray, times: float) -> FloatArray:
+    """Return shares so many times as far from the whole table's; for trees whose mean is taken.
+
+    Trees that see different records and splits agree on what is common to them alone, so their mean is
+    nearer to the whole table's shares than the truth is.
+    """
+    moved = np.maximum(base + times * (shares - base), _LEAST * base)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -18,8 +20,16 @@ from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf,
 from discreet.plans.parts import WherePlan
 from discreet.plans.stages.quantiles import quantile_stage
 from discreet.schema import Category, FloatArray, Number, Schema
-from discreet.trees.columns import CutGrid, candidate_splits, replace_cuts, schema_grid
-from discreet.trees.leaves import LEAF_SHARE, expected_share, leaf_stage, node_counts, node_shares
+from discreet.trees.classes import ClassCounts, class_stage
+from discreet.trees.columns import CutGrid, IntArray, candidate_splits, replace_cuts, schema_grid
+from discreet.trees.leaves import (
+    LEAF_SHARE,
+    expected_share,
+    leaf_stage,
+    node_counts,
+    node_shares,
+    spread_shares,
+)
 from discreet.trees.nodes import TreeNodes
 from discreet.trees.result import DecisionTree
 from discreet.trees.scores import CRITERIA, Criterion, CriterionName, check_work
@@ -72,15 +82,38 @@ class Ground:
             for epsilon in epsilons
         ]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The features and the target."""
+        return (*self.features, self.target)
+
+    def class_stage(self, epsilon: float) -> Stage[Noise]:
+        """Return the stage that counts the records of every class."""
+        return class_stage(self.grid, self.columns, self.classes, self.setting, epsilon)
+
     def model(
-        self, kind: type[M], nodes: TreeNodes, noisy: FloatArray, noise_std: float, **facts: Any
+        self,
+        kind: type[M],
+        nodes: TreeNodes,
+        noisy: FloatArray,
+        noise_std: float,
+        known: ClassCounts,
+        *,
+        times: int = 1,
+        spread: float = 1.0,
+        **facts: Any,
     ) -> M:
-        """Return grown nodes with the noisy counts of their leaves as a model that predicts."""
+        """Return grown nodes with the noisy counts of their leaves as a model that predicts.
+
+        Every record was counted in so many leaves as ``times`` says.
+        """
         counts = node_counts(nodes, noisy, self.classes)
+        own = counts[nodes.depth == 0].sum(axis=0) / times
+        base = known.shares(own, math.sqrt(len(nodes.leaves)) * noise_std / times)
         return kind.of(
             nodes,
             counts,
-            node_shares(nodes, counts, noise_std),
+            spread_shares(node_shares(nodes, counts, noise_std, base), base, spread),
             features=self.features,
             target=self.target,
             noise_std=noise_std,
@@ -124,6 +157,8 @@ class TreePlan(WherePlan):
 class decision_tree(TreePlan):
     """Plan a decision tree that predicts a category of the table.
 
+    Where one class has nearly all records, those of the others weigh more in choices.
+
     Args:
       target: the column to predict, a ``Category`` of the schema; its values are the classes. A record
         without one of them is not counted.
@@ -138,8 +173,8 @@ class decision_tree(TreePlan):
       mechanism: what chooses: ``permute-and-flip``, ``exponential`` (four times cheaper where the data
         set's accountant is zcdp), ``laplace``, ``dampening`` (for ``gain``), ``stability`` and
         ``smooth-...``, or ``auto``: the least expected error in the worst case.
-      epsilon: the whole budget: 0.3 of it for the counts at the leaves, the rest for the levels, deeper
-        ones more.
+      epsilon: the whole budget: 0.05 of it for the number of records of each class, 0.3 for the counts
+        at the leaves, the rest for the levels, deeper ones more.
       delta: zero for a pure guarantee; of use for Gaussian noise on the counts alone.
 
     Guarantees:
@@ -160,6 +195,8 @@ class decision_tree(TreePlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
+    meaning: ClassVar = 2
+
     def prepare_whole(self, setting: Setting) -> Program:
         """Lay out cut points and levels, and share the budget out."""
         ground, schema = self.ground(setting), setting.schema
@@ -177,6 +214,7 @@ class decision_tree(TreePlan):
                 for name, share in zip(private, shares.cuts, strict=True)
             },
             noises=ground.noises(self.criterion, self.mechanism, shares.levels, candidates),
+            class_epsilon=shares.classes,
             leaf_epsilon=shares.leaves,
             delta=self.delta,
         )
@@ -191,6 +229,7 @@ class _TreeProgram:
     criterion: str
     cuts: dict[str, Stage[QuantileNoise]]
     noises: list[SplitNoise]
+    class_epsilon: float
     leaf_epsilon: float
     delta: float
 
@@ -204,7 +243,7 @@ class _TreeProgram:
             level_stage(level_name(number), noise, level, target)
             for number, noise in enumerate(self.noises)
         ]
-        return (*self.cuts.values(), *levels, self.leaves(root))
+        return (self.classes, *self.cuts.values(), *levels, self.leaves(root))
 
     @property
     def expected_error(self) -> dict[str, Expected]:
@@ -217,13 +256,18 @@ class _TreeProgram:
             "records that the first split is below the best": lost,
         }
 
+    @cached_property
+    def classes(self) -> Stage[Noise]:
+        """The stage that counts the classes."""
+        return self.ground.class_stage(self.class_epsilon)
+
     def leaves(self, nodes: TreeNodes) -> Stage[Noise]:
         """Return the stage that counts the leaves."""
         ground = self.ground
         return leaf_stage(
             "leaves",
             nodes,
-            (*ground.features, ground.target),
+            ground.columns,
             ground.classes,
             ground.setting,
             epsilon=self.leaf_epsilon,
@@ -231,16 +275,24 @@ class _TreeProgram:
         )
 
     def finish(self, releaser: Releaser) -> DecisionTree:
-        """Ask for cut points, level by level for splits, and for the leaves' counts."""
+        """Ask for classes and cut points, level by level for splits, and for the leaves' counts."""
         ground = self.ground
-        found = releaser.answer(*self.cuts.values()) if self.cuts else []
+        counts, *found = releaser.answer(self.classes, *self.cuts.values())
+        known = ClassCounts(counts, self.classes.noise.std)
         released = dict(zip(self.cuts, found, strict=True))
         grid = replace_cuts(ground.grid, ground.setting.schema, released)
-        nodes = grow(releaser, self.noises, grid, ground.classes, ground.target)
+        nodes = grow(releaser, self.noises, grid, ground, known.weights)
         leaves = self.leaves(nodes)
         (noisy,) = releaser.answer(leaves)
-        told = {"criterion": self.criterion, "mechanism": self.noises[0].kind}
-        return ground.model(DecisionTree, nodes, noisy, leaves.noise.std, **told)
+        return ground.model(
+            DecisionTree,
+            nodes,
+            noisy,
+            leaves.noise.std,
+            known,
+            criterion=self.criterion,
+            mechanism=self.noises[0].kind,
+        )
 
 
 def level_name(level: int) -> str:
@@ -259,11 +311,7 @@ def check_size(depth: int, grid: CutGrid, classes: int) -> None:
 
 
 def grow(
-    releaser: Releaser,
-    noises: Sequence[SplitNoise],
-    grid: CutGrid,
-    classes: int,
-    target: str,
+    releaser: Releaser, noises: Sequence[SplitNoise], grid: CutGrid, ground: Ground, weights: IntArray
 ) -> TreeNodes:
     """Return the tree after all levels, each chosen knowing those above; stops where nothing can split.
 
@@ -271,10 +319,10 @@ def grow(
     """
     nodes, splits = TreeNodes.start(grid), candidate_splits(grid)
     for number, noise in enumerate(noises):
-        level = TreeLevel(nodes, grid, splits, classes)
+        level = TreeLevel(nodes, grid, splits, ground.classes, weights)
         if not nodes.useful(splits).any():
             break
-        (chosen,) = releaser.answer(level_stage(level_name(number), noise, level, target))
+        (chosen,) = releaser.answer(level_stage(level_name(number), noise, level, ground.target))
         grown = nodes.grow(splits, chosen.astype(np.int64))
         if len(grown) == len(nodes):
             break

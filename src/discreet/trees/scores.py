@@ -49,7 +49,8 @@ class Criterion:
 
     Guarantees:
       - A record that comes or goes moves the utilities of all splits of its node into one interval
-        of ``spread`` steps, whatever the table, rounding included. [tree-utility]
+        of ``spread`` steps, whatever the table, rounding included, also if records of some classes
+        weigh less than one. [tree-utility]
       - With ``parts`` the parts of a record, in whatever nodes, move them by as much together, because
         ``max``, ``norm`` and ``gini`` move by at most a part for each part. [person-weights]
     """
@@ -66,6 +67,11 @@ class Criterion:
                 "criterion must be 'norm', 'max' or 'gini' where the rows of a person share one "
                 "record, got 'gain', which is not linear in parts of records."
             )
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the classes of whole records may weigh differently."""
+        return self.name != "gain" and not self.parts
 
     @property
     def steps(self) -> int:
@@ -120,17 +126,28 @@ class Criterion:
         return np.asarray(np.minimum(steps, self.fall))
 
     def utilities(
-        self, raw_counts: IntArray, slots: int, grid: CutGrid, splits: Splits, classes: int
+        self,
+        raw_counts: IntArray,
+        slots: int,
+        grid: CutGrid,
+        splits: Splits,
+        classes: int,
+        weights: IntArray | None = None,
     ) -> IntArray:
         """Return the utilities of all splits, slots x splits, from the tables of all features.
 
-        The tables have one slot more, for rows that are elsewhere.
+        The tables have one slot more, for rows that are elsewhere. ``weights`` are what a record of
+        each class counts, in steps.
         """
         from discreet.trees.growth import KINDS, utilities
 
+        weighed = weights if self.weighs else None
+        counts = raw_counts
+        if weighed is not None:
+            counts = (raw_counts.reshape(-1, classes) * weighed).ravel()
         found = np.empty((slots, len(splits)), dtype=np.int64)
         utilities(
-            np.ascontiguousarray(raw_counts, dtype=np.int64),
+            np.ascontiguousarray(counts, dtype=np.int64),
             table_offsets(grid, slots + 1, classes),
             grid.bins,
             classes,
@@ -139,7 +156,7 @@ class Criterion:
             splits.last,
             KINDS[self.name],
             float(self.cap),
-            1.0 if self.parts else float(STEPS_PER_RECORD),
+            1.0 if self.parts or weighed is not None else float(STEPS_PER_RECORD),
             found,
         )
         return found

@@ -2,7 +2,8 @@
 
 What matters is n times epsilon. A tree of a forest sees its share of the records; its upper levels are
 chosen privately while their nodes hold enough records to outweigh the noise of a choice, and below them
-splits are drawn at random, which costs nothing.
+splits are drawn at random, which costs nothing. So few records are best left to one tree: several would
+choose worse than it does, each on its part, before their mean is better.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ MOST_TREES = 1024
 DEEPEST = 16
 _USUAL_ROWS = 10_000
 _RANDOM_TREES = 32
-_MOST_DOUBLINGS = 4
-_RANDOM_BELOW = 2
-_LEAST_DEPTH, _USUAL_DEPTH = 3, 6
-_MOST_CHOSEN = 5
+_DEEPEST_RULE = 8
 _DEEPEST_RANDOM_RULE = 15
 
-_LEAF_SHARE, _CUT_SHARE = 0.3, 0.2
-_FOREST_LEAF_SHARES = (1.0, 0.5, 0.7, 0.55, 0.4)
-"""What the leaves get with so many chosen levels, the last entry from there on; found by trial."""
+_TREES_FROM = ((16_000.0, 2), (48_000.0, 4), (400_000.0, 8))
+"""From so many records times epsilon on so many trees; below the first of them one."""
 
+_RANDOM_BELOW = 1
+"""So many levels are drawn below the chosen ones: more values of probabilities, for nothing."""
+
+_CANDIDATE_SPLITS, _FEW_TREES = 64, 8
+"""Splits that a node chooses from where there are more than so many trees; all where there are not."""
+
+_CLASS_SHARE, _LEAF_SHARE, _CUT_SHARE = 0.05, 0.3, 0.2
 _GROWTH = math.sqrt(2.0)
 """A level gets so many times the budget of the one above: its nodes have half the records."""
 
@@ -50,6 +54,20 @@ class ForestShape:
         """All levels of a tree."""
         return self.chosen + self.random
 
+    @property
+    def candidates(self) -> int | None:
+        """How many splits a node should choose from; None for all."""
+        return None if self.trees <= _FEW_TREES else _CANDIDATE_SPLITS
+
+    @property
+    def spread(self) -> float:
+        """How many times a tree's shares are moved away from the whole table's before the mean.
+
+        >>> [ForestShape(trees, 3, 2).spread for trees in (1, 2, 4, 8, 64)]
+        [1.0, 1.125, 1.25, 1.375, 1.5]
+        """
+        return min(1.5, 1.0 + math.log2(self.trees) / 8.0)
+
 
 def records_times_epsilon(setting: Setting, epsilon: float) -> float:
     """Return records times epsilon, in units of replace-one; 10,000 records where they are private.
@@ -65,28 +83,25 @@ def records_times_epsilon(setting: Setting, epsilon: float) -> float:
 def fit_shape(
     setting: Setting,
     features: tuple[str, ...],
-    classes: int,
     *,
     epsilon: float,
     trees: int | None,
     depth: int | None,
     method: str,
 ) -> ForestShape:
-    """Return the shape of a forest; what is None or ``auto`` follows from public facts.
-
-    The rules for chosen splits were found on seven tables (``benchmarks.trees``).
-    """
+    """Return the shape of a forest; what is None or ``auto`` follows from public facts."""
     if method == "random":
         number = trees or _RANDOM_TREES
         own = max(2.0, (setting.rows or _USUAL_ROWS) / number)
         # Deeper trees would have more leaves than records.
         deepest = max(1, math.floor(math.log2(own)))
         return ForestShape(number, 0, depth or min(deepest, random_depth(setting.schema, features)))
-    power = math.log10(max(records_times_epsilon(setting, epsilon), 1.0))
-    useful = _levels(power, classes)
-    levels = depth or (_LEAST_DEPTH if useful == 1 else max(_USUAL_DEPTH, useful + _RANDOM_BELOW))
+    power = records_times_epsilon(setting, epsilon)
+    number = trees or max([1, *(count for least, count in _TREES_FROM if power >= least)])
+    useful = useful_levels(power / number)
+    levels = depth or useful + _RANDOM_BELOW
     chosen = min(levels, useful)
-    return ForestShape(trees or _trees(power), chosen, levels - chosen)
+    return ForestShape(number, chosen, levels - chosen)
 
 
 def random_depth(schema: Schema, features: tuple[str, ...]) -> int:
@@ -107,55 +122,56 @@ def random_depth(schema: Schema, features: tuple[str, ...]) -> int:
     return max(1, min(_DEEPEST_RANDOM_RULE, tested + categories // 2))
 
 
-def _trees(power: float) -> int:
-    """Return 2 trees for n times epsilon below about 1,500, 16 above 100,000."""
-    return 1 << min(_MOST_DOUBLINGS, max(1, round(1.3 * power - 3.0)))
+def useful_levels(power: float) -> int:
+    """Return how many levels a tree should choose by its records times epsilon; found on real tables.
 
-
-def _levels(power: float, classes: int) -> int:
-    """Return how many levels should be chosen: n times epsilon per class decides."""
-    return max(1, min(_MOST_CHOSEN, round(1.5 * (power - math.log10(classes)) - 1.2)))
+    >>> [useful_levels(10.0**digits) for digits in (1, 2, 3, 4, 5, 6)]
+    [1, 1, 3, 4, 6, 7]
+    """
+    return max(1, min(_DEEPEST_RULE, round(math.log2(max(power, 1.0)) / 2.2 - 2.0)))
 
 
 @dataclass(frozen=True)
 class Shares:
     """The epsilons of all stages; together the plan's."""
 
+    classes: float
     cuts: list[float]
     levels: list[float]
     leaves: float
 
 
 def budget_shares(epsilon: float, depth: int, cut_columns: int) -> Shares:
-    """Return what every stage gets: leaves 0.3, private cut points 0.2, deeper levels more.
+    """Return what every stage gets: classes 0.05, leaves 0.3, private cuts 0.2, deeper levels more.
 
     >>> shares = budget_shares(1.0, 3, 0)
     >>> round(shares.leaves, 3), [round(share, 3) for share in shares.levels]
-    (0.3, [0.159, 0.224, 0.317])
+    (0.3, [0.147, 0.208, 0.295])
     """
     cut = _CUT_SHARE if cut_columns else 0.0
     growth = [_GROWTH**level for level in range(depth)]
-    rest = 1.0 - _LEAF_SHARE - cut
+    rest = 1.0 - _CLASS_SHARE - _LEAF_SHARE - cut
     weights = [rest * part / sum(growth) for part in growth]
     weights += [cut / max(1, cut_columns)] * cut_columns
-    leaves, *others = share_out(epsilon, (_LEAF_SHARE, *weights))
-    return Shares(others[depth:], others[:depth], leaves)
+    classes, leaves, *others = share_out(epsilon, (_CLASS_SHARE, _LEAF_SHARE, *weights))
+    return Shares(classes, others[depth:], others[:depth], leaves)
 
 
-def forest_shares(epsilon: float, levels: int) -> list[float]:
-    """Return what the leaves and then every chosen level get of epsilon.
+def forest_shares(epsilon: float, shape: ForestShape) -> Shares:
+    """Return what every stage of a forest gets: as those of a tree; random levels cost nothing.
 
-    >>> [round(share, 3) for share in forest_shares(1.0, 2)], forest_shares(1.0, 0)
-    ([0.7, 0.15, 0.15], [1.0])
+    >>> round(forest_shares(1.0, ForestShape(4, 0, 5)).leaves, 3)
+    0.95
     """
-    leaves = _FOREST_LEAF_SHARES[min(levels, len(_FOREST_LEAF_SHARES) - 1)]
-    return share_out(epsilon, (leaves, *[(1 - leaves) / max(1, levels)] * levels))
+    if shape.chosen:
+        return budget_shares(epsilon, shape.chosen, 0)
+    classes, leaves = share_out(epsilon, (_CLASS_SHARE, 1.0 - _CLASS_SHARE))
+    return Shares(classes, [], [], leaves)
 
 
 def fitting_depth(setting: Setting, epsilon: float) -> int:
-    """Return a depth from public facts: more records and more budget carry more levels.
+    """Return the depth of a single tree: more records and more budget carry more levels.
 
-    The rule was found on real tables; where the number of records is private it is taken as 10,000.
+    Where the number of records is private it is taken as 10,000.
     """
-    power = math.log2(max(records_times_epsilon(setting, epsilon), 1.0))
-    return max(1, min(8, round(power / 1.5 - 4.0)))
+    return useful_levels(records_times_epsilon(setting, epsilon))

@@ -62,6 +62,7 @@ class TreeLevel:
     grid: CutGrid
     splits: Splits
     classes: int
+    weights: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,9 @@ class SplitNoise:
         assert self.level is not None
         nodes, splits, classes = self.level.nodes, self.level.splits, self.level.classes
         slots = len(nodes.open)
-        raw_scores = self.criterion.utilities(raw_counts, slots, self.level.grid, splits, classes)
+        raw_scores = self.criterion.utilities(
+            raw_counts, slots, self.level.grid, splits, classes, self.level.weights
+        )
         # Every feature's table holds all records: the first tells how many are in each node.
         table = raw_counts[: (slots + 1) * int(self.level.grid.bins[0]) * classes]
         raw_sizes = table.reshape(slots + 1, -1).sum(axis=1)[:-1]
