@@ -36,6 +36,7 @@ PARTS = 24
 _RANGES = 0.03
 _LEAST_TOTALS, _TOTALS = 0.1, 0.75
 _LEAST_CORRECTED, _CORRECTED = 0.05, 1.2
+_REPEATED = 0.7
 _DECAY = 2.0
 _EASY, _HARD = 1000.0, 50.0
 """Signals above which three sweeps pay, and below which one does."""
@@ -130,7 +131,7 @@ class AdditiveProgram:
 
     @cached_property
     def _totals(self) -> Stage[MappedNoise]:
-        return total_stage(self.ground, self.purse, self.total_share)
+        return total_stage(self.ground, self.purse, share=self.total_share)
 
     def blocks(self, features: tuple[Feature, ...], decay: float) -> list[Contrasts]:
         """Return the contrasts of every feature's counts."""
@@ -155,14 +156,18 @@ class AdditiveProgram:
         """Ask for bins, totals and contrasts, then sweep over the features."""
         features = self._binned(releaser)
         (answer,) = releaser.answer(self._totals)
-        totals, channels = self._read_totals(answer)
+        totals, channels = self._read_totals(answer, self._totals.noise.std)
         if not features:
             return self._result(features, AdditiveFit.start(totals, [], []))
         spent = self._most_corrected(float(totals.spread.max()) if totals.classes else 0.25)
+        again = self._repeated(totals, spent)
+        if again:
+            totals, channels = self._ask_again(releaser, answer, again)
         coder = Coder(features)
-        decay = self._decay(totals, spent)
+        left = PARTS - spent - again
+        decay = self._decay(totals, left)
         blocks = self.blocks(features, decay)
-        counts = self.counts(coder, blocks, PARTS - spent)
+        counts = self.counts(coder, blocks, left)
         (answer,) = releaser.answer(counts)
         evidence = self._read_counts(counts, blocks, answer, totals, channels, features)
         model = AdditiveFit.start(totals, evidence, learn_priors(evidence, totals))
@@ -184,13 +189,32 @@ class AdditiveProgram:
             found[feature.name] = merged(feature, column, counts, self.bins)
         return tuple(found.get(feature.name, feature) for feature in self.fine)
 
-    def _read_totals(self, answer: FloatArray) -> tuple[Totals, FloatArray]:
+    def _repeated(self, totals: Totals, spent: int) -> int:
+        """Return how many parts totals get besides: many where features can hardly tell anything.
+
+        A constant that is well known is better than curves that are noise.
+        """
+        signal = self._seen(totals, PARTS - spent)
+        return min(PARTS - spent - 1, round(PARTS * _REPEATED / (1 + signal**2)))
+
+    def _ask_again(
+        self, releaser: Releaser, answer: FloatArray, parts: int
+    ) -> tuple[Totals, FloatArray]:
+        """Return what is known of all records if totals are asked for once more."""
+        times = parts * len(self.fine)
+        stage = total_stage(self.ground, self.purse, share=self.part, times=times)
+        (other,) = releaser.answer(stage)
+        precision = np.array([self._totals.noise.std, stage.noise.std]) ** -2
+        mean = (precision[0] * answer + precision[1] * other) / precision.sum()
+        return self._read_totals(mean, float(precision.sum() ** -0.5))
+
+    def _read_totals(self, answer: FloatArray, std: float) -> tuple[Totals, FloatArray]:
         """Return what is known of all records, and the totals of every channel of a bin."""
         if self.ground.classes:
-            return self._class_totals(answer)
+            return self._class_totals(answer, std)
         scale = unscaled(MOMENTS, self.purse.norm)
         records, number, square = answer * scale
-        std = self._totals.noise.std * scale
+        std = std * scale
         rows = self.ground.setting.rows if self.ground.complete else None
         records = max(float(records), 10.0) if rows is None else float(rows)
         mean = float(np.clip(number / records, -0.99, 0.99)) * _kept(records, std)
@@ -199,8 +223,8 @@ class AdditiveProgram:
         totals = Totals(records, mean * one, one, variance, variance, 0, std)
         return totals, np.array([records, mean * records])
 
-    def _class_totals(self, answer: FloatArray) -> tuple[Totals, FloatArray]:
-        classes, std = self.ground.classes, self._totals.noise.std
+    def _class_totals(self, answer: FloatArray, std: float) -> tuple[Totals, FloatArray]:
+        classes = self.ground.classes
         rows = self.ground.setting.rows if self.ground.complete else None
         if rows is not None:
             answer = answer + (rows - answer.sum()) / classes
@@ -220,13 +244,20 @@ class AdditiveProgram:
             return 0
         return max(1, round(PARTS * max(_LEAST_CORRECTED, _CORRECTED * spread)))
 
-    def _decay(self, totals: Totals, spent: int) -> float:
+    def _decay(self, totals: Totals, parts: int) -> float:
         """Return how strongly slow cosines are weighted up: the more, the less is seen."""
         if self.purse.norm == "l1":
             return _PURE_DECAY
-        noise = math.sqrt(0.5 / (self.purse.amount * self.part * (PARTS - spent)))
-        signal = (totals.records * float(totals.spread.max()) / noise) ** 2
-        return float(np.clip(_DECAY - 0.25 * math.log10(max(signal, 1e-3) / 1000), 1.25, 3.0))
+        signal = max(self._seen(totals, parts), 1e-3)
+        return float(np.clip(_DECAY - 0.25 * math.log10(signal / 1000), 1.25, 3.0))
+
+    def _seen(self, totals: Totals, parts: int) -> float:
+        """Return the signal that so many parts of every feature will give, about."""
+        share = self.purse.amount * self.part * parts
+        noise = math.sqrt(0.5 / share) if self.purse.delta else math.sqrt(2.0) / share
+        spread = float(totals.spread.max()) if totals.classes else math.sqrt(totals.scale)
+        edits = self.ground.setting.relation.edits
+        return (totals.records * spread / (noise * edits)) ** 2
 
     def _signal(self, totals: Totals, counts: Stage[MappedNoise]) -> float:
         spread = float(totals.spread.max()) if totals.classes else math.sqrt(totals.scale)

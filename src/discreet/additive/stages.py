@@ -113,7 +113,9 @@ def range_stage(
     return Stage(f"ranges of {len(names)} numbers", contribution, noise)
 
 
-def total_stage(ground: AdditiveGround, purse: Purse, share: float) -> Stage[MappedNoise]:
+def total_stage(
+    ground: AdditiveGround, purse: Purse, *, share: float, times: int = 1
+) -> Stage[MappedNoise]:
     """Return the stage that counts the records of every class, or adds up a number and its square."""
     if ground.classes:
         one = [_one(purse, purse.count_step)]
@@ -124,7 +126,7 @@ def total_stage(ground: AdditiveGround, purse: Purse, share: float) -> Stage[Map
 
         cells = TablesContribution(ground.columns, (ground.classes,), index)
         proven = certify_counts(one, ground.classes)
-        noise = purse.noise(proven, one, ground.classes, purse.count_step, share=share)
+        noise = purse.noise(proven, one, ground.classes, purse.count_step, share=share, times=times)
         return Stage("totals", cells, noise)
     return _sum_stage(
         "totals",
@@ -134,6 +136,7 @@ def total_stage(ground: AdditiveGround, purse: Purse, share: float) -> Stage[Map
         [_one(purse, purse.sum_step)],
         MOMENTS,
         share=share,
+        times=times,
     )
 
 
