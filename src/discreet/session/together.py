@@ -46,9 +46,9 @@ def ready_together(plan: Plan, setting: Setting) -> Answered:
     promise = (plan.epsilon, plan.delta)
     if first.joint is not None and joint_delta(first.events, plan.epsilon) <= plan.delta:
         return plan, replace(first, joint=promise)
-    ways = [partial(plan.paid, delta=plan.delta)]
-    ways += [partial(plan.paid, delta=plan.delta, mechanism=law) for law in plan.laws()]
-    found = [answered_together(way, setting, promise) for way in ways]
+    options = [partial(plan.paid, delta=plan.delta)]
+    options += [partial(plan.paid, delta=plan.delta, mechanism=law) for law in plan.laws()]
+    found = [answered_together(way, setting, promise) for way in options]
     usable = [answer for answer in found if answer is not None]
     best = min(usable, key=lambda answer: error_of(answer[1]), default=(plan, first))
     gains = best[0].epsilon > _WORTH_A_DELTA * plan.epsilon or first.joint is not None

@@ -219,6 +219,6 @@ def _pure_losses(epsilons: Mapping[float, int]) -> tuple[Floats, Floats]:
 def _responses(epsilon: float, count: int) -> tuple[Floats, Floats]:
     """Return the losses of ``count`` equal randomised responses and their binomial chances."""
     truths, truth = np.arange(count + 1, dtype=np.float64), 1 / (1 + math.exp(-epsilon))
-    ways = np.array([float(math.comb(count, k)) for k in range(count + 1)])
-    chances = ways * np.power(truth, truths) * np.power(1 - truth, count - truths)
+    orders = np.array([float(math.comb(count, k)) for k in range(count + 1)])
+    chances = orders * np.power(truth, truths) * np.power(1 - truth, count - truths)
     return (2.0 * truths - count) * epsilon, chances
