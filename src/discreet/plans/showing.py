@@ -137,11 +137,19 @@ def _some_records(arguments: Mapping[str, Any]) -> str:
     """Return of which records something was asked, and by which groups."""
     told = ""
     if isinstance(arguments.get("where"), Mapping):
-        told += f" where {condition_from_json(arguments['where'])}"
+        told += f" where {_condition_text(arguments['where'])}"
     by = arguments.get("by")
-    named = str(condition_from_json(by)) if isinstance(by, Mapping) else None
+    named = _condition_text(by) if isinstance(by, Mapping) else None
     groups = named or _joined(tuple(map(str, _listed(by))))
     return told + (f" by {groups}" if groups else "")
+
+
+def _condition_text(plain: Mapping[str, Any]) -> str:
+    """Return a condition in words; an edited file may hold something that is none."""
+    try:
+        return str(condition_from_json(plain))
+    except ArgumentError:
+        return "something that cannot be read"
 
 
 def promise_in_words(plan: Mapping[str, Any], guarantee: Guarantee) -> str:

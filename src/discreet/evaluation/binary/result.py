@@ -85,14 +85,15 @@ class BinaryEvaluation(Result):
         return f"{self.bins.bins:,} bins{groups}"
 
     def fits_together(self) -> bool:
-        """Return whether every group and outcome has its cells, and knots rise."""
+        """Return whether every group and outcome has its cells, knots rise, and bands have a level."""
         rising = len(self.knots) > 1 and all(np.diff(self.knots) > 0)
         named = all(len(group) == len(self.columns) for group in self.groups)
         cells = 2 * len(self.groups) * self.bins.size
         anchored = not self.anchors or (
             len(self.anchors) == 4 * len(self.groups) and self.anchor_std is not None
         )
-        return rising and named and len(self.counts) == cells and anchored
+        banded = 0 < self.level < 1
+        return rising and named and banded and len(self.counts) == cells and anchored
 
     @cached_property
     def bins(self) -> SplitBins:
