@@ -3,7 +3,7 @@
 A person's rows are told apart by their order among her own; which of them count follows from that and
 from a hash of her id, never from anybody else's rows. So one person decides about her own rows alone.
 
-Per row about 50 bytes are held while it is found out, and 4 or 8 bytes of what it came to after.
+Per row about 60 bytes are held while it is found out, and 4 or 8 bytes of what it came to after.
 """
 
 from __future__ import annotations
