@@ -28,7 +28,7 @@ _EFFORTS: dict[Level, Effort] = {
     "quick": Effort(seconds=0.4, samples=20_000),
     "full": Effort(seconds=20.0, samples=1_000_000),
 }
-PLANTED = Effort(seconds=5.0)
+PLANTED = Effort(seconds=60.0)
 """For the check of a planted fault, which has to be caught however busy the machine is."""
 
 _NOT_RUN = "not run"
