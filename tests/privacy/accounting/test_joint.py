@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 from discreet.errors import CertificateError
@@ -22,7 +23,7 @@ from discreet.privacy.accounting import (
     joint_epsilon,
     joint_rho,
 )
-from discreet.privacy.accounting.conversion import zcdp_delta
+from discreet.privacy.accounting.conversion import gaussian_delta, gaussian_deltas, zcdp_delta
 from discreet.privacy.accounting.events import GroupEvent
 from discreet.privacy.accounting.joint import JointEvents, covers
 from tests.oracles.gaussians import analytic_delta
@@ -150,3 +151,10 @@ def test_known_pairs_are_added() -> None:
 def test_very_many_pure_events_are_composed_by_their_rhos() -> None:
     events = [PureEvent(0.001, "x")] * 10_000
     assert joint_epsilon(events, 1e-6) < 0.6
+
+
+@pytest.mark.parametrize("multiplier", [0.3, 1.0, 9.0, 400.0])
+def test_many_deltas_are_those_of_one(multiplier: float) -> None:
+    epsilons = np.concatenate([-np.geomspace(1e-3, 30, 20), [0.0], np.geomspace(1e-3, 30, 20)])
+    each = [gaussian_delta(float(epsilon), multiplier) for epsilon in epsilons]
+    assert gaussian_deltas(epsilons, multiplier) == pytest.approx(each, rel=1e-13, abs=1e-299)

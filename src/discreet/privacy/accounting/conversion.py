@@ -30,11 +30,17 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
     Guarantees:
       - Continuous Gaussian noise is (epsilon, delta)-differentially private. [gauss-analytic]
     """
-    return float(gaussian_deltas(np.asarray([epsilon]), multiplier)[0])
+    from scipy.special import log_ndtr, ndtr
+
+    near = 0.5 / multiplier - epsilon * multiplier
+    far = -0.5 / multiplier - epsilon * multiplier
+    first = float(ndtr(near))
+    second = math.exp(min(epsilon + float(log_ndtr(far)), 0.0))
+    return min(1.0, max(first - second, 0.0) + _RELATIVE_ERROR * first + _LEAST)
 
 
 def gaussian_deltas(epsilons: NDArray[np.float64], multiplier: float) -> NDArray[np.float64]:
-    """Return what ``gaussian_delta`` does for every epsilon, of which some may be below zero."""
+    """Return what ``gaussian_delta``, of which proofs are read, does for every epsilon at once."""
     from scipy.special import log_ndtr, ndtr
 
     near = 0.5 / multiplier - epsilons * multiplier
