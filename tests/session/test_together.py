@@ -41,7 +41,7 @@ def open_session(accountant: Any = "basic") -> dc.Session:
 @pytest.mark.proves("joint-stages")
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_stages_together_have_less_noise_for_the_same_promise(relation: str) -> None:
-    plan = dc.synthesize(100, **PROMISE)
+    plan = dc.background(**PROMISE)
     alone, (by, together) = ready(plan, setting(relation)), ready_together(plan, setting(relation))
     assert by.epsilon > 1.3 and together.joint == (1.0, 1e-6)
     assert joint_delta(together.events, 1.0) <= 1e-6
@@ -56,7 +56,7 @@ def test_stages_together_have_less_noise_for_the_same_promise(relation: str) -> 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_stages_of_persons_are_priced_together(relation: str, mode: dict[str, Any]) -> None:
     schema = dc.Schema({name: SCHEMA[name] for name in SCHEMA}, person="who", **mode)
-    plan = dc.synthesize(100, **PROMISE)
+    plan = dc.background(**PROMISE)
     by, together = ready_together(plan, setting(relation, schema))
     assert together.joint == (1.0, 1e-6) and by.epsilon > 1.01
     assert joint_delta(together.events, 1.0) <= 1e-6
