@@ -42,7 +42,6 @@ def plans(epsilon: float) -> Iterator[Plan]:
     model, promise = _model(), {"epsilon": epsilon, "delta": DELTA}
     loans = dc.samples.loans(20)
     columns = ["age", "income", "loan"]
-    yield dc.synthesize(**promise)
     yield dc.background(**promise)
     yield dc.random_forest("defaulted", **promise)
     yield dc.decision_tree("defaulted", **promise)
