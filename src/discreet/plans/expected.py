@@ -74,14 +74,20 @@ class Expected:
     def relative(self, rows: float | None = None) -> float:
         """Return the error as a share of the size; where n is private, for so many records."""
         known = self.unknown is None or rows is None
-        return (self.noise / (1.0 if known else rows or 1.0) + self.bias) / self.size
+        return self._beside_size(self.noise / (1.0 if known else rows or 1.0) + self.bias)
+
+    def _beside_size(self, error: float) -> float:
+        """Return a share of the size; what can be nothing but zero is exact, or out of reach."""
+        if self.size:
+            return error / self.size
+        return math.inf if error else 0.0
 
     def enough_rows(self, share: float = USABLE) -> float:
         """Return from which private n on the error is this share of the size; infinite if never."""
-        left = share - self.bias / self.size
+        left = share - self._beside_size(self.bias)
         if self.unknown is None:
             return 0.0 if self.relative() <= share else math.inf
-        return self.noise / self.size / left if left > 0 else math.inf
+        return self._beside_size(self.noise) / left if left > 0 else math.inf
 
     def tell(self, name: str) -> str:
         """Return the error as one would say it."""
@@ -89,7 +95,9 @@ class Expected:
         sign = "" if self.level is None else "± "
         clipped = f"{', and' if over else ';'} {self.bias:.2g}{'' if over else ' of it'} by clipping"
         clipped = clipped if self.bias else ""
-        share = f"{_said(self.noise / self.size)} / n" if self.unknown else f"{self.relative():.2%}"
+        share = (
+            f"{_said(self._beside_size(self.noise))} / n" if self.unknown else f"{self.relative():.2%}"
+        )
         return f"{name} {sign}{_said(self.error)}{over} ({self.measure}{clipped}), {share} of {self.of}"
 
     def to_json(self) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class Desk:
             most_rows=self._summed,
             kept=kept,
             asked=asked,
-            joint=None if program.joint is None else JointEvents(program.events),
+            joint=None if program.joint is None else JointEvents(program.events, *program.joint),
         )
         title = plan.plan_name.replace("_", " ")
         try:

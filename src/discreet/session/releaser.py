@@ -14,7 +14,7 @@ from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, check_summand, is_dead
 from discreet.numerics import from_units, up
 from discreet.plans import Perturbation, Plan, Program, Stage
-from discreet.privacy.accounting import AccountantName, Filter, total
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Filter, total
 from discreet.privacy.accounting.conversion import rho_worth
 from discreet.privacy.accounting.joint import JointEvents
 from discreet.privacy.certificate import worst_grade
@@ -111,15 +111,15 @@ class PaidReleaser:
         return [stage.noise.release(self.sums[_place(stage)][1], self.noise) for stage in stages]
 
     def _charge(self, stages: Sequence[Stage[Perturbation]]) -> None:
-        """Charge stages, or strike them off those that were paid for together.
+        """Charge stages; strike those that are promised together off what was paid for.
 
         Guarantees:
           - Stages that are promised together are asked only if they were priced. [joint-stages]
         """
-        if self.joint is None:
-            self.filter.charge(total([stage.cost(self.accountant) for stage in stages]))
-        else:
+        if self.joint is not None:
             self.joint.take([event for stage in stages for event in stage.events])
+        if self.joint is None or ACCOUNTANTS[self.accountant].unit == "rho":
+            self.filter.charge(total([stage.cost(self.accountant) for stage in stages]))
 
     def _add_up(self, stages: list[Stage[Perturbation]]) -> None:
         if not stages:

@@ -104,13 +104,20 @@ def test_equal_events_that_are_priced_once_are_caught() -> None:
     assert not never_below(lambda events, epsilon: joint_delta(set(events), epsilon))
 
 
+PRICED = [GaussianEvent(9.0, 1e-12), CountGaussianEvent(5.0, 1), PureEvent(0.2, "x")]
+
+
+def priced() -> JointEvents:
+    return JointEvents(PRICED, 2.0, joint_delta(PRICED, 2.0))
+
+
 @pytest.mark.refutes("joint-stages")
 @pytest.mark.parametrize(
     "asked",
     [
-        [GaussianEvent(8.9, 1e-12)],
-        [GaussianEvent(9.0, 1e-12)] * 2,
-        [GaussianEvent(9.0, 1e-9)],
+        [GaussianEvent(4.3, 1e-12)],
+        [GaussianEvent(6.0, 1e-12)] * 2,
+        [GaussianEvent(9.0, 1e-2)],
         [CountGaussianEvent(5.0, 2)],
         [PureEvent(0.3, "x")],
         [PureEvent(0.2, "x")] * 2,
@@ -120,17 +127,33 @@ def test_equal_events_that_are_priced_once_are_caught() -> None:
     ids=repr,
 )
 def test_what_was_not_priced_is_not_asked(asked: list[Event]) -> None:
-    priced = JointEvents([GaussianEvent(9.0, 1e-12), CountGaussianEvent(5.0, 1), PureEvent(0.2, "x")])
-    with pytest.raises(CertificateError, match="none of the events"):
-        priced.take(asked)
-    priced.take([PureEvent(0.1, "y"), GaussianEvent(9.5, 1e-13), CountGaussianEvent(5.0, 1)])
+    left = priced()
+    with pytest.raises(CertificateError, match="this plan was priced for"):
+        left.take(asked)
+    left.take([PureEvent(0.1, "y"), GaussianEvent(9.5, 1e-13), CountGaussianEvent(5.0, 1)])
+
+
+@pytest.mark.proves("joint-stages")
+def test_noise_may_be_divided_otherwise_than_it_was_priced() -> None:
+    """Whatever passes keeps the promise: noises of the same sum of inverse squares are alike."""
+    left, promise = priced(), joint_delta(PRICED, 2.0)
+    multiplier = math.sqrt(2 / (1 / 81 + 1 / 25)) * (1 + 1e-9)
+    asked = [GaussianEvent(multiplier, 1e-13), GaussianEvent(multiplier, 1e-13), PureEvent(0.2, "x")]
+    left.take(asked[:1])
+    left.take(asked[1:])
+    assert joint_delta(asked, 2.0) <= promise
+    with pytest.raises(CertificateError):
+        left.take([GaussianEvent(1e3, 0.0)])
 
 
 def test_a_choice_is_covered_by_what_is_pure_and_not_the_other_way_round() -> None:
     assert covers(PureEvent(0.2, "x"), BoundedRangeEvent(0.2))
     assert not covers(BoundedRangeEvent(0.2), PureEvent(0.2, "x"))
-    group = GroupEvent(CountGaussianEvent(5.0, 1), 3)
-    assert covers(group, GroupEvent(CountGaussianEvent(6.0, 1), 2))
+    events: list[Event] = [PureEvent(0.3, "x"), PureEvent(0.2, "x"), BoundedRangeEvent(0.2)]
+    left = JointEvents(events, 1.0, 1e-6)
+    left.take([BoundedRangeEvent(0.2)])
+    left.take([PureEvent(0.1, "x")])
+    left.take([PureEvent(0.3, "x")])
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,9 @@ _MOST_RESPONSES = 500
 
 _MOST_LOSSES = 2048
 """Different losses of pure events that are told apart; more are rounded up."""
+
+_ROOM = 1e-8
+"""By how much more than priced Gaussian noises may tell: other lattices round a little otherwise."""
 
 _NO_USE = 0.75
 """A slack that leaves no promise: at every epsilon its term exceeds one."""
@@ -109,40 +113,67 @@ def joint_rho(epsilon: float, delta: float, *, choices: bool = False) -> float:
 
 
 class JointEvents:
-    """The events that a plan was priced for; what is asked must be among them.
+    """The events that a plan was priced for, and what is left of them while stages are asked.
+
+    Gaussian noise, on whatever lattice, is taken from one sum of inverse squares and one of slacks; of
+    delta the slacks may also have what the price left over. Everything else must have been priced as
+    it is asked, or for more.
 
     Guarantees:
-      - What was asked so far has no less noise than events that were priced. [joint-stages]
+      - Stages that were let pass keep the promise, whatever they were chosen by. [joint-stages]
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._left = list(events)
+    def __init__(self, events: Iterable[Event], epsilon: float, delta: float) -> None:
+        priced = [flatten(event) for event in events]
+        over = max(0.0, delta - joint_delta(priced, epsilon))
+        noises = [continuous(event) for event in priced if _is_gaussian(event)]
+        self._power = _power_of(noises) * (1 + _ROOM / 2)
+        self._slack = _slack_of(noises) + down(over / lattice_term(epsilon, 1.0))
+        self._left = [event for event in priced if not _is_gaussian(event)]
 
     def take(self, events: Sequence[Event]) -> None:
         """Strike events off, or raise and change nothing."""
-        left = list(self._left)
-        for event in events:
-            place = next((n for n, priced in enumerate(left) if covers(priced, event)), None)
-            if place is None:
+        asked, left = [flatten(event) for event in events], list(self._left)
+        for event in asked:
+            if _is_gaussian(event):
+                continue
+            enough = [priced for priced in left if covers(priced, event)]
+            if not enough:
                 raise CertificateError(f"{event} is none of the events that this plan was priced for.")
-            del left[place]
-        self._left = left
+            left.remove(min(enough, key=lambda priced: _waste(priced, event)))
+        noises = [continuous(event) for event in asked if _is_gaussian(event)]
+        power, slack = _power_of(noises), _slack_of(noises)
+        if power > self._power or slack > self._slack:
+            raise CertificateError(f"{asked} has less noise than this plan was priced for.")
+        self._left, self._power, self._slack = left, self._power - power, self._slack - slack
 
 
 def covers(priced: Event, asked: Event) -> bool:
     """Say whether an event loses no more than another, of the same kind, that was priced."""
     match priced, asked:
-        case GaussianEvent(), GaussianEvent():
-            return priced.multiplier <= asked.multiplier and asked.slack <= priced.slack
-        case CountGaussianEvent(), CountGaussianEvent():
-            return priced.scale <= asked.scale and asked.moves <= priced.moves
         case PureEvent(), PureEvent() | BoundedRangeEvent():
             return asked.epsilon <= priced.epsilon
         case BoundedRangeEvent(), BoundedRangeEvent():
             return asked.epsilon <= priced.epsilon
-        case GroupEvent(), GroupEvent():
-            return asked.rows <= priced.rows and covers(priced.one, asked.one)
     return priced == asked
+
+
+def _waste(priced: Event, asked: Event) -> tuple[bool, float]:
+    """Return how much more was priced than is asked: another kind first, then the epsilon."""
+    return type(priced) is not type(asked), getattr(priced, "epsilon", 0.0)
+
+
+def _is_gaussian(event: Event) -> TypeGuard[GaussianEvent | CountGaussianEvent]:
+    return isinstance(event, GaussianEvent | CountGaussianEvent)
+
+
+def _power_of(noises: Sequence[GaussianEvent]) -> float:
+    """Return twice the rho of Gaussian noises: the sum of their inverse squares."""
+    return up(math.fsum(1 / noise.multiplier**2 for noise in noises), 8) if noises else 0.0
+
+
+def _slack_of(noises: Sequence[GaussianEvent]) -> float:
+    return up(math.fsum(noise.slack for noise in noises)) if noises else 0.0
 
 
 def flatten(event: Event) -> Event:
@@ -159,8 +190,10 @@ def flatten(event: Event) -> Event:
     return of_group(one, event.rows)
 
 
-def continuous(event: CountGaussianEvent) -> GaussianEvent:
+def continuous(event: GaussianEvent | CountGaussianEvent) -> GaussianEvent:
     """Return noise on counts as noise on a fine lattice, with the slack that this takes."""
+    if isinstance(event, GaussianEvent):
+        return event
     multiplier = event.scale / up(math.sqrt(event.moves))
     return GaussianEvent(multiplier, min(_NO_USE, lattice_slack(event.scale, event.moves)))
 
@@ -179,8 +212,8 @@ def _composed_delta(events: tuple[Event, ...], epsilon: float) -> float:
     if len(pure) == len(events) and summed <= to_units(epsilon):
         return 0.0
     others = [event for event in events if not isinstance(event, PureEvent | BoundedRangeEvent)]
-    rho = up(math.fsum(event.rho for event in events))
-    beside = up(math.fsum(event.rho for event in others))
+    rho = up(math.fsum(event.rho for event in events)) * (1 + _ROOM)
+    beside = up(math.fsum(event.rho for event in others)) * (1 + _ROOM)
     left = epsilon - up(math.fsum(event.epsilon for event in pure))
     bounds = [zcdp_delta(epsilon, rho), zcdp_delta(left, beside) if left >= 0 else 1.0]
     few = len(pure) <= _MOST_RESPONSES
@@ -191,12 +224,11 @@ def _paired_delta(
     pure: Sequence[PureEvent | BoundedRangeEvent], others: Sequence[Event], epsilon: float
 ) -> float:
     """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
-    gaussians = [continuous(e) if isinstance(e, CountGaussianEvent) else e for e in others]
-    known = [event for event in gaussians if isinstance(event, GaussianEvent)]
-    slack = up(math.fsum(event.slack for event in known))
+    known = [continuous(event) for event in others if _is_gaussian(event)]
+    slack = _slack_of(known)
     losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
     if known:
-        multiplier = down(math.fsum(1 / event.multiplier**2 for event in known) ** -0.5)
+        multiplier = down((_power_of(known) * (1 + _ROOM)) ** -0.5)
         deltas = gaussian_deltas(epsilon - losses, multiplier)
     else:
         deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
