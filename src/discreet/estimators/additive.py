@@ -25,7 +25,7 @@ class PrivateAdditiveClassifier(PrivateClassifier):
 
     >>> model = PrivateAdditiveClassifier(delta=1e-6, bounds=(0, 1), classes=[0, 1])
     >>> fitted = model.fit([[0.1], [0.2], [0.8], [0.9]] * 500, [0, 0, 1, 1] * 500)
-    >>> fitted.predict([[0.0], [1.0]]).tolist(), fitted.guarantee_.certified
+    >>> fitted.predict([[0.1], [0.9]]).tolist(), fitted.guarantee_.certified
     ([0, 1], True)
     """
 
