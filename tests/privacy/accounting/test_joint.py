@@ -146,6 +146,16 @@ def test_noise_may_be_divided_otherwise_than_it_was_priced() -> None:
         left.take([GaussianEvent(1e3, 0.0)])
 
 
+@pytest.mark.refutes("joint-stages")
+@pytest.mark.parametrize("count", [1, 2])
+def test_less_noise_by_more_than_rounding_is_caught(count: int) -> None:
+    event = GaussianEvent(9.0, 1e-13)
+    JointEvents([event] * count, 2.0, 1e-6).take([event] * count)
+    less = GaussianEvent(9.0 * (1 - 1e-7), 1e-13)
+    with pytest.raises(CertificateError, match="has less noise"):
+        JointEvents([event] * count, 2.0, 1e-6).take([less] * count)
+
+
 def test_a_choice_is_covered_by_what_is_pure_and_not_the_other_way_round() -> None:
     assert covers(PureEvent(0.2, "x"), BoundedRangeEvent(0.2))
     assert not covers(BoundedRangeEvent(0.2), PureEvent(0.2, "x"))

@@ -127,7 +127,8 @@ class JointEvents:
         priced = [flatten(event) for event in events]
         over = max(0.0, delta - joint_delta(priced, epsilon))
         noises = [continuous(event) for event in priced if _is_gaussian(event)]
-        self._power = _power_of(noises) * (1 + _ROOM / 2)
+        # A single event was priced by its own curve, which has no room.
+        self._power = _power_of(noises) * (1 + (_ROOM / 2 if len(priced) > 1 else 0.0))
         self._slack = _slack_of(noises) + down(over / lattice_term(epsilon, 1.0))
         self._left = [event for event in priced if not _is_gaussian(event)]
 
