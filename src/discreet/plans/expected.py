@@ -77,7 +77,7 @@ class Expected:
         return self._beside_size(self.noise / (1.0 if known else rows or 1.0) + self.bias)
 
     def _beside_size(self, error: float) -> float:
-        """Return a share of the size; what can be nothing but zero is exact, or out of reach."""
+        """Return a share of the size; of nothing but zero an error is none, or infinite."""
         if self.size:
             return error / self.size
         return math.inf if error else 0.0
