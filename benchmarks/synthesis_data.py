@@ -1,7 +1,8 @@
 """Tables of ``benchmarks.synthesis`` with public ranges of their numbers; values outside are clipped.
 
-The rule that decides how many pairs are measured was made on Adult, NLTCS and small cuts of them; the
-others were looked at once it was fixed. Categories are the values that occur: a benchmark's shortcut.
+The rule that decides how many pairs are measured was made on Adult, NLTCS, small cuts of them, Pima and
+German; the others were looked at once it was fixed. Categories are the values that occur: a benchmark's
+shortcut.
 """
 
 from __future__ import annotations
