@@ -46,7 +46,8 @@ _MOST_LOSSES = 2048
 """Different losses of pure events that are told apart; more are rounded up."""
 
 _ROOM = 1e-8
-"""By how much more than priced Gaussian noises may tell: other lattices round a little otherwise."""
+"""By how much more than priced Gaussian noises may tell, if the promise has room for it: other lattices
+round a little otherwise."""
 
 _NO_USE = 0.75
 """A slack that leaves no promise: at every epsilon its term exceeds one."""
@@ -55,8 +56,8 @@ _SPARE = 1e-4
 """Of delta: what is left for the lattices of Gaussian stages."""
 
 
-def joint_delta(events: Iterable[Event], epsilon: float) -> float:
-    """Return delta at ``epsilon`` of all events together.
+def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> float:
+    """Return delta at ``epsilon`` of all events together, told to lose this share more than they do.
 
     Guarantees:
       - Holds for queries that depend on earlier answers, as long as the events themselves are fixed in
@@ -72,7 +73,8 @@ def joint_delta(events: Iterable[Event], epsilon: float) -> float:
     if left < 0:
         return 1.0
     certain = math.fsum(event.certain_delta for event in pairs)
-    return min(1.0, up(certain + _composed_delta(rest, left)) if pairs else _composed_delta(rest, left))
+    found = _composed_delta(rest, left, room)
+    return min(1.0, up(certain + found) if pairs else found)
 
 
 def joint_epsilon(events: Iterable[Event], delta: float) -> float:
@@ -127,9 +129,10 @@ class JointEvents:
         priced = [flatten(event) for event in events]
         over = max(0.0, delta - joint_delta(priced, epsilon))
         noises = [continuous(event) for event in priced if _is_gaussian(event)]
-        # A single event was priced by its own curve, which has no room.
-        self._power = _power_of(noises) * (1 + (_ROOM / 2 if len(priced) > 1 else 0.0))
+        roomy = len(priced) > 1 and joint_delta(priced, epsilon, _ROOM) <= delta
+        self._power = _power_of(noises) * (1 + (_ROOM / 2 if roomy else 0.0))
         self._slack = _slack_of(noises) + down(over / lattice_term(epsilon, 1.0))
+        self._noises: list[GaussianEvent] = []
         self._left = [event for event in priced if not _is_gaussian(event)]
 
     def take(self, events: Sequence[Event]) -> None:
@@ -142,11 +145,11 @@ class JointEvents:
             if not enough:
                 raise CertificateError(f"{event} is none of the events that this plan was priced for.")
             left.remove(min(enough, key=lambda priced: _waste(priced, event)))
-        noises = [continuous(event) for event in asked if _is_gaussian(event)]
-        power, slack = _power_of(noises), _slack_of(noises)
-        if power > self._power or slack > self._slack:
+        # Summed anew each time, so that what was priced is never exceeded by rounding alone.
+        noises = self._noises + [continuous(event) for event in asked if _is_gaussian(event)]
+        if _power_of(noises) > self._power or _slack_of(noises) > self._slack:
             raise CertificateError(f"{asked} has less noise than this plan was priced for.")
-        self._left, self._power, self._slack = left, self._power - power, self._slack - slack
+        self._left, self._noises = left, noises
 
 
 def covers(priced: Event, asked: Event) -> bool:
@@ -206,30 +209,33 @@ def _own_delta(event: Event, epsilon: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _composed_delta(events: tuple[Event, ...], epsilon: float) -> float:
+def _composed_delta(events: tuple[Event, ...], epsilon: float, room: float) -> float:
     """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos."""
     pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
     summed = sum(to_units(event.epsilon) for event in pure)
     if len(pure) == len(events) and summed <= to_units(epsilon):
         return 0.0
     others = [event for event in events if not isinstance(event, PureEvent | BoundedRangeEvent)]
-    rho = up(math.fsum(event.rho for event in events)) * (1 + _ROOM)
-    beside = up(math.fsum(event.rho for event in others)) * (1 + _ROOM)
+    rho = up(math.fsum(event.rho for event in events)) * (1 + room)
+    beside = up(math.fsum(event.rho for event in others)) * (1 + room)
     left = epsilon - up(math.fsum(event.epsilon for event in pure))
     bounds = [zcdp_delta(epsilon, rho), zcdp_delta(left, beside) if left >= 0 else 1.0]
     few = len(pure) <= _MOST_RESPONSES
-    return min(*bounds, _paired_delta(pure, others, epsilon) if few else 1.0)
+    return min(*bounds, _paired_delta(pure, others, epsilon, room) if few else 1.0)
 
 
 def _paired_delta(
-    pure: Sequence[PureEvent | BoundedRangeEvent], others: Sequence[Event], epsilon: float
+    pure: Sequence[PureEvent | BoundedRangeEvent],
+    others: Sequence[Event],
+    epsilon: float,
+    room: float,
 ) -> float:
     """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
     known = [continuous(event) for event in others if _is_gaussian(event)]
     slack = _slack_of(known)
     losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
     if known:
-        multiplier = down((_power_of(known) * (1 + _ROOM)) ** -0.5)
+        multiplier = down((_power_of(known) * (1 + room)) ** -0.5)
         deltas = gaussian_deltas(epsilon - losses, multiplier)
     else:
         deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
