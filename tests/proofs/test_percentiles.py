@@ -14,8 +14,9 @@ import z3
 
 from discreet.mechanisms.selection.inverse_sensitivity import InverseSensitivity, signed_distances
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
-from discreet.select.quantiles.cuts import QuantileCuts, deal
+from discreet.select.quantiles.cuts import QuantileCuts
 from discreet.select.quantiles.order_statistics import PercentileDistances, value_sensitivities
+from discreet.select.quantiles.runs import deal
 from tests.proofs.machine.cases import (
     additions,
     code_agrees,

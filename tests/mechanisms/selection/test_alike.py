@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.selection import alike
-from discreet.mechanisms.selection.alike import draw_run, run_law
+from discreet.mechanisms.selection.alike import draw_candidate, draw_run, run_law
 from discreet.mechanisms.selection.basic import ExponentialMechanism
 from discreet.randomness import SimulatedNoise, SystemNoise
 from tests.oracles.goodness import fits
@@ -47,3 +47,30 @@ def test_scores_far_behind_are_proposed_together_and_hardly_ever_taken() -> None
     scores, sizes = np.array([0, -(10**6), -500]), np.array([1, 2**40, 5])
     source = SystemNoise()
     assert {draw_run(scores, sizes, 1.0, source) for _ in range(200)} == {0}
+
+
+INSIDE = np.array([-3, 0, -1, -1, -4, -2, -2])
+BEST, WIDTHS = np.array([0, -1, -2]), np.array([3, 2, 2])
+
+
+def candidates(seen: Any) -> list[object]:
+    """Return draws from runs that are known by the best of their candidates."""
+    ends, source = np.cumsum(WIDTHS) - WIDTHS, SimulatedNoise(11)
+    drawn = (draw_candidate(BEST, WIDTHS, seen, 1.5, source) for _ in range(3_000))
+    return [int(ends[run]) + place for run, place in drawn]
+
+
+def own_score(run: int, place: int) -> int:
+    return int(INSIDE[int((np.cumsum(WIDTHS) - WIDTHS)[run]) + place])
+
+
+@pytest.mark.proves("runs")
+def test_runs_that_stay_whole_have_the_law_of_their_candidates() -> None:
+    law = dict(enumerate(run_law(INSIDE, np.ones(7, dtype=np.int64), 1.5).tolist()))
+    assert fits(candidates(own_score), law)
+
+
+@pytest.mark.refutes("runs")
+def test_the_best_score_of_a_run_is_not_that_of_all_its_candidates() -> None:
+    law = dict(enumerate(run_law(INSIDE, np.ones(7, dtype=np.int64), 1.5).tolist()))
+    assert not fits(candidates(lambda run, _: int(BEST[run])), law)

@@ -21,9 +21,10 @@ from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
 from discreet.privacy.certificate import certify_cells
 from discreet.randomness import SimulatedNoise, SystemNoise
 from discreet.select.choose.chooser import Chooser
-from discreet.select.quantiles.cuts import SLOTS, QuantileCuts, deal, quantile_cuts
+from discreet.select.quantiles.cuts import SLOTS, QuantileCuts, quantile_cuts
 from discreet.select.quantiles.order_statistics import Standing
 from discreet.select.quantiles.plan import _marks, quantiles
+from discreet.select.quantiles.runs import DealtCounts, Wanted, deal
 from tests.laws.examples import Example
 from tests.oracles.goodness import fits
 from tests.oracles.laws import max_divergence
@@ -115,6 +116,33 @@ def test_draws_have_the_law(source: Any, kind: str) -> None:
         law[answer] = law.get(answer, 0.0) + share
     sample = [tuple(noise.release(np.array(counts), source).astype(int).tolist()) for _ in range(2000)]
     assert fits(sample, law)
+
+
+@pytest.mark.parametrize("reach", [0.0, 1.0])
+def test_values_that_stay_whole_change_no_law(monkeypatch: pytest.MonkeyPatch, reach: float) -> None:
+    monkeypatch.setattr("discreet.select.quantiles.cuts.REACH", reach)
+    test_draws_have_the_law(SimulatedNoise(9), "exponential")
+
+
+@pytest.mark.proves("several-quantiles")
+@pytest.mark.parametrize("seed", range(40))
+def test_runs_have_the_scores_of_cuts_that_are_looked_at_one_by_one(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    slots, counts = int(draw.choice([1, 2, 5, 8])), draw.integers(0, 7, 5) * draw.integers(0, 2, 5)
+    starts = np.concatenate([[0], slots * np.cumsum(draw.integers(1, 4, 5))])
+    values, places, records = deal(counts, slots)
+    filled = starts[values] + places * (np.diff(starts)[values] // slots)
+    first, last = sorted(draw.integers(0, starts[-1] + 1, 2).tolist())
+    ranks = [int(records[filled < cut].sum()) for cut in range(first, last + 1)]
+    scores = [-abs(5 * (rank - ranks[0]) - 2 * (ranks[-1] - ranks[0])) for rank in ranks]
+    held, wanted = DealtCounts(counts, starts, slots), Wanted(first, last, 2, 5)
+    for reach in (np.inf, 4.0, 0.0):
+        runs = held.runs(wanted, reach)
+        assert runs.begins.tolist() == [first, *(runs.begins + runs.sizes)[:-1].tolist()]
+        told = np.repeat(runs.scores, runs.sizes)
+        assert len(told) == len(scores) and np.all(told >= scores)
+        assert reach < np.inf or told.tolist() == scores
+    assert [held.score(cut, wanted) for cut in range(first, last + 1)] == scores
 
 
 def test_probability_refuses_nothing_but_gives_zero_to_what_cannot_be() -> None:

@@ -6,6 +6,7 @@ of them, P(run) proportional to size * exp(-behind / scale), and nothing is ever
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from discreet.mechanisms.additive.noise import FloatArray
 from discreet.randomness import IntArray, NoiseSource, below_any, is_below_exp
 
-_SHELLS = 64
+REACH = _SHELLS = 64
 """Runs that are at least so many scales behind are proposed together."""
 
 _MARGIN = 1e-9
@@ -45,6 +46,29 @@ def draw_run(raw_scores: IntArray, sizes: IntArray, scale: float, source: NoiseS
         run = int(members[np.searchsorted(upto, place, side="right")])
         if _accepted(Fraction(int(behind[run])) / Fraction(scale), k, source):
             return run
+
+
+def draw_candidate(
+    raw_best: IntArray,
+    sizes: IntArray,
+    raw_score: Callable[[int, int], int],
+    scale: float,
+    source: NoiseSource,
+) -> tuple[int, int]:
+    """Return a run and a place in it, where a run has the best score that any of its candidates has.
+
+    A candidate that is behind the best of its run is kept with the chance exp(-behind / scale); else
+    all is drawn anew.
+
+    Guarantees:
+      - The law is that of the exponential mechanism over the candidates' own scores, exactly. [runs]
+    """
+    while True:
+        run = draw_run(raw_best, sizes, scale, source)
+        place = source.below(int(sizes[run]))
+        behind = int(raw_best[run]) - raw_score(run, place)
+        if is_below_exp(0, 0, Fraction(behind) / Fraction(scale), source.below):
+            return run, place
 
 
 def _proposed(weights: list[int], source: NoiseSource) -> int:

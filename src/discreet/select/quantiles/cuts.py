@@ -7,7 +7,7 @@ Deviations: values are those of a public grid, so ties are the rule. Instead of 
 jitter, the count of a value is dealt out over ``slots`` places inside it, one record after the other:
 one record more is one more in one place. So a value that many records share can take several cuts, and
 none of them leaves a side with records it should not have. Nothing is random but the choices. Cuts
-between two records that follow each other have one score, so a long grid takes no longer.
+between two records that follow each other have one score, so a long grid takes no longer (``runs``).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, count_step
-from discreet.mechanisms.selection.alike import draw_run
+from discreet.mechanisms.selection.alike import REACH, draw_candidate
 from discreet.mechanisms.selection.quantiles import moved_counts
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.numerics import check_choice, check_whole
@@ -33,6 +32,7 @@ from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.select.choose.chooser import Chooser
 from discreet.select.quantiles.order_statistics import Standing
+from discreet.select.quantiles.runs import DealtCounts, Wanted
 
 MOST_COUNTED = 2**26
 """Records of which ranks are compared, if they are parts of records."""
@@ -152,14 +152,14 @@ class QuantileCuts:
         """Return the exact probability of one answer, as cuts among all slots."""
         share, given = 1.0, iter(self._by_split(cuts))
 
-        def pick(chooser: Chooser, scores: IntArray, sizes: IntArray) -> int:
+        def pick(chooser: Chooser, dealt: DealtCounts, wanted: Wanted) -> int:
             nonlocal share
-            place = next(given)
-            if not 0 <= place < sizes.sum():
+            place, runs = next(given), dealt.runs(wanted)
+            if not 0 <= place < runs.sizes.sum():
                 share = 0.0
-                return 0
-            share *= float(chooser.law(Standing(np.repeat(scores, sizes), 0, 0))[place])
-            return place
+                return wanted.first
+            share *= float(chooser.law(Standing(np.repeat(runs.scores, runs.sizes), 0, 0))[place])
+            return wanted.first + place
 
         self._walk(counts, pick)
         return share
@@ -167,12 +167,24 @@ class QuantileCuts:
     def release(self, raw_counts: IntArray, source: NoiseSource) -> FloatArray:
         """Return the place of the chosen value of every level."""
 
-        def pick(chooser: Chooser, raw_scores: IntArray, sizes: IntArray) -> int:
+        def pick(chooser: Chooser, dealt: DealtCounts, wanted: Wanted) -> int:
             if chooser.on_scores.by_weights:
-                run = draw_run(raw_scores, sizes, chooser.on_scores.scale, source)
-                return int(sizes[:run].sum()) + source.below(int(sizes[run]))
-            places = np.repeat(raw_scores, sizes)
-            return 0 if len(places) == 1 else int(chooser.draw(Standing(places, 0, 0), source)[0])
+                scale = chooser.on_scores.scale
+                runs = dealt.runs(wanted, REACH * scale)
+
+                def cut(run: int, place: int) -> int:
+                    return int(runs.begins[run]) + place
+
+                best, size = runs.scores, runs.sizes
+                drawn = draw_candidate(
+                    best, size, lambda *at: dealt.score(cut(*at), wanted), scale, source
+                )
+                return cut(*drawn)
+            runs = dealt.runs(wanted)
+            places = np.repeat(runs.scores, runs.sizes)
+            if len(places) == 1:
+                return wanted.first
+            return wanted.first + int(chooser.draw(Standing(places, 0, 0), source)[0])
 
         return self.places(self._walk(raw_counts, pick)).astype(np.float64)
 
@@ -188,23 +200,16 @@ class QuantileCuts:
         )
         return np.concatenate([[0], self.slots * np.cumsum(weights)])
 
-    def _walk(self, counts: IntArray, pick: Callable[[Chooser, IntArray, IntArray], int]) -> IntArray:
-        """Choose all cuts, round by round; ``pick`` is told scores of runs of cuts, and their sizes."""
-        starts = self.starts
-        values, slots, records = deal(counts, self.slots)
-        slots = starts[values] + slots * (np.diff(starts)[values] // self.slots)
-        upto = np.concatenate([[0], np.cumsum(records)])
+    def _walk(self, counts: IntArray, pick: Callable[[Chooser, DealtCounts, Wanted], int]) -> IntArray:
+        """Choose all cuts, round by round; ``pick`` returns one between two others."""
+        dealt = DealtCounts(np.asarray(counts, dtype=np.int64), self.starts, self.slots)
         cuts = np.zeros(len(self.marks), dtype=np.int64)
-        cuts[-1] = starts[-1]
+        cuts[-1] = dealt.starts[-1]
         for split in (split for level in self.splits for split in level):
             first, middle, last = split
-            start, stop = np.searchsorted(slots, cuts[[first, last]])
-            ends = np.concatenate([[cuts[first] - 1], slots[start:stop], [cuts[last]]])
-            ranks = upto[start : stop + 1] - upto[start]
-            left, parts = self._parts(split)
-            sizes = np.diff(ends)
-            scores = -np.abs(parts * ranks - left * ranks[-1])
-            cuts[middle] = cuts[first] + pick(self._pick(split, int(sizes.sum())), scores, sizes)
+            wanted = Wanted(int(cuts[first]), int(cuts[last]), *self._parts(split))
+            chooser = self._pick(split, wanted.last - wanted.first + 1)
+            cuts[middle] = pick(chooser, dealt, wanted)
         return cuts[1:-1]
 
     def _by_split(self, cuts: Sequence[int]) -> list[int]:
@@ -266,31 +271,3 @@ def quantile_cuts(
     errors = {kind: cuts.worst for kind, cuts in found.items()}
     taken = "exponential" if fewer < SLOTS else min(errors, key=lambda kind: errors[kind])
     return found[taken if mechanism == "auto" else mechanism], errors
-
-
-def deal(raw_counts: IntArray, slots: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Deal the records of every value out over its slots, one after the other, far apart.
-
-    Returns, in order, the values and slots that hold records, and how many they hold.
-
-    Guarantees:
-      - One record more of a value is one more in one of its slots. [several-quantiles]
-    """
-    filled = np.flatnonzero(raw_counts)
-    counts = np.asarray(raw_counts, dtype=np.int64)[filled]
-    used = np.minimum(counts, slots)
-    turn = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
-    values, places = np.repeat(filled, used), _order(slots)[turn]
-    records = (np.repeat(counts, used) + slots - 1 - turn) // slots
-    in_order = np.argsort(values * slots + places, kind="stable")
-    return values[in_order], places[in_order], records[in_order]
-
-
-@lru_cache(maxsize=8)
-def _order(slots: int) -> IntArray:
-    """Return the slots as they get records: halves first, then quarters, and so on."""
-    bits = max(1, (slots - 1).bit_length())
-    place = np.arange(1 << bits)
-    reversed_bits = sum((place >> b & 1) << (bits - 1 - b) for b in range(bits))
-    order = (np.asarray(reversed_bits) + (1 << bits >> 1)) % (1 << bits)
-    return np.asarray(order[order < slots])
