@@ -447,11 +447,11 @@ def test_a_killed_worker_changes_nothing(client: Client) -> None:
 
     (counts,) = add_up(table, slow, cluster=Cluster.of(client), progress=kill)
     assert counts.tolist() == add_up(table, [Summand(CELLS, 1.0)])[0].tolist()
-    for _ in range(600):  # the dead count among the workers until somebody misses them
+    for _ in range(6_000):  # the dead count among the workers until somebody misses them
         if address not in client.scheduler_info(n_workers=-1)["workers"]:
             break
         time.sleep(0.05)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=300)
     assert victim not in client.run(os.getpid).values()
 
 

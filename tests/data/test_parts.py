@@ -279,7 +279,7 @@ def test_the_search_finds_what_is_there(leaky: tuple[Client, Path], tmp_path: Pa
         )
     assert ear.has(MARKS[0])
     held = client.persist(as_dask(people(500, marked=True), tmp_path))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not on_disk(folder, MARKS[0]) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert on_disk(folder, MARKS[0])
@@ -337,7 +337,7 @@ def test_a_killed_worker_is_replaced(client: Client, tmp_path: Path) -> None:
     (counts,) = add_up(table, slow, cluster=workers, progress=kill)
     cells = [Summand(CellContribution(("age",), 73, ages), 1.0)]
     assert counts.tolist() == add_up(PrivateTable(frame, SCHEMA), cells)[0].tolist() and not left
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=300)
 
 
 def slowly(block: Block) -> Any:

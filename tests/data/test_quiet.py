@@ -139,14 +139,14 @@ def test_releases_at_once_share_one_silence(
     def first() -> None:
         with quietly():
             first_is_in.set()
-            second_is_in.wait(10)
+            second_is_in.wait(600)
         first_is_out.set()
 
     def second() -> None:
-        first_is_in.wait(10)
+        first_is_in.wait(600)
         with quietly():
             second_is_in.set()
-            first_is_out.wait(10)
+            first_is_out.wait(600)
             babble()
             threads.append(threads_now())
 

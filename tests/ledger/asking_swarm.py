@@ -9,8 +9,10 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,7 +20,7 @@ import pandas as pd
 import discreet as dc
 from discreet.errors import UnderWay
 from discreet.ledger import Ledger
-from tests.ledger.swarm import run_together
+from tests.ledger.swarm import PROCESSES, run_together
 
 SCHEMA = dc.Schema({"age": dc.Number(0, 9, step=1, missing=False)})
 FRAME = pd.DataFrame({"age": [number % 10 for number in range(200)]})
@@ -50,10 +52,18 @@ def ask(session: dc.Session, **options: Any) -> str:
 
 
 def together(where: str, key: str) -> dict[str, Any]:
-    """Ask the same question in several processes at once."""
+    """Ask the same question in several processes; the first answers when all others were told."""
     session = open_session(where, key)
-    before_computing(lambda: time.sleep(3))
-    answers = run_together(lambda: ask(open_session(where, key)))
+    marks = Path(tempfile.mkdtemp())
+    before_computing(lambda: _until(lambda: len(list(marks.iterdir())) == PROCESSES - 1))
+
+    def ask_once() -> str:
+        answer = ask(open_session(where, key))
+        if answer.startswith("under way"):
+            (marks / str(os.getpid())).touch()
+        return answer
+
+    answers = run_together(ask_once)
     return {"answers": answers, "spent": session.balance.spent.loss, "later": ask(session)}
 
 
@@ -80,23 +90,34 @@ def killed(where: str, key: str) -> dict[str, Any]:
     return {"told": told, "spent": session.balance.spent.loss, "problems": problems}
 
 
+def _until(happened: Callable[[], bool]) -> None:
+    for _ in range(12_000):  # ten minutes: whoever waits for longer waits for ever
+        if happened():
+            return
+        time.sleep(0.05)
+    raise TimeoutError
+
+
 def _patiently(session: dc.Session) -> str:
     # A server notices a little later than the system that a connection is gone.
-    for _ in range(100):
+    told = ""
+
+    def answered() -> bool:
+        nonlocal told
         told = ask(session)
-        if not told.startswith("under way"):
-            break
-        time.sleep(0.05)
+        return not told.startswith("under way")
+
+    _until(answered)
     return told
 
 
 def _hang(writer: int) -> None:
     grandchild = os.fork()
     if grandchild == 0:
-        time.sleep(60)
+        time.sleep(600)
         os._exit(0)
     os.write(writer, str(grandchild).encode())
-    time.sleep(60)
+    time.sleep(600)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tests.ledger.backends import Backend, make_terms
 
 def run_swarm(job: str, backend: Backend, *rest: str) -> Any:
     command = [sys.executable, swarm.__file__, job, backend.where, str(backend.key), *rest]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -8,9 +8,11 @@ import sqlite3
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -21,6 +23,7 @@ from discreet.cli import main
 from discreet.errors import LedgerUnavailable, ReleaseError, SettlementFailed
 from discreet.ledger import Ledger
 from discreet.privacy.accounting.filters import Amount
+from discreet.session.settling import _tick
 from tests.ledger.backends import Backend
 from tests.ledger.store.test_failures import largest_file
 
@@ -165,7 +168,7 @@ def test_several_answers_are_kept_together(session: dc.Session, backend: Backend
 def test_a_short_trouble_is_waited_for(
     session: dc.Session, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.session.settling.PATIENCE", 20.0)
+    monkeypatch.setattr("discreet.session.settling.PATIENCE", 600.0)
     refuse_settlements(backend)
     helper = threading.Timer(0.3, allow_settlements, [backend])
     helper.start()
@@ -177,18 +180,36 @@ def test_a_short_trouble_is_waited_for(
 def test_waiting_is_shown(
     backend: Backend, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("discreet.session.settling.PATIENCE", 1.5)
+    """Trouble is over when the first second was shown, however long a second takes."""
+    monkeypatch.setattr("discreet.session.settling.PATIENCE", 600.0)
+    monkeypatch.setattr("discreet.progress._PATIENCE", 0.5)
+    ticked = threading.Event()
+
+    def tick(done: threading.Event, advance: Callable[[int], None]) -> None:
+        def advance_and_tell(seconds: int) -> None:
+            advance(seconds)
+            ticked.set()
+
+        _tick(done, advance_and_tell)
+
+    def sleep(_: float) -> None:
+        assert ticked.wait(600)
+        allow_settlements(backend)
+
     with backend.open() as ledger:
         session = open_session(ledger, progress=True)
         refuse_settlements(backend)
-        with pytest.raises(SettlementFailed):
-            session.release(PLAN)
+        monkeypatch.setattr("discreet.session.settling._tick", tick)
+        timing = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+        monkeypatch.setattr("discreet.session.settling.time", timing)
+        session.release(PLAN)
     assert "storing the answer" in capsys.readouterr().err
 
 
 def test_a_commit_whose_answer_got_lost_is_found(
     session: dc.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("discreet.session.settling.PATIENCE", 600.0)
     settle_all, calls = session._ledger.settle_all, []
 
     def lose_the_answer(*args: Any, **options: Any) -> Any:

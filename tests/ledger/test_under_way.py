@@ -28,7 +28,7 @@ SINCE = r"under way since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 def run_swarm(job: str, backend: Backend) -> Any:
     command = [sys.executable, "-m", "tests.ledger.asking_swarm", job, backend.where, str(backend.key)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -39,7 +39,7 @@ def test_eight_processes_are_charged_once(backend: Backend) -> None:
     told = [answer for answer in found["answers"] if re.fullmatch(SINCE, answer)]
     answered = set(found["answers"]) - set(told)
     assert len(answered) == 1 and len(found["answers"]) == 8, found
-    assert told, "everybody came too late to be told: the test is blind"
+    assert len(told) == 7, "whoever is at work waits until everybody else was told"
     assert found["later"] in answered, "asked later it is free"
 
 
@@ -80,7 +80,7 @@ class Slow:
 
         def wait_then_run(*args: Any) -> Any:
             self.reserved.set()
-            assert self.go_on.wait(60)
+            assert self.go_on.wait(600)
             return run(*args)
 
         session._run = wait_then_run  # type: ignore[method-assign]
@@ -88,7 +88,7 @@ class Slow:
 
     def __enter__(self) -> Slow:
         self.thread.start()
-        assert self.reserved.wait(60)
+        assert self.reserved.wait(600)
         return self
 
     def end(self) -> dc.Release:

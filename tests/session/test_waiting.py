@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.session.price import Waiting
+from tests.oracles.clocks import Clock
 
 SCHEMA = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 CALLS: list[int] = []
@@ -33,7 +33,10 @@ def curve(isolated: bool) -> dc.Plan:
 
 
 @pytest.mark.parametrize(("relation", "records"), [("replace-one", "40"), ("add-remove", "1,000")])
-def test_a_price_says_how_long_it_takes(relation: str, records: str) -> None:
+def test_a_price_says_how_long_it_takes(
+    relation: str, records: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.session.price.time", Clock(look=1e-3))
     priced = session(relation).price(curve(isolated=True))
     assert "one record at a time: about " in str(priced) and f"for {records} records" in str(priced)
     assert priced.to_json()["plans"][0]["waiting"]["seconds_per_record"] > 0
@@ -42,18 +45,20 @@ def test_a_price_says_how_long_it_takes(relation: str, records: str) -> None:
     assert other.to_json()["plans"][0]["waiting"] is None
 
 
-def slow(rows: Any) -> Any:
-    time.sleep(0.02)
-    return answer(rows)
+def test_a_price_says_how_long_a_slow_model_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("discreet.session.price.time", clock)
 
+    def slow(rows: Any) -> Any:
+        clock.passes(0.02)
+        return answer(rows)
 
-def test_a_price_says_how_long_a_slow_model_takes() -> None:
     model = dc.Model(slow, bounds=(0, 1), name="slow")
     plan = dc.shap_importance(
         model, background=np.full((600, 2), 0.5), clip=None, epsilon=1.0
-    )  # 2,400 mixed rows for every record: two calls
+    )  # 2,400 mixed rows for every record: five calls for four
     told = session("replace-one", 400).price(plan).plans[0].waiting
-    assert told is not None and told.seconds_per_record > 0.015 and not told.alone
+    assert told is not None and told.seconds_per_record == pytest.approx(0.025) and not told.alone
     assert str(told).startswith("the model is called: about ")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from discreet.audit.attacks.membership import attack_membership, membership
 from discreet.audit.attacks.targets import exact_target
 from discreet.errors import ArgumentError
 from discreet.randomness import public_generator
+from tests.oracles.clocks import Clock
 
 ATTACKS = ["threshold", "classifier", "likelihood ratio"]
 
@@ -65,13 +65,18 @@ def test_exact_answers_fall(name: str, attack: Any) -> None:
     assert found.accuracy.value == 1.0 and found.beats(Ceiling(1.0), attacks=64)
 
 
-def test_time_that_is_up_keeps_the_trials_there_are() -> None:
+def test_time_that_is_up_keeps_the_trials_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("discreet.audit.attacks.trials.time", clock)
+
     def slow(table: list[int], seed: int) -> list[float]:
-        time.sleep(0.001)
+        clock.passes(1.0)
         return noisy_count(table, seed)
 
-    found = membership(slow, [1, 1], [1], ceiling=Ceiling(1.0), trials=10**6, seconds=0.5)
-    assert 40 <= found.accuracy.trials < 10_000
+    found = membership(slow, [1, 1], [1], ceiling=Ceiling(1.0), trials=10**6, seconds=399.5)
+    assert (
+        found.stopped == "out of time" and found.accuracy.trials == 100
+    )  # of 200 pairs, half to learn
 
 
 def test_ctrl_c_keeps_the_trials_there_are() -> None:

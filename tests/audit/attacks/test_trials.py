@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,20 @@ from discreet.audit.attacks.linkage import linkage
 from discreet.audit.attacks.membership import membership
 from discreet.audit.attacks.trials import Trials, ask, run_trials
 from discreet.errors import ArgumentError
+from tests.oracles.clocks import Clock
 
 
 def test_all_trials_are_made_in_order() -> None:
     assert run_trials(lambda number: number**2, trials=4, seconds=9.0, fewest=1) == Trials([0, 1, 4, 9])
 
 
-def test_time_that_is_up_keeps_what_is_there() -> None:
-    found = run_trials(lambda number: time.sleep(0.01), trials=10**6, seconds=0.1, fewest=2)
-    assert 2 <= len(found.outcomes) <= 12 and found.stopped == "out of time"
-    with pytest.raises(ArgumentError, match=r"seconds must be enough for 5 trials, got 1e-09 and 1"):
-        run_trials(lambda number: number, trials=10, seconds=1e-9, fewest=5)
+def test_time_that_is_up_keeps_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("discreet.audit.attacks.trials.time", clock)
+    found = run_trials(lambda number: clock.passes(1.0), trials=10**6, seconds=10.5, fewest=2)
+    assert len(found.outcomes) == 11 and found.stopped == "out of time"
+    with pytest.raises(ArgumentError, match=r"seconds must be enough for 5 trials, got 0.5 and 1"):
+        run_trials(lambda number: clock.passes(1.0), trials=10, seconds=0.5, fewest=5)
 
 
 @pytest.mark.parametrize(("fewest", "kept"), [(3, True), (6, False)])

@@ -1,4 +1,4 @@
-"""Every planted fault is caught by its own attack, in seconds."""
+"""Every planted fault is caught by its own attack, after few tries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_faults_are_caught(fault: Fault, seed: int) -> None:
     found = fault.check.run(Effort(seed=seed))
     assert not found.held, found.said
     assert found.found > found.promised
-    assert found.seconds < 5 or seed == 0  # the first run imports
+    assert found.tries <= 8_000, "few enough for the audit of a minute"
 
 
 def test_faults_have_names_of_their_own() -> None:

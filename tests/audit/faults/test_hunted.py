@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -25,12 +24,9 @@ def test_names_and_sentences() -> None:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_fault_is_caught_by_its_own_check(name: str) -> None:
-    check = BY_NAME[name].check
-    check.run(Effort(seconds=0.1))  # libraries are imported and loops compiled when first used
-    start = time.process_time()
-    found = check.run(Effort())
+    found = BY_NAME[name].check.run(Effort())
     assert not found.held and found.found > 1, found.said
-    assert time.process_time() - start < 5.0
+    assert found.kind == "model" or found.tries < 500, "a hunt is over after few pairs"
 
 
 RIGHT: dict[str, Any] = {
@@ -59,7 +55,7 @@ def test_more_resamples_do_not_mend_the_bootstrap() -> None:
         REPLACE_ONE,
         rows,
         name="bootstrap",
-        seconds=2.0,
+        seconds=600.0,
         until_broken=True,
     )
     assert report.found[0].share > 10

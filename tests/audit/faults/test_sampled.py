@@ -16,7 +16,8 @@ from discreet.errors import ArgumentError
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_faults_are_caught(fault: Fault) -> None:
-    found = fault.check.run(Effort(samples=20_000))
+    samples = 2_000 if fault.name == "noise seeded by the rows" else 20_000  # one run at a time
+    found = fault.check.run(Effort(seconds=900.0, samples=samples))
     assert not found.held, found.said
     assert found.found > found.promised
 

@@ -126,7 +126,7 @@ def test_a_vector_that_follows_other_rows_is_found() -> None:
         REPLACE_ONE,
         rows,
         name="centred",
-        seconds=30.0,
+        seconds=600.0,
         until_broken=True,
     )
     assert "the same row beside another" in report.found[0].pair

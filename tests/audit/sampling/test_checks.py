@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from discreet.audit.sampling.subjects import RunSubject, noises, selections
 from discreet.mechanisms import NOISES
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
 from discreet.randomness import SimulatedNoise
+from tests.oracles.clocks import Clock
 from tests.oracles.goodness import fits
 from tests.statistics.test_samplers import laplace_law
 
@@ -83,11 +83,14 @@ def test_an_interruption_is_handed_on(of: object) -> None:
         of(RunSubject("stopped", "two", mechanism, 0.0, 1.0)).run(Effort())  # type: ignore[operator]
 
 
-def test_last_bits_are_looked_at_however_slow_the_first_runs_are() -> None:
-    late = [0.3]
+def test_last_bits_are_looked_at_however_slow_the_first_runs_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, late = Clock(), [0.3]
+    monkeypatch.setattr("discreet.audit.sampling.drawing.time", clock)
 
     def mechanism(table: float, size: int, generator: np.random.Generator) -> np.ndarray:
-        time.sleep(late.pop() if late else 0.0)
+        clock.passes(late.pop() if late else 0.0)
         return np.rint((table + generator.laplace(0.0, 1.0, size)) * 2.0**20) / 2.0**20
 
     found = lattice_check(RunSubject("slow", "two", mechanism, 0.0, 1.0, batched=True))

@@ -15,6 +15,7 @@ import pytest
 from discreet.audit.sampling.drawing import INTERRUPTED, OUT_OF_TIME, MechanismRuns, draw
 from discreet.errors import ArgumentError
 from discreet.randomness import public_generator
+from tests.oracles.clocks import Clock
 
 
 def noisy(value: float, generator: np.random.Generator) -> float:
@@ -71,35 +72,36 @@ def test_scores_are_made_of_outcomes() -> None:
     assert drawn.side(0) == [1.0] * 3 and drawn.side(1) == [101.0] * 3
 
 
-def test_time_ends_the_drawing_between_runs() -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("discreet.audit.sampling.drawing.time", clock)
+    return clock
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(0.5, 1), (7.0, 4)])
+def test_time_ends_the_drawing_between_runs(clock: Clock, seconds: float, runs: int) -> None:
+    """A run takes two seconds: one that takes longer than there is time is finished."""
+
     def slow(value: float) -> float:
-        time.sleep(0.01)
+        clock.passes(1.0)
         return value
 
-    drawn = draw(trial(slow), 100_000, seconds=0.05)
-    assert drawn.stopped == OUT_OF_TIME and 1 <= drawn.runs <= 4
+    drawn = draw(trial(slow), 100_000, seconds=seconds)
+    assert drawn.stopped == OUT_OF_TIME and drawn.runs == runs
 
 
-def test_a_call_that_takes_longer_than_there_is_time_is_finished() -> None:
-    def slow(value: float) -> float:
-        time.sleep(0.05)
-        return value
-
-    drawn = draw(trial(slow), 10, seconds=0.001)
-    assert drawn.runs == 1 and drawn.stopped == OUT_OF_TIME
-
-
-def test_whoever_begins_what_takes_hours_is_told() -> None:
+def test_whoever_begins_what_takes_hours_is_told(clock: Clock) -> None:
     left = [3]
 
     def slow(value: float) -> float:
-        time.sleep(0.02)
+        clock.passes(0.02)
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
         return value
 
-    with pytest.warns(UserWarning, match="hours on one core. Give seconds="):
+    with pytest.warns(UserWarning, match=r"about 2\.2 hours on one core. Give seconds="):
         drawn = draw(trial(slow), 200_000)
     assert drawn.runs == 1
 

@@ -77,7 +77,7 @@ def test_no_backup_is_advised_for_what_passes_by_itself(server_backend: Backend,
 def test_a_statement_timeout_is_named(server_backend: Backend) -> None:
     with server_backend.open() as ledger:
         ledger.register(make_terms())
-    set_default(server_backend, "statement_timeout = '200ms'")
+    set_default(server_backend, "statement_timeout = '1500ms'")
     with server_backend.open() as ledger, closing(server_backend.connect()) as holder:
         holder.execute("BEGIN; SELECT * FROM discreet_datasets FOR UPDATE")
         with pytest.raises(LedgerUnavailable, match="longer than the server allows") as caught:
