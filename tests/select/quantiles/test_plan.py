@@ -118,9 +118,9 @@ def test_draws_have_the_law(source: Any, kind: str) -> None:
     assert fits(sample, law)
 
 
-@pytest.mark.parametrize("reach", [0.0, 1.0])
-def test_values_that_stay_whole_change_no_law(monkeypatch: pytest.MonkeyPatch, reach: float) -> None:
-    monkeypatch.setattr("discreet.select.quantiles.cuts.REACH", reach)
+@pytest.mark.parametrize("radius", [0.0, 1.0])
+def test_values_that_stay_whole_change_no_law(monkeypatch: pytest.MonkeyPatch, radius: float) -> None:
+    monkeypatch.setattr("discreet.select.quantiles.cuts.RADIUS", radius)
     test_draws_have_the_law(SimulatedNoise(9), "exponential")
 
 
@@ -136,12 +136,12 @@ def test_runs_have_the_scores_of_cuts_that_are_looked_at_one_by_one(seed: int) -
     ranks = [int(records[filled < cut].sum()) for cut in range(first, last + 1)]
     scores = [-abs(5 * (rank - ranks[0]) - 2 * (ranks[-1] - ranks[0])) for rank in ranks]
     held, wanted = DealtCounts(counts, starts, slots), Wanted(first, last, 2, 5)
-    for reach in (np.inf, 4.0, 0.0):
-        runs = held.runs(wanted, reach)
+    for radius in (np.inf, 4.0, 0.0):
+        runs = held.runs(wanted, radius)
         assert runs.begins.tolist() == [first, *(runs.begins + runs.sizes)[:-1].tolist()]
         told = np.repeat(runs.scores, runs.sizes)
         assert len(told) == len(scores) and np.all(told >= scores)
-        assert reach < np.inf or told.tolist() == scores
+        assert radius < np.inf or told.tolist() == scores
     assert [held.score(cut, wanted) for cut in range(first, last + 1)] == scores
 
 

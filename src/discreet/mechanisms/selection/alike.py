@@ -14,7 +14,7 @@ import numpy as np
 from discreet.mechanisms.additive.noise import FloatArray
 from discreet.randomness import IntArray, NoiseSource, below_any, is_below_exp
 
-REACH = _SHELLS = 64
+RADIUS = _SHELLS = 64
 """Runs that are at least so many scales behind are proposed together."""
 
 _MARGIN = 1e-9

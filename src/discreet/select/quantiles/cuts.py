@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import LARGEST_SUM, count_step
-from discreet.mechanisms.selection.alike import REACH, draw_candidate
+from discreet.mechanisms.selection.alike import RADIUS, draw_candidate
 from discreet.mechanisms.selection.quantiles import moved_counts
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.numerics import check_choice, check_whole
@@ -170,7 +170,7 @@ class QuantileCuts:
         def pick(chooser: Chooser, dealt: DealtCounts, wanted: Wanted) -> int:
             if chooser.on_scores.by_weights:
                 scale = chooser.on_scores.scale
-                runs = dealt.runs(wanted, REACH * scale)
+                runs = dealt.runs(wanted, RADIUS * scale)
 
                 def cut(run: int, place: int) -> int:
                     return int(runs.begins[run]) + place

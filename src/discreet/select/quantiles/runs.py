@@ -56,8 +56,8 @@ class DealtCounts:
         first, last = self._rank(wanted.first), self._rank(wanted.last)
         return -abs(wanted.parts * (self._rank(cut) - first) - wanted.left * (last - first))
 
-    def runs(self, wanted: Wanted, reach: float = math.inf) -> Runs:
-        """Return all cuts as runs; values whose best cut is ``reach`` behind the best stay whole."""
+    def runs(self, wanted: Wanted, radius: float = math.inf) -> Runs:
+        """Return all cuts as runs; values whose best cut is ``radius`` behind the best stay whole."""
         before, upto = self._rank(wanted.first), self._rank(wanted.last)
         begin, end = self._value(wanted.first), self._value(wanted.last) + 1
         begins, ends = self.starts[begin:end] + 1, self.starts[begin + 1 : end + 1].copy()
@@ -68,7 +68,7 @@ class DealtCounts:
             for k in (0, 1)
         )
         scores = -np.maximum(0, np.maximum(low, -high))
-        near = (self.counts[begin:end] > 0) & (scores.max() - scores < reach)
+        near = (self.counts[begin:end] > 0) & (scores.max() - scores < radius)
         near[[0, -1]] |= self.counts[[begin, end - 1]] > 0  # of which some cuts may be outside
         inner, sizes, ranks = self._inside(begin + np.flatnonzero(near), begins[near], ends[near])
         off = wanted.parts * (ranks - before) - wanted.left * (upto - before)
