@@ -16,6 +16,11 @@ DiscreetError
 │   └── DataChanged      somebody wrote to the data, or took them away, while they were read
 ├── UnderWay             the same question is being answered for somebody else right now
 ├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
+├── AnswerLost           the question was paid for and its answer is lost; it is not drawn again
+├── NotAuthenticated     a request without a key that is known
+├── NotFound             there is nothing of this name, or not for this key
+├── TooLarge             a request is larger than the service takes
+├── TooManyRequests      a key, or an address, asks too often
 └── LedgerError          the ledger cannot be used
     ├── LedgerConflict   what was asked contradicts what the ledger already knows
     ├── LedgerUnavailable  the file or server cannot be read or written
@@ -260,6 +265,62 @@ class SettlementFailed(DiscreetError):
         except OSError as error:
             raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
         return target
+
+
+class AnswerLost(DiscreetError):
+    """A question was paid for and its answer is lost; nobody draws it again but the owner, who pays."""
+
+    code = "answer-lost"
+    http_status = 410
+    exit_code = 20
+
+    def __init__(self, message: str, *, reservations: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.reservations = list(reservations)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the reservations that stay spent."""
+        return {"reservations": self.reservations}
+
+
+class NotAuthenticated(DiscreetError):
+    """A request has no key, or one that is unknown, expired or revoked."""
+
+    code = "unauthenticated"
+    http_status = 401
+    exit_code = 21
+
+
+class NotFound(DiscreetError):
+    """There is nothing of this name, or nothing that this key may see."""
+
+    code = "not-found"
+    http_status = 404
+    exit_code = 22
+
+
+class TooLarge(DiscreetError):
+    """A request is larger, or nested deeper, than the service takes."""
+
+    code = "too-large"
+    http_status = 413
+    exit_code = 23
+
+
+class TooManyRequests(DiscreetError):
+    """A key, or an address without one, asks more often than the service allows."""
+
+    code = "too-many-requests"
+    http_status = 429
+    exit_code = 24
+
+    def __init__(self, message: str, *, seconds: float = 1.0) -> None:
+        super().__init__(message)
+        self.seconds = float(seconds)
+
+    def fields(self) -> dict[str, Any]:
+        """Return after how many seconds to ask again."""
+        return {"seconds": self.seconds}
 
 
 class LedgerError(DiscreetError):

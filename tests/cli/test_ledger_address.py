@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.cli.project import DatasetEntry, Project
 from discreet.errors import ArgumentError, LedgerConflict
+from discreet.session.project import DatasetEntry, Project
 
 
 @pytest.fixture

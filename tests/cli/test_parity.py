@@ -38,6 +38,9 @@ NO_COMMAND = {
     "sign": "a card is signed when it is written",
     "simulation": "seeds are for experiments in one process",
     "version": "it stands in the project file",
+    "seat": "the service lets analysts in by their keys",
+    "stored": "release finds what is stored",
+    "check_not_lost": "the service asks it before it answers",
 }
 """What a session knows that needs no command, and why."""
 

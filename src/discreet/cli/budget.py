@@ -15,7 +15,6 @@ from discreet.cli.project import (
     AnalystOption,
     DatasetOption,
     LedgerOption,
-    Project,
     ProjectOption,
     open_books,
     open_ledger,
@@ -30,6 +29,7 @@ from discreet.privacy.relation import Relation
 from discreet.schema import Schema
 from discreet.session import Remaining
 from discreet.session.currency import Currency
+from discreet.session.project import Project
 from discreet.session.settling import settle_later
 
 

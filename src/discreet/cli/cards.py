@@ -16,7 +16,6 @@ from discreet.cli.project import (
     DEFAULT_PROJECT,
     AnalystOption,
     DatasetOption,
-    Project,
     ProjectOption,
     open_session,
 )
@@ -24,6 +23,7 @@ from discreet.cli.writing import check_file
 from discreet.errors import ArgumentError
 from discreet.plans import Plan
 from discreet.schema import Schema
+from discreet.session.project import Project
 
 CardArgument = Annotated[Path, typer.Argument(help="The card's file.")]
 PlansArgument = Annotated[

@@ -10,11 +10,8 @@ import typer
 from discreet.cli.output import JsonOption, print_json, print_table
 from discreet.cli.project import (
     DEFAULT_PROJECT,
-    DatasetEntry,
     DatasetOption,
-    Project,
     ProjectOption,
-    as_rows,
     open_session,
 )
 from discreet.cli.writing import check_file
@@ -28,6 +25,7 @@ from discreet.privacy.relation import ADD_REMOVE, MOST_ROWS, RELATIONS
 from discreet.schema import Schema
 from discreet.schema.showing import tell_column
 from discreet.session import protect
+from discreet.session.project import DatasetEntry, Project, as_rows
 
 DataArgument = Annotated[
     str,

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from discreet.ledger.books import find_row
 from discreet.ledger.checks import check_label, check_name, unknown_dataset
 from discreet.ledger.queries import (
+    find_entry,
     members_of,
     payers_of,
     read_account,
@@ -24,6 +25,7 @@ from discreet.ledger.queries import (
     read_names,
     read_populations,
     read_release,
+    read_settled,
     read_terms,
 )
 from discreet.ledger.records import Account, Balance, Head, StoredRelease, Verification
@@ -33,6 +35,7 @@ from discreet.ledger.store.key import KeyMissing
 from discreet.ledger.store.locks import find_locks
 from discreet.ledger.store.opening import Books
 from discreet.ledger.terms import check_schema, read_facts
+from discreet.ledger.under_way import find_lost
 from discreet.ledger.verify import Copy, verify_books
 from discreet.privacy.accounting.filters import Amount
 from discreet.schema import Schema
@@ -115,6 +118,29 @@ class OpenBooks:
         self._check_own_key()
         with self._reading(dataset) as connection:
             return read_release(connection, self._chain, dataset, version, plan_key)
+
+    def settled_release(self, dataset: str, reservation: str) -> StoredRelease | None:
+        """Return the release that a reservation paid for, or ``None`` if it was never stored."""
+        check_name("dataset", dataset)
+        check_name("reservation", reservation)
+        self._check_own_key()
+        with self._reading(dataset) as connection:
+            return read_settled(connection, self._chain, dataset, reservation)
+
+    def charge_of(self, dataset: str, reservation: str) -> Amount | None:
+        """Return what a reservation spent, or ``None`` if there is none of this id."""
+        check_name("reservation", reservation)
+        with self._reading(dataset) as connection:
+            entry = find_entry(connection, "reserve", reservation)
+        return None if entry is None else Amount(entry["loss"], entry["delta"])
+
+    def lost_reservation(self, dataset: str, *, version: str, plan_key: str) -> str | None:
+        """Return the newest reservation for a plan that has no release and that nobody works on."""
+        check_name("dataset", dataset)
+        check_label("version", version)
+        check_name("plan_key", plan_key)
+        with self._reading(dataset) as connection:
+            return find_lost(connection, self._locks, dataset, version, plan_key)
 
     def check_reader(self, dataset: str, analyst: str | None) -> None:
         """Raise unless this analyst may ask; ``None`` is the owner, who always may.

@@ -115,15 +115,28 @@ def read_release(
         - The text is the one that was settled, or ``LedgerTampered`` is raised.
     """
     wanted = {"dataset": dataset, "version": version, "plan_key": plan_key}
+    return _read_newest(connection, chain, wanted)
+
+
+def read_settled(
+    connection: Connection, chain: Chain, dataset: str, reservation: str
+) -> StoredRelease | None:
+    """Return the release that a reservation paid for, as ``read_release`` does."""
+    return _read_newest(connection, chain, {"dataset": dataset, "reservation": reservation})
+
+
+def _read_newest(
+    connection: Connection, chain: Chain, wanted: Mapping[str, str]
+) -> StoredRelease | None:
     query = select(releases).filter_by(**wanted).order_by(releases.c.sequence.desc()).limit(1)
     row = _first(connection, query)
     if row is None:
         return None
     entry = find_entry(connection, "settle", row["reservation"])
     if entry is None or not (chain.is_genuine(entry) and is_release_of(row, entry)):
-        raise tampered(f"A stored release of dataset {dataset!r}")
-    head = Head(dataset, entry["sequence"], entry["digest"])
-    return StoredRelease(row["body"], head, row["reservation"], version, plan_key)
+        raise tampered(f"A stored release of dataset {wanted['dataset']!r}")
+    head = Head(wanted["dataset"], entry["sequence"], entry["digest"])
+    return StoredRelease(row["body"], head, row["reservation"], row["version"], row["plan_key"])
 
 
 def find_entry(connection: Connection, kind: str, reference: str) -> Row | None:

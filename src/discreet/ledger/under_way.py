@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, Select, exists, select
 
 from discreet.errors import UnderWay
 from discreet.ledger.books import EntryDraft
@@ -21,7 +21,23 @@ class Answered(UnderWay):
 
 def question(dataset: str, draft: EntryDraft) -> str:
     """Return the name under which others see that a question is under way."""
-    return "\0".join((dataset, draft.version, draft.plan_key))
+    return _name(dataset, draft.version, draft.plan_key)
+
+
+def _name(dataset: str, version: str, plan_key: str) -> str:
+    return "\0".join((dataset, version, plan_key))
+
+
+def find_lost(
+    connection: Connection, locks: Locks, dataset: str, version: str, plan_key: str
+) -> str | None:
+    """Return the last reservation of a question if it has no answer and nobody is at work on it."""
+    last = connection.execute(_reserved(dataset, version, plan_key)).first()
+    open_ = _find_open(connection, dataset, version, plan_key)
+    if last is None or open_ is None or last.reference != open_.reference:
+        return None
+    at_work = locks.held(connection, [_name(dataset, version, plan_key)])
+    return None if at_work else str(last.reference)
 
 
 def check_not_asked(
@@ -37,7 +53,8 @@ def check_not_asked(
     for draft in drafts:
         if _is_answered(connection, dataset, draft):
             raise Answered("This question was just answered. Ask again: the answer is free.")
-        newest = _find_open(connection, dataset, draft) if question(dataset, draft) in held else None
+        own = (dataset, draft.version, draft.plan_key)
+        newest = _find_open(connection, *own) if question(dataset, draft) in held else None
         if newest is not None:
             raise _under_way(newest.reference, newest.time)
 
@@ -59,16 +76,16 @@ def _is_answered(connection: Connection, dataset: str, draft: EntryDraft) -> boo
     return connection.execute(query).first() is not None
 
 
-def _find_open(connection: Connection, dataset: str, draft: EntryDraft) -> Any:
+def _find_open(connection: Connection, dataset: str, version: str, plan_key: str) -> Any:
     """Return the newest reservation for this question that has no settlement."""
-    same = {
-        "dataset": dataset,
-        "kind": "reserve",
-        "version": draft.version,
-        "plan_key": draft.plan_key,
-    }
     is_settled = exists().where(
         _settled.c.kind == "settle", _settled.c.reference == entries.c.reference
     )
-    query = select(entries.c.reference, entries.c.time).filter_by(**same).where(~is_settled)
-    return connection.execute(query.order_by(entries.c.sequence.desc()).limit(1)).first()
+    return connection.execute(_reserved(dataset, version, plan_key).where(~is_settled)).first()
+
+
+def _reserved(dataset: str, version: str, plan_key: str) -> Select[Any]:
+    """Return the query for the newest reservation of a question."""
+    same = {"dataset": dataset, "kind": "reserve", "version": version, "plan_key": plan_key}
+    query = select(entries.c.reference, entries.c.time).filter_by(**same)
+    return query.order_by(entries.c.sequence.desc()).limit(1)

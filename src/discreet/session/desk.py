@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +35,15 @@ class PublicFacts:
     head: Head
 
 
+Watch = Callable[[str, Sequence[Reservation]], None]
+"""Told the phases of a release, which follow from no row: ``preparing`` and ``reserving`` before the
+charge, when raising ends it for nothing; ``answering`` and ``storing`` after it, with its charges."""
+
+
+def _unwatched(phase: str, reservations: Sequence[Reservation]) -> None:
+    """Tell nobody."""
+
+
 class Desk:
     """Rows, noise and an account on one desk; what is asked of them is ``Session``'s to say."""
 
@@ -50,6 +60,8 @@ class Desk:
         cluster: Cluster | None = None,
         progress: bool | None,
         heuristics: bool = False,
+        watch: Watch | None = None,
+        noted: Mapping[str, Any] | None = None,
     ) -> None:
         ledger.check_reader(account.terms.dataset, analyst)
         if heuristics:
@@ -63,6 +75,8 @@ class Desk:
         self._progress = progress
         self._heuristics = heuristics
         self._analyst = analyst
+        self._watch: Watch = watch or _unwatched
+        self._noted = dict(noted or {})
         self.version = version
 
     @property
@@ -151,7 +165,7 @@ class Desk:
 
     def _note(self, plan: Plan) -> dict[str, Any]:
         """Return what an entry of the ledger says besides the charge: all of it is public."""
-        return {"plan": plan.describe(), "data": self._table.facts}
+        return {"plan": plan.describe(), "data": self._table.facts, **self._noted}
 
     def _stored(self, key: str) -> Release | None:
         stored = self._ledger.find_release(self.dataset, version=self.version, plan_key=key)

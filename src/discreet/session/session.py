@@ -11,6 +11,7 @@ from discreet.data.quality import TableCheck, check_table
 from discreet.data.state import own_state
 from discreet.errors import (
     AccessDenied,
+    AnswerLost,
     ArgumentError,
     SettlementFailed,
 )
@@ -43,7 +44,7 @@ from discreet.session.checking import (
     owners_call,
     parts_of,
 )
-from discreet.session.desk import Desk, PublicFacts
+from discreet.session.desk import Desk, PublicFacts, Watch
 from discreet.session.price import Price, Remaining, price_plans
 from discreet.session.settling import settle_later, settle_or_keep
 from discreet.session.showing import history_frame, session_html
@@ -254,6 +255,67 @@ class Session(Desk):
         alone = isinstance(plans, Plan) and plans is asked[0]
         return releases[0] if alone else releases
 
+    def stored(self, plans: Plan | Sequence[Plan]) -> list[Release] | None:
+        """Return the answers of plans that were all answered before, at no cost; None if one was not.
+
+        Raises:
+          AccessDenied: if this analyst may not see them.
+        """
+        asked = parts_of(as_list(plans), self.schema)
+        self._ledger.check_schema(self.dataset, self.schema)
+        self._check_reader(asked)
+        found = [self._stored(self._key(plan)) for plan in asked]
+        known = [release for release in found if release is not None]
+        if len(known) < len(asked):
+            return None
+        return [release.for_asker(plan) for release, plan in zip(known, asked, strict=True)]
+
+    def check_not_lost(self, plans: Plan | Sequence[Plan]) -> None:
+        """Raise if a plan was paid for on this version and its answer is lost.
+
+        To draw it again could tell of the record on which it was lost, so that a service lets nobody
+        do it but the owner.
+
+        Raises:
+          AnswerLost: with the reservation that stays spent.
+        """
+        for plan in parts_of(as_list(plans), self.schema):
+            lost = self._ledger.lost_reservation(
+                self.dataset, version=self.version, plan_key=self._key(plan)
+            )
+            if lost is not None:
+                raise AnswerLost(
+                    f"{plan.plan_name} was paid for with reservation {lost} and its answer is lost; it "
+                    "stays spent. Only the owner may ask it again, for another charge.",
+                    reservations=[lost],
+                )
+
+    @owners_call("Whoever sits at the owner's desk is let in by the owner.")
+    def seat(
+        self, analyst: str | None, *, watch: Watch | None = None, noted: Mapping[str, Any] | None = None
+    ) -> Session:
+        """Return a session of an analyst on the same rows; the owner's call.
+
+        Args:
+          analyst: who asks; None is the owner.
+          watch: told the phases of a release.
+          noted: public facts that every reservation's entry in the ledger gets, too.
+        """
+        return Session(
+            self._table,
+            self._ledger,
+            self._account,
+            version=self.version,
+            analyst=analyst,
+            noise=self._noise,
+            workers=self._workers,
+            cluster=self._cluster,
+            progress=self._progress,
+            heuristics=self._heuristics and analyst is None,
+            watch=watch,
+            noted=noted,
+        )
+
     def _find_or_answer(self, plans: list[Plan], fresh: bool) -> dict[str, Release] | None:
         keys = {self._key(plan): plan for plan in plans}
         known = {} if fresh else {key: self._stored(key) for key in keys}
@@ -268,12 +330,14 @@ class Session(Desk):
         if not plans:
             return {}
         self._table.check_unchanged()
+        self._watch("preparing", ())
         with before_the_charge(self._progress):
             answering, programs = self._made_ready(plans)
         orders = [
             Order(self._cost(program), self._key(plan), self._note(plan), self.version)
             for plan, program in zip(plans, programs, strict=True)
         ]
+        self._watch("reserving", ())
         with self._ledger.at_work() as work:
             reservations = self._ledger.reserve_all(
                 self.dataset,
@@ -283,12 +347,14 @@ class Session(Desk):
                 work=work,
                 schema=self.schema,
             )
+            self._watch("answering", reservations)
             releases = [
                 self._run(plan, by, program, reservation)
                 for plan, by, program, reservation in zip(
                     plans, answering, programs, reservations, strict=True
                 )
             ]
+            self._watch("storing", reservations)
             settled = settle_or_keep(self._ledger, reservations, releases, progress=self._progress)
         return {self._key(plan): release for plan, release in zip(plans, settled, strict=True)}
 

@@ -1,0 +1,93 @@
+"""One job: a request for releases, what became of it, and how it is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from discreet.service.store import Row
+
+State = Literal["waiting", "running", "done", "failed", "cancelled", "lost"]
+ENDED = ("done", "failed", "cancelled", "lost")
+
+_LISTS = ("plans", "reservations", "releases")
+
+
+@dataclass(frozen=True)
+class ReleaseJob:
+    """What is known of a request for releases.
+
+    Args:
+      id: its own, which is noted with every reservation it makes.
+      dataset: whose rows are asked.
+      asker: who asked, as ``Caller.name``; for owners to see and for nobody else.
+      analyst: whose allotment pays; None is the owner.
+      retry: what the client calls the request, so that sending it again is known as the same.
+      mark: a keyed digest of the request; empty if it holds a sealed query.
+      asked: the request itself, for an owner to ask it again; None if it holds a sealed query.
+      plans: the names of the questions.
+      state: how far it is.
+      phase: what is being done; follows from no row.
+      reservations: what was charged.
+      releases: the ids of the answers.
+      error: what ended it, in the one shape of errors.
+      worker: the process that has it.
+      created: when it was asked, UTC.
+      finished: when it ended.
+    """
+
+    id: str
+    dataset: str
+    asker: str
+    analyst: str | None
+    retry: str
+    mark: str
+    asked: str | None
+    plans: tuple[str, ...]
+    worker: str
+    created: str
+    state: State = "waiting"
+    phase: str = "queued"
+    reservations: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+    error: dict[str, Any] | None = field(default=None)
+    finished: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in ENDED
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what its asker may see."""
+        return {
+            "id": self.id,
+            "dataset": self.dataset,
+            "state": self.state,
+            "phase": self.phase,
+            "created": self.created,
+            "finished": self.finished,
+            "plans": list(self.plans),
+            "reservations": list(self.reservations),
+            "error": None if self.error is None else self.error["error"],
+        }
+
+    def row(self) -> Row:
+        """Return it as a row of the store."""
+        lists = {name: json.dumps(getattr(self, name)) for name in _LISTS}
+        error = None if self.error is None else json.dumps(self.error)
+        return {**vars(self), **lists, "error": error}
+
+    @classmethod
+    def read(cls, row: Row) -> ReleaseJob:
+        """Return a row of the store as a job."""
+        own = {name: value for name, value in row.items() if name != "number"}
+        lists = {name: tuple(json.loads(row[name])) for name in _LISTS}
+        return cls(
+            **{**own, **lists, "error": None if row["error"] is None else json.loads(row["error"])}
+        )
+
+    def but(self, **changes: Any) -> ReleaseJob:
+        """Return it with other fields."""
+        return replace(self, **changes)

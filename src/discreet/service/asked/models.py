@@ -1,0 +1,142 @@
+"""Models that may be asked about, by names of the owner's: from the settings, or uploaded.
+
+Files are read without running code from them (``discreet.models.files``). Classes of third parties are
+shown and refused: a model that runs code of its own is asked by its owner, in Python.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from discreet.arguments import shown
+from discreet.cards.models import CardModel, ModelFile
+from discreet.errors import ArgumentError, LedgerConflict, NotFound
+from discreet.models import Model, as_model
+from discreet.models.files import read_model
+from discreet.schema import Schema
+from discreet.service.asked.desks import Desks
+from discreet.service.settings import ModelEntry, Settings
+from discreet.service.store import Store, models, now
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Models:
+    """The models of a service; each is read once."""
+
+    def __init__(self, store: Store, settings: Settings, desks: Desks) -> None:
+        self._store, self._settings, self._desks = store, settings, desks
+        self._lock = threading.Lock()
+        self._read: dict[tuple[str, str], Any] = {}
+        self._told: dict[tuple[str, str, str], CardModel] = {}
+
+    def entries(self) -> dict[str, tuple[ModelEntry, str]]:
+        """Return every model's entry by name, with what changes when it is replaced."""
+        with self._store.reading() as connection:
+            rows = connection.execute(select(models.c.name, models.c.entry, models.c.created)).all()
+        kept = {
+            row.name: (ModelEntry.read(row.name, json.loads(row.entry)), row.created) for row in rows
+        }
+        return kept | {name: (entry, "") for name, entry in self._settings.models.items()}
+
+    def names(self, dataset: str) -> list[str]:
+        """Return the names of models that may be asked about with a data set."""
+        known = self.entries().items()
+        return [name for name, (entry, _) in known if not entry.datasets or dataset in entry.datasets]
+
+    def get(self, name: Any, dataset: str) -> Any:
+        """Return a model by its name: an estimator as it is, or a ``Model`` if its entry says more."""
+        found = self.entries().get(name) if isinstance(name, str) else None
+        if found is None or (found[0].datasets and dataset not in found[0].datasets):
+            known = ", ".join(self.names(dataset)) or "none"
+            raise ArgumentError(
+                f"model must be one of the service's names for {dataset!r} ({known}), got "
+                f"{shown(name)}."
+            )
+        entry, since = found
+        with self._lock:
+            if (name, since) not in self._read:
+                self._read[name, since] = _as_entered(self._load(name, entry, since), entry)
+            return self._read[name, since]
+
+    def by_fingerprint(self, dataset: str) -> dict[str, Any]:
+        """Return the models of a data set as written plans name them."""
+        found = [self.get(name, dataset) for name in self.names(dataset)]
+        return {as_model(model).fingerprint: model for model in found}
+
+    def described(self, dataset: str, schema: Schema) -> dict[str, CardModel]:
+        """Return what is public about the models of a data set, by name."""
+        return {name: self._describe(name, dataset, schema) for name in self.names(dataset)}
+
+    def _describe(self, name: str, dataset: str, schema: Schema) -> CardModel:
+        place = (name, self.entries()[name][1], schema.digest)
+        if place not in self._told:
+            model = as_model(self.get(name, dataset))
+            self._told[place] = CardModel(name, model.bind(schema).kind, model.describe(), None)
+        return self._told[place]
+
+    def add(self, name: str, file: Any, options: Mapping[str, Any]) -> ModelEntry:
+        """Keep an uploaded model, once it was read; its name must be new."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ArgumentError(
+                f"name must be 1 to 64 letters, digits, points, dashes or lines, got {shown(name)}."
+            )
+        held = _uploaded(file, self._settings.largest_model)
+        entry = ModelEntry.read(name, {"file": held.name, **options})
+        _as_entered(held.read(), entry)  # a model that cannot be used is refused now
+        with self._store.writing() as connection:
+            known = connection.execute(select(models.c.name).where(models.c.name == name)).first()
+            if known is not None or name in self._settings.models:
+                raise LedgerConflict(f"name must be new, got {name!r}, which is another model's.")
+            row = {"name": name, "file": held.name, "content": held.content, "created": now()}
+            connection.execute(insert(models), {**row, "entry": json.dumps(_plain(entry))})
+        return entry
+
+    def remove(self, name: str) -> None:
+        """Forget an uploaded model; what was released of it stays."""
+        with self._store.writing() as connection:
+            if not connection.execute(delete(models).where(models.c.name == name)).rowcount:
+                raise NotFound("name must be that of an uploaded model, got another.")
+
+    def _load(self, name: str, entry: ModelEntry, since: str) -> Any:
+        if not since:
+            return read_model(Path(self._desks.project.resolve(entry.file)))
+        with self._store.reading() as connection:
+            row = connection.execute(select(models).where(models.c.name == name)).one()
+        return ModelFile(row.file, row.content).read()
+
+
+def _as_entered(model: Any, entry: ModelEntry) -> Any:
+    if (entry.output, entry.class_, entry.bounds) == ("auto", None, None):
+        as_model(model)  # or one sentence that says what it lacks
+        return model
+    return Model(model, output=entry.output, class_=entry.class_, bounds=entry.bounds)  # type: ignore[arg-type]
+
+
+def _uploaded(file: Any, largest: int) -> ModelFile:
+    if not isinstance(file, Mapping) or not all(
+        isinstance(file.get(part), str) for part in ("name", "content")
+    ):
+        raise ArgumentError("file must be an object with name and content (base64), got another.")
+    try:
+        content = base64.b64decode(file["content"], validate=True)
+    except (binascii.Error, ValueError):
+        raise ArgumentError("file.content must be base64, got something else.") from None
+    if len(content) > largest:
+        raise ArgumentError(f"file must have at most {largest} bytes, got {len(content)}.")
+    return ModelFile(Path(file["name"]).name or "model", content)
+
+
+def _plain(entry: ModelEntry) -> dict[str, Any]:
+    told = {"file": entry.file, "datasets": list(entry.datasets), "output": entry.output}
+    said = {"class": entry.class_, "bounds": None if entry.bounds is None else list(entry.bounds)}
+    return {**told, **{name: value for name, value in said.items() if value is not None}}

@@ -1,0 +1,111 @@
+"""All that routes need, opened once for a process; and who may use which route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from discreet.errors import AccessDenied, NotAuthenticated
+from discreet.service.access.keys import Caller, KeyRing, Role
+from discreet.service.asked.desks import Desks
+from discreet.service.asked.jobs import Jobs
+from discreet.service.asked.models import Models
+from discreet.service.guards import Frequency
+from discreet.service.metrics import Metrics
+from discreet.service.settings import Settings, path_of
+from discreet.service.store import Store
+
+OWNER: Role = "owner"
+ANALYST: Role = "analyst"
+AUDITOR: Role = "auditor"
+
+
+@dataclass(frozen=True)
+class Office:
+    """The parts of a service."""
+
+    settings: Settings
+    store: Store
+    keys: KeyRing
+    desks: Desks
+    models: Models
+    jobs: Jobs
+    metrics: Metrics
+    rate: Frequency
+    strangers: Frequency
+
+    @classmethod
+    def open(cls, project: Path) -> Office:
+        """Open what a project file describes."""
+        desks = Desks(project)
+        settings = Settings.of(desks.project)
+        store = Store(desks.project.resolve(settings.store))
+        return cls(
+            settings=settings,
+            store=store,
+            keys=KeyRing(store, path_of(desks.project, settings.secret)),
+            desks=desks,
+            models=Models(store, settings, desks),
+            jobs=Jobs(store, desks, threads=settings.jobs, waiting=settings.waiting_jobs),
+            metrics=Metrics(),
+            rate=Frequency(settings.requests_per_minute),
+            strangers=Frequency(settings.strangers_per_minute),
+        )
+
+    def close(self) -> None:
+        """Let what is charged for come to its end, then close everything."""
+        self.jobs.close()
+        self.desks.close()
+        self.store.close()
+
+    def admit(self, request: Request) -> Caller:
+        """Return who asks, by the key of the request."""
+        kind, _, key = request.headers.get("authorization", "").partition(" ")
+        address = request.client.host if request.client else ""
+        try:
+            caller = self.keys.open(key.strip() if kind.lower() == "bearer" else "")
+        except NotAuthenticated:
+            self.strangers.check(address)
+            raise
+        self.rate.check(caller.key)
+        return caller
+
+
+def office_of(request: Request) -> Office:
+    """Return the office of the application."""
+    found: Office = request.app.state.office
+    return found
+
+
+AnOffice = Annotated[Office, Depends(office_of)]
+
+
+def needs(*roles: Role) -> Any:
+    """Return what a route depends on that these roles may use; its caller is handed to it."""
+
+    def admitted(request: Request, office: AnOffice) -> Caller:
+        caller = office.admit(request)
+        if caller.role not in roles:
+            raise AccessDenied(
+                f"This must be asked with a key of the role {' or '.join(roles)}, got one of the role "
+                f"{caller.role}."
+            )
+        return caller
+
+    admitted.roles = roles  # type: ignore[attr-defined]
+    return Depends(admitted)
+
+
+def roles_of(dependency: Callable[..., Any] | None) -> tuple[Role, ...] | None:
+    """Return the roles that a dependency admits; None if it is another one."""
+    return getattr(dependency, "roles", None)
+
+
+Anyone = Annotated[Caller, needs(OWNER, ANALYST, AUDITOR)]
+Asker = Annotated[Caller, needs(OWNER, ANALYST)]
+Owner = Annotated[Caller, needs(OWNER)]
+Overseer = Annotated[Caller, needs(OWNER, AUDITOR)]

@@ -1,0 +1,183 @@
+"""Prices, releases and the jobs that answer them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+
+from discreet.plans import Plan, Release
+from discreet.privacy.accounting import Amount
+from discreet.service.access.keys import Caller
+from discreet.service.access.visibility import may_see_value
+from discreet.service.asked.job import ReleaseJob
+from discreet.service.asked.wire import is_sealed, read_plans
+from discreet.service.office import AnOffice, Asker, Office, Owner
+from discreet.service.problems import status_of
+from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
+
+router = APIRouter(tags=["asking"])
+
+_LONGEST_WAIT = 30.0
+_GLANCE = 0.1
+
+JobId = Annotated[str, Path(max_length=64)]
+Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for its end.")]
+Retry = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=128,
+        description="Your name of this request: sent again, it is never charged for twice.",
+    ),
+]
+
+
+@router.post("/v1/datasets/{dataset}/price", responses=faults(402, 409))
+def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
+    """Return what plans would cost and how far off they would be; spends nothing, reads no row."""
+    session = office.desks.seat(caller, dataset)
+    plans = read_plans(asked.plans, asked.rows, dataset, office.models)
+    return session.price(plans, queries=asked.queries).to_json()
+
+
+@router.post(
+    "/v1/datasets/{dataset}/releases",
+    responses={202: {"description": "It is under way: ask for the job."}, **faults(402, 409, 410)},
+)
+async def release(
+    dataset: str,
+    asked: ReleaseAsked,
+    caller: Asker,
+    office: AnOffice,
+    request: Request,
+    retry: Retry = None,
+    prefer: Annotated[str | None, Header(description="wait=SECONDS, 0 to 30; 10 if left out.")] = None,
+) -> JSONResponse:
+    """Answer plans, all of them or none, and charge for them; what was answered before is free."""
+    sealed = any(is_sealed(one) for one in asked.plans)
+    mark = "" if sealed else office.keys.mark(await request.body())
+    found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
+    if not isinstance(found, ReleaseJob):
+        return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
+    return await _when_done(office, caller, found, _seconds(prefer))
+
+
+@router.get("/v1/jobs")
+def jobs(caller: Asker, office: AnOffice) -> list[dict[str, Any]]:
+    """Return the newest jobs of this caller, newest first; of everybody for the owner."""
+    return [_job(caller, job) for job in office.jobs.newest(caller)]
+
+
+@router.get("/v1/jobs/{id}", responses=faults(402, 409, 410))
+async def job(id: JobId, caller: Asker, office: AnOffice, wait: Wait = 0.0) -> JSONResponse:
+    """Return how far a job is, with its answers when it is done."""
+    found = await run_in_threadpool(office.jobs.get, caller, id)
+    return await _when_done(office, caller, found, wait)
+
+
+@router.delete("/v1/jobs/{id}", responses=faults(409))
+def cancel(id: JobId, caller: Asker, office: AnOffice) -> dict[str, Any]:
+    """Cancel a job before it is charged for."""
+    return {"job": _job(caller, office.jobs.cancel(caller, id))}
+
+
+@router.post("/v1/jobs/{id}/again", responses=faults(402, 409, 410))
+async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
+    """Ask a lost job again, for another charge; the owner's."""
+    new = await run_in_threadpool(_begin_again, office, caller, id)
+    return await _when_done(office, caller, new, _seconds(None))
+
+
+def _find_or_begin(
+    office: Office,
+    caller: Caller,
+    dataset: str,
+    asked: ReleaseAsked,
+    retry: str | None,
+    mark: str,
+    sealed: bool,
+) -> ReleaseJob | list[Release]:
+    """Return the job of a request, or the answers that are there already."""
+    session = office.desks.seat(caller, dataset)
+    known = None if retry is None else office.jobs.find(caller, dataset, retry, mark)
+    if known is not None:
+        return known
+    plans: list[Plan] = read_plans(asked.plans, asked.rows, dataset, office.models)
+    stored = None if asked.fresh else session.stored(plans)
+    if stored is not None:
+        return stored
+    if caller.role != "owner":
+        session.check_not_lost(plans)
+    text = None if sealed else asked.model_dump_json()
+    return office.jobs.begin(
+        caller, dataset, plans, fresh=asked.fresh, retry=retry, mark=mark, asked=text
+    )
+
+
+def _begin_again(office: Office, caller: Caller, id_: str) -> ReleaseJob:
+    lost = office.jobs.again(caller, id_)
+    asked = ReleaseAsked.model_validate_json(str(lost.asked))
+    plans = read_plans(asked.plans, asked.rows, lost.dataset, office.models)
+    return office.jobs.begin(
+        caller, lost.dataset, plans, fresh=asked.fresh, retry=None, mark="", asked=lost.asked
+    )
+
+
+async def _when_done(office: Office, caller: Caller, job: ReleaseJob, seconds: float) -> JSONResponse:
+    """Return a job's answers, or how far it is when patience ends."""
+    ended = await _await_end(office, caller, job, seconds)
+    told = {"job": _job(caller, ended)}
+    if ended.state == "done":
+        answers = await run_in_threadpool(office.jobs.answers, ended)
+        seen = [
+            _told(one, charged)
+            for one, charged in answers
+            if may_see_value(caller, one.plan, ended.analyst)
+        ]
+        return JSONResponse({**told, "releases": seen})
+    if ended.error is not None:
+        return JSONResponse(ended.error, status_code=_status(ended))
+    place = {"Location": f"/v1/jobs/{ended.id}"}
+    return JSONResponse(told, status_code=200 if ended.ended else 202, headers=place)
+
+
+async def _await_end(office: Office, caller: Caller, job: ReleaseJob, seconds: float) -> ReleaseJob:
+    until, pause = time.monotonic() + seconds, _GLANCE / 4
+    future = office.jobs.future(job)
+    if future is not None and seconds > 0:
+        await asyncio.wait([asyncio.wrap_future(future)], timeout=seconds)
+    while not job.ended:
+        job = await run_in_threadpool(office.jobs.get, caller, job.id)
+        if job.ended or time.monotonic() + pause > until:
+            break
+        await asyncio.sleep(pause)  # it is another worker's
+        pause = min(2 * pause, 1.0)
+    return job
+
+
+def _status(job: ReleaseJob) -> int:
+    return status_of(str((job.error or {})["error"]["code"]))
+
+
+def _job(caller: Caller, job: ReleaseJob) -> dict[str, Any]:
+    return {**job.to_json(), **({"asker": job.asker} if caller.role == "owner" else {})}
+
+
+def _told(release: Release, charged: Amount) -> dict[str, Any]:
+    """Return a release with what this request was charged for it."""
+    return {**release.to_json(), "charged": charged.to_json()}
+
+
+def _seconds(prefer: str | None) -> float:
+    """Return how long a client wants to wait, from ``Prefer: wait=SECONDS``."""
+    for part in (prefer or "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "wait" and value.isdigit():
+            return min(float(value), _LONGEST_WAIT)
+    return 10.0

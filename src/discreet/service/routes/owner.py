@@ -1,0 +1,160 @@
+"""What only the owner does: data sets, models, shares, terms, keys; and what an auditor looks at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from discreet.errors import ArgumentError, LedgerConflict, NotFound
+from discreet.schema.files import from_plain
+from discreet.service.office import AnOffice, Anyone, Overseer, Owner
+from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms, faults
+from discreet.service.settings import path_of
+from discreet.session import protect
+from discreet.session.project import DatasetEntry, Project
+
+router = APIRouter(prefix="/v1", tags=["owner"])
+
+Name = Annotated[str, Path(max_length=128)]
+
+
+@router.post("/datasets", status_code=201, responses=faults(409))
+def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Register a data set from a file in the project's folder, and give it a budget."""
+    project = office.desks.project
+    if asked.dataset in project.entries:
+        raise LedgerConflict(f"dataset must be new, got {asked.dataset!r}, which is registered.")
+    schema = from_plain(asked.schema_)
+    ledger = _ledger_of(project, asked)
+    file = f"{asked.dataset}.schema.toml"
+    entry = DatasetEntry(_inside(project, asked.data), file, ledger, asked.version)
+    changed = project.with_entry(asked.dataset, entry)
+    if FilePath(project.resolve(file)).exists():
+        raise LedgerConflict(f"The project's folder must have no file {file} yet, got one.")
+    session = protect(
+        project.resolve(entry.data),
+        schema,
+        dataset=asked.dataset,
+        ledger=project.resolve(ledger),
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        relation=asked.relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
+        accountant=asked.accountant,  # type: ignore[arg-type]
+        version=asked.version,
+        progress=False,
+    )
+    schema.save(project.resolve(file))
+    changed.save()
+    return {"dataset": asked.dataset, "remaining": session.remaining.to_json()}
+
+
+@router.put("/datasets/{dataset}/allotments/{analyst}", responses=faults(409))
+def allot(
+    dataset: Name, analyst: Name, asked: Allotment, caller: Owner, office: AnOffice
+) -> dict[str, Any]:
+    """Give an analyst a share of the budget, or change it; then nobody without one may ask."""
+    session = office.desks.check(caller, dataset)
+    session.allot(analyst, epsilon=asked.epsilon, delta=asked.delta)
+    left = session.seat(analyst).remaining
+    return {"dataset": dataset, "analyst": analyst, "remaining": left.to_json()}
+
+
+@router.put("/datasets/{dataset}/terms", responses=faults(409))
+def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Change the budget of a data set, as an entry of its history."""
+    session = office.desks.check(caller, dataset)
+    session.change_terms(reason=asked.reason, epsilon=asked.epsilon, delta=asked.delta)
+    return {"dataset": dataset, "remaining": session.remaining.to_json()}
+
+
+@router.get("/models")
+def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
+    """Return the models that may be asked about, with the data sets of this key."""
+    opened = office.desks.names(caller)
+    found: dict[str, dict[str, Any]] = {}
+    for dataset in opened:
+        schema = office.desks.owner(dataset).schema
+        for name, model in office.models.described(dataset, schema).items():
+            written = {k: v for k, v in model.written.items() if k != "class_index"}
+            found.setdefault(name, {"name": name, "datasets": [], "form": model.form, **written})
+            found[name]["datasets"].append(dataset)
+    return list(found.values())
+
+
+@router.post("/models", status_code=201, responses=faults(409))
+def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Keep a model's file; no code of it is run, and classes of third parties are refused by name."""
+    options: dict[str, Any] = {"datasets": asked.datasets, "output": asked.output}
+    options |= {} if asked.class_ is None else {"class": asked.class_}
+    options |= {} if asked.bounds is None else {"bounds": list(asked.bounds)}
+    entry = office.models.add(asked.name, asked.file, options)
+    return {"name": asked.name, "datasets": list(entry.datasets)}
+
+
+@router.delete("/models/{name}")
+def remove_model(name: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Forget an uploaded model; what was released of it stays."""
+    office.models.remove(name)
+    return {"name": name}
+
+
+@router.get("/keys")
+def keys(caller: Owner, office: AnOffice) -> list[dict[str, Any]]:
+    """Return every key without its secret."""
+    return office.keys.told()
+
+
+@router.post("/keys", status_code=201)
+def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Make a key; this is the only time that it is shown."""
+    key, holder = office.keys.new(
+        asked.role,  # type: ignore[arg-type]  # checked there, with a sentence
+        analyst=asked.analyst,
+        datasets=asked.datasets,
+        days=asked.days,
+        note=asked.note,
+    )
+    return {**holder.to_json(), "id": holder.key, "key": key}
+
+
+@router.delete("/keys/{id}")
+def revoke(id: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
+    """Let a key open nothing any more, from now on."""
+    office.keys.revoke(id)
+    return {"id": id, "revoked": True}
+
+
+@router.get("/audit")
+def audit(caller: Overseer, office: AnOffice) -> dict[str, Any]:
+    """Return the report that the owner's last audit wrote."""
+    path = path_of(office.desks.project, office.settings.audit)
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise NotFound(
+            f"There must be a report for auditors, got none. The owner writes it with 'discreet audit "
+            f"--out {path.name}' beside the project file."
+        ) from None
+    return found
+
+
+def _inside(project: Project, where: str) -> str:
+    """Return the path of a file that is in the project's folder, or raise."""
+    folder = project.path.parent.resolve()
+    found = (folder / where).resolve()
+    if "://" in where or not found.is_relative_to(folder) or not found.is_file():
+        raise ArgumentError("data must be the path of a file inside the project's folder, got another.")
+    return str(found.relative_to(folder))
+
+
+def _ledger_of(project: Project, asked: NewDataset) -> str:
+    """Return the ledger of a new data set: of the one it names, or the first's, or a new file."""
+    if asked.ledger is None:
+        known = [entry.ledger for entry in project.entries.values()]
+        return known[0] if known else "ledger.db"
+    if asked.ledger not in project.entries:
+        raise ArgumentError("ledger must be the name of a registered data set, got another.")
+    return project.entries[asked.ledger].ledger

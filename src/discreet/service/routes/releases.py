@@ -1,0 +1,110 @@
+"""Answers that were stored: listed, one by one, as pictures, tables and pages."""
+
+from __future__ import annotations
+
+import io
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+
+from discreet.errors import NotFound
+from discreet.ledger import Entry
+from discreet.plans import Release
+from discreet.reporting import report
+from discreet.service.access.keys import Caller
+from discreet.service.access.visibility import audience_of, may_see_value
+from discreet.service.asked.jobs import stored_release
+from discreet.service.office import AnOffice, Anyone, Asker, Office
+from discreet.service.routes.pictures import draw
+
+router = APIRouter(prefix="/v1/datasets/{dataset}/releases", tags=["releases"])
+
+ReleaseId = Annotated[str, Path(max_length=64)]
+Dark = Annotated[bool, Query(description="On a dark ground.")]
+
+
+@router.get("")
+def releases(dataset: str, caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
+    """Return the stored answers that this key may see, newest first; an auditor sees that they are."""
+    office.desks.check(caller, dataset)
+    entries = reversed(_answered(office, dataset))
+    return [_listed(office, entry) for entry in entries if _may_know(caller, entry)]
+
+
+@router.get("/{id}")
+def release(dataset: str, id: ReleaseId, caller: Anyone, office: AnOffice) -> dict[str, Any]:
+    """Return a stored answer with its certificate; for an auditor without the answer itself."""
+    found = _find(office, caller, dataset, id).to_json()
+    return found if caller.role != "auditor" else {k: v for k, v in found.items() if k != "value"}
+
+
+@router.get("/{id}/picture.svg", response_class=Response)
+def picture_svg(
+    dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
+) -> Response:
+    """Return the picture of an answer."""
+    drawn = draw(_find(office, caller, dataset, id), "svg", dark=dark)
+    return Response(drawn, media_type="image/svg+xml")
+
+
+@router.get("/{id}/picture.png", response_class=Response)
+def picture_png(
+    dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
+) -> Response:
+    """Return the picture of an answer."""
+    drawn = draw(_find(office, caller, dataset, id), "png", dark=dark)
+    return Response(drawn, media_type="image/png")
+
+
+@router.get("/{id}/table.csv", response_class=Response)
+def table(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
+    """Return an answer as a table."""
+    frame, text = _find(office, caller, dataset, id).value.to_frame(), io.StringIO()
+    frame.to_csv(text, index=frame.index.name is not None)
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
+
+
+@router.get("/{id}/page", response_class=Response)
+def page(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
+    """Return an answer as a page of its own, which opens anywhere."""
+    found = report([_find(office, caller, dataset, id)])
+    # To be saved: its pictures and styles are inside it, which the policy of this site forbids to show.
+    headers = {"content-disposition": f'attachment; filename="{id}.html"'}
+    return Response(found.html, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _answered(office: Office, dataset: str) -> list[Entry]:
+    history = office.desks.ledger(dataset).history(dataset)
+    return [entry for entry in history if entry.kind == "reserve" and entry.settled]
+
+
+def _may_know(caller: Caller, entry: Entry) -> bool:
+    return caller.role == "auditor" or may_see_value(caller, entry.note["plan"], entry.analyst)
+
+
+def _listed(office: Office, entry: Entry) -> dict[str, Any]:
+    found = stored_release(office.desks.ledger(entry.dataset), entry.dataset, entry.id)
+    promise = found.guarantee
+    return {
+        "id": found.id,
+        "title": found.title,
+        "plan": found.plan,
+        "created": found.created,
+        "dataset": found.dataset,
+        "version": found.version,
+        "epsilon": promise.epsilon,
+        "delta": promise.delta,
+        "certified": promise.certified,
+        "grade": promise.grade,
+        "public": audience_of(found.plan) == "everyone",
+        "analyst": entry.analyst,
+    }
+
+
+def _find(office: Office, caller: Caller, dataset: str, id_: str) -> Release:
+    """Return a stored answer that a caller may see; that another's is there is not told."""
+    office.desks.check(caller, dataset)
+    known = {entry.id: entry for entry in _answered(office, dataset)}
+    if id_ not in known or not _may_know(caller, known[id_]):
+        raise NotFound("release must be one that this key may see, got another.")
+    return stored_release(office.desks.ledger(dataset), dataset, id_)

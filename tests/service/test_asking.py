@@ -1,0 +1,70 @@
+"""Prices and releases over HTTP: the same charges as in a session, and never twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.plans import Release
+
+from .conftest import World, plan
+
+AGES = plan("histogram", columns="age", bins=5, epsilon=0.5)
+
+
+def spent(world: World) -> float:
+    return float(world.client("owner").get("/v1/datasets/loans/budget").json()["spent"]["epsilon"])
+
+
+def test_a_price_is_free_and_says_what_to_expect(world: World) -> None:
+    found = world.client("ann").post("/v1/datasets/loans/price", json={"plans": [AGES]})
+    assert found.status_code == 200, found.text
+    assert found.json()["affordable"] and found.json()["plans"][0]["expected_error"]
+    assert spent(world) == 0.0
+
+
+def test_a_release_is_charged_once_and_shared(world: World) -> None:
+    first = world.ask("ann", AGES)
+    assert first.status_code == 200, first.text
+    body = first.json()
+    assert body["job"]["state"] == "done" and body["releases"][0]["charged"]["loss"] == "0.5"
+    second = world.ask("bob", AGES)
+    assert second.json()["job"] is None
+    assert second.json()["releases"][0]["value"] == body["releases"][0]["value"]
+    assert second.json()["releases"][0]["charged"]["loss"] == "0"
+    assert spent(world) == 0.5
+
+
+def test_a_release_is_what_the_library_reads(world: World) -> None:
+    import json
+
+    body = world.ask("ann", AGES).json()["releases"][0]
+    release = Release.loads(json.dumps(body))
+    assert release.guarantee.epsilon == 0.5 and release.guarantee.certified
+    checked = world.office.desks.ledger("loans").verify("loans")
+    assert checked.ok
+
+
+def test_a_request_sent_again_under_its_name_is_answered_from_its_job(world: World) -> None:
+    fresh: dict[str, Any] = {"fresh": True, "headers": {"Idempotency-Key": "monday"}}
+    first, second = world.ask("ann", AGES, **dict(fresh)), world.ask("ann", AGES, **dict(fresh))
+    assert first.json()["releases"] == second.json()["releases"]
+    assert spent(world) == 0.5
+    other = world.ask("ann", plan("count", where="age >= 40", epsilon=0.1), **dict(fresh))
+    assert other.status_code == 409 and "Idempotency-Key" in other.json()["error"]["message"]
+    assert spent(world) == 0.5
+
+
+def test_models_are_named_by_the_owner(world: World) -> None:
+    asked = plan("partial_dependence", model="risk", features="age", epsilon=1.0)
+    found = world.ask("ann", asked)
+    assert found.status_code == 200, found.text
+    wrong = world.ask("ann", plan("partial_dependence", model="nobody", features="age", epsilon=1.0))
+    assert wrong.status_code == 422 and "risk" in wrong.json()["error"]["message"]
+
+
+def test_what_costs_too_much_is_refused_with_what_is_left(world: World) -> None:
+    found = world.ask("ann", plan("histogram", columns="age", epsilon=11.0))
+    assert found.status_code == 402
+    assert found.json()["error"]["code"] == "budget-exhausted"
+    assert found.json()["error"]["remaining"]["epsilon"] == "10"
+    assert spent(world) == 0.0
