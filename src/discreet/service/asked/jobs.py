@@ -36,6 +36,7 @@ from discreet.service.access.keys import Caller
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.job import ReleaseJob
 from discreet.service.store import Store, jobs, now
+from discreet.session.desk import Watch
 from discreet.session.settling import settle_later
 
 _LISTED = 200
