@@ -23,11 +23,11 @@ class Server:
     def __init__(self, app: Any) -> None:
         import uvicorn
 
-        from discreet.service.serving import PatientProtocol
+        from discreet.service.serving import OPTIONS
 
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(app, http=PatientProtocol, log_level="error", lifespan="off")
+        config = uvicorn.Config(app, lifespan="off", **OPTIONS)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
         self._thread.start()
@@ -100,32 +100,38 @@ def write_project(
     )
     numbers = frame[["income", "age"]]
     dump(LogisticRegression().fit(numbers / [1e5, 1e2], frame["defaulted"]), folder / "risk.skops")
+    dump(LogisticRegression(), folder / "plain.skops")
     project = folder / "discreet.toml"
     project.write_text(
         '[loans]\ndata = "loans.csv"\nschema = "loans.toml"\nledger = "ledger.db"\n\n'
         f'[service]\nstore = "{store}"\nrequests_per_minute = 100000\nstrangers_per_minute = 100000\n\n'
-        '[service.models.risk]\nfile = "risk.skops"\n',
+        '[service.models.risk]\nfile = "risk.skops"\n\n[service.models.plain]\nfile = "plain.skops"\n',
         encoding="utf-8",
     )
     return project
 
 
-@pytest.fixture
-def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
+def open_world(folder: Path, **terms: Any) -> World:
+    """Return a service over a new project in a folder."""
     from discreet.service import make_app
 
+    app = make_app(write_project(folder, **terms))
+    ring = app.state.office.keys
+    keys = {
+        "owner": ring.new("owner")[0],
+        "ann": ring.new("analyst", analyst="ann")[0],
+        "bob": ring.new("analyst", analyst="bob")[0],
+        "auditor": ring.new("auditor")[0],
+    }
+    return World(folder, app, keys, Server(app))
+
+
+@pytest.fixture
+def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
     made: list[World] = []
 
     def make(**terms: Any) -> World:
-        app = make_app(write_project(tmp_path, **terms))
-        ring = app.state.office.keys
-        keys = {
-            "owner": ring.new("owner")[0],
-            "ann": ring.new("analyst", analyst="ann")[0],
-            "bob": ring.new("analyst", analyst="bob")[0],
-            "auditor": ring.new("auditor")[0],
-        }
-        made.append(World(tmp_path, app, keys, Server(app)))
+        made.append(open_world(tmp_path, **terms))
         return made[-1]
 
     yield make

@@ -99,12 +99,12 @@ def _add_page(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
 
 
-def matrix(app: FastAPI) -> list[tuple[str, str, tuple[str, ...]]]:
+def matrix() -> list[tuple[str, str, tuple[str, ...]]]:
     """Return every route with its method and the roles that may use it; none means anybody."""
     found = []
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.include_in_schema:
-            roles = [roles_of(one.call) for one in route.dependant.dependencies]
-            admitted: tuple[Any, ...] = next((one for one in roles if one is not None), ())
-            found += [(method, route.path, admitted) for method in sorted(route.methods or ())]
+    for route in (route for router in ROUTERS for route in router.routes):
+        assert isinstance(route, APIRoute)
+        roles = [roles_of(one.call) for one in route.dependant.dependencies]
+        admitted: tuple[Any, ...] = next((one for one in roles if one is not None), ())
+        found += [(method, route.path, admitted) for method in sorted(route.methods or ())]
     return found

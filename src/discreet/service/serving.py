@@ -66,6 +66,19 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+OPTIONS: dict[str, Any] = {
+    "http": PatientProtocol,
+    "server_header": False,
+    "access_log": False,
+    "limit_concurrency": _MOST_AT_ONCE,
+    "timeout_keep_alive": 15,
+    "timeout_graceful_shutdown": 60,
+    "h11_max_incomplete_event_size": 32_768,
+    "log_level": "warning",
+}
+"""How uvicorn runs the service: it names itself to nobody and writes no line for a request."""
+
+
 def app_of_environment() -> FastAPI:
     """Return the service of the project file that the environment names, for a worker."""
     return make_app(os.environ[PROJECT_VARIABLE])
@@ -85,12 +98,5 @@ def serve(project: Path, *, host: str, port: int, workers: int = 1) -> None:
         host=host,
         port=port,
         workers=workers,
-        http=PatientProtocol,
-        server_header=False,
-        access_log=False,
-        limit_concurrency=_MOST_AT_ONCE,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=60,
-        h11_max_incomplete_event_size=32_768,
-        log_level="warning",
+        **OPTIONS,
     )

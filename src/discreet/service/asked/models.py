@@ -71,11 +71,12 @@ class Models:
     def by_fingerprint(self, dataset: str) -> dict[str, Any]:
         """Return the models of a data set as written plans name them."""
         found = [self.get(name, dataset) for name in self.names(dataset)]
-        return {as_model(model).fingerprint: model for model in found}
+        return {as_model(model).fingerprint: model for model in found if _is_fitted(model)}
 
     def described(self, dataset: str, schema: Schema) -> dict[str, CardModel]:
-        """Return what is public about the models of a data set, by name."""
-        return {name: self._describe(name, dataset, schema) for name in self.names(dataset)}
+        """Return what is public about the fitted models of a data set, by name."""
+        fitted = [name for name in self.names(dataset) if _is_fitted(self.get(name, dataset))]
+        return {name: self._describe(name, dataset, schema) for name in fitted}
 
     def _describe(self, name: str, dataset: str, schema: Schema) -> CardModel:
         place = (name, self.entries()[name][1], schema.digest)
@@ -117,9 +118,24 @@ class Models:
 
 def _as_entered(model: Any, entry: ModelEntry) -> Any:
     if (entry.output, entry.class_, entry.bounds) == ("auto", None, None):
-        as_model(model)  # or one sentence that says what it lacks
+        if _is_fitted(model):
+            as_model(model)  # or one sentence that says what it lacks
         return model
     return Model(model, output=entry.output, class_=entry.class_, bounds=entry.bounds)  # type: ignore[arg-type]
+
+
+def _is_fitted(model: Any) -> bool:
+    """Say whether a model answers; estimators that are yet to be fitted are for data Shapley values."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model.wrapped if isinstance(model, Model) else model)
+    except NotFittedError:
+        return False
+    except TypeError:  # no estimator of scikit-learn's kind
+        return True
+    return True
 
 
 def _uploaded(file: Any, largest: int) -> ModelFile:
