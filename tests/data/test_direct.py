@@ -1,4 +1,4 @@
-"""Sums in one loop over numbers as they came are those of encoded, clipped and rounded blocks."""
+"""One loop over numbers as they came adds up what encoded, clipped and rounded blocks do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data import PrivateTable, Summand, VectorContribution, add_up
+from discreet.data import CellContribution, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.blocks import Block
-from discreet.data.direct import direct_sum
+from discreet.data.direct import direct_count, direct_sum
 from discreet.privacy.certificate import Box
-from discreet.schema import FloatArray, Number, Schema
+from discreet.schema import Bins, Category, FloatArray, Number, Schema
 from tests.schema.strategies import hostile, numbers
 
 COLUMNS = [
@@ -43,7 +43,7 @@ def squares(column: Number) -> VectorContribution:
     box, region = Box(column.low, column.high), Box(0.0, 0.5)
 
     def compute(block: Block) -> FloatArray:
-        places = np.clip((np.clip(block["x"], *box.limits) - box.low) / box.width, 0.0, 1.0)
+        places = np.clip((np.clip(block["x"], *box.limits) - box.low) * (1.0 / box.width), 0.0, 1.0)
         return ((places - 1 / 3) ** 2)[:, None]
 
     direct = direct_sum(column, box, 1 / 3, region, places=True, square=True)
@@ -89,3 +89,46 @@ def test_every_source_gives_the_same_integers(column: Number) -> None:
 
 def test_a_column_with_missing_values_takes_the_long_way() -> None:
     assert direct_sum(Number(0, 1), Box(0, 1), 0.5, Box(-1, 1)) is None
+
+
+def both_counts(data: object, column: Number, cells: int) -> list[list[int]]:
+    """Return the counts of cells, by one loop and by blocks."""
+    table, bins = PrivateTable(data, Schema({"x": column})), column.bins(cells)
+    direct = direct_count(column, bins)
+    assert direct is not None
+    way = CellContribution(("x",), len(bins), lambda block: bins.index(block["x"]), direct=direct)
+    return [add_up(table, [Summand(one, 1.0)])[0].tolist() for one in (way, replace(way, direct=None))]
+
+
+@pytest.mark.parametrize("cells", [1, 7, 30, 1_000])
+@pytest.mark.parametrize("column", [*COLUMNS, Number(0, 90, step=7), Number(-0.3, 0.7)])
+def test_one_loop_counts_what_the_long_way_counts(column: Number, cells: int) -> None:
+    edges = np.asarray(column.bins(cells).edges)
+    near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+    draw = np.random.default_rng(1).uniform(column.low - 1, column.high + 1, 3_001)
+    strange = [np.nan, np.inf, -np.inf, -0.0, 1e300, -1.7976931348623157e308]
+    values = np.concatenate([near, strange, draw])
+    fast, slow = both_counts(pd.DataFrame({"x": values}), column, cells)
+    assert fast == slow and sum(fast) == len(values)
+
+
+@hostile
+@given(numbers(), st.lists(st.floats(), min_size=1, max_size=8))
+def test_one_loop_counts_every_column(column: Number, values: list[float]) -> None:
+    if direct_count(column, column.bins(5)) is not None:
+        fast, slow = both_counts(np.array(values)[:, None], column, 5)
+        assert fast == slow
+
+
+def test_steps_too_fine_for_the_quick_sum_are_added_all_the_same() -> None:
+    column, region = Number(0, 1, missing=False), Box(-0.5, 0.5)
+    direct = direct_sum(column, Box(0, 1), 0.5, region)
+    assert direct is not None
+    values = np.random.default_rng(2).random(100)
+    exact = sum(int(np.rint((value - 0.5) * 2.0**54)) for value in values)
+    assert direct.add(values, 2.0**-54).tolist() == [exact]
+
+
+def test_categories_and_uneven_cells_are_counted_the_long_way() -> None:
+    assert direct_count(Category("a", "b"), Category("a", "b").bins(2)) is None
+    assert direct_count(Number(0, 1), Bins(("low", "high"), (0.0, 0.3, 1.0))) is None

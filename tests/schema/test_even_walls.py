@@ -50,7 +50,7 @@ def test_cells_are_those_of_a_search(column: Number, count: int) -> None:
     ],
 )
 def test_where_arithmetic_serves(column: Number, even: bool) -> None:
-    assert (column.bins(30)._even is not None) == even
+    assert (column.bins(30).walls is not None) == even
 
 
 def test_edges_beside_their_walls_are_searched() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import PROVEN, CallEvidence, ModelCalls, Pulse
-from discreet.data.direct import DirectSum
+from discreet.data.direct import DirectCount, DirectSum
 from discreet.numerics import check_whole, up
 from discreet.privacy.certificate import Ball, Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, ROWS_CAP, Relation
@@ -117,7 +118,7 @@ class VectorContribution:
             return 0
         return BLOCK_ROWS if Relation(relation).keeps_places else most_rows
 
-    @property
+    @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the exact sum."""
         return self.region.certify(self.size) if self.proven is None else self.proven
@@ -132,6 +133,7 @@ class CellContribution:
 
     ``calls`` names the model that ``index`` asks, if any. At the edge of a cell a last bit makes a
     whole count, so its answers must be exact; records of other models are spread by hat functions.
+    ``direct`` are the same counts, where they are those of one column's numbers.
 
     Guarantees:
       - Whole numbers throughout: no rounding, whatever the order of rows. [pattern-counts]
@@ -141,6 +143,7 @@ class CellContribution:
     size: int
     index: Callable[[Block], NDArray[np.int64]]
     calls: ModelCalls | None = field(default=None, kw_only=True)
+    direct: DirectCount | None = field(default=None, kw_only=True)
 
     @property
     def pulse(self) -> Pulse | None:

@@ -28,7 +28,7 @@ from discreet.data.contributions import (
     TablesContribution,
     VectorContribution,
 )
-from discreet.data.direct import DirectSum
+from discreet.data.direct import Direct
 from discreet.data.rows import open_numbers, open_rows, read_names
 from discreet.data.sources.partitions import Part
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
@@ -232,9 +232,11 @@ def _in_order(
             yield future.result()
 
 
-def direct_of(contribution: Contribution) -> DirectSum | None:
+def direct_of(contribution: Contribution) -> Direct | None:
     """Return how a contribution is added up without blocks; None if it needs them."""
-    return contribution.direct if isinstance(contribution, VectorContribution) else None
+    if not isinstance(contribution, VectorContribution | CellContribution):
+        return None
+    return contribution.direct
 
 
 def _directly(
@@ -249,7 +251,7 @@ def _directly(
 def _add_directly(numbers: FloatArray, summand: Summand) -> IntArray:
     direct = direct_of(summand.contribution)
     assert direct is not None
-    return np.array([direct.add(numbers, summand.step)], dtype=np.int64)
+    return direct.add(numbers, summand.step)
 
 
 def _batches(blocks: Iterator[Block], cells: int) -> Iterator[list[Block]]:
@@ -328,7 +330,7 @@ def _sum_groups(
         counts = [count_cells(cells, size, block, places, groups) for cells, size in tables]
         return np.concatenate(counts, axis=1).ravel()
     if contribution.direct is not None and places is None and weights is None:
-        return np.array([contribution.direct.add(block.values[:, 0], step)], dtype=np.int64)
+        return contribution.direct.add(block.values[:, 0], step)
     if contribution.pairs is not None:
         return add_pairs(*contribution.pairs(block), contribution.size, step, places, groups, weights)
     if contribution.spots is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -63,6 +64,13 @@ class Bounds:
         return Bounds(*(max(getattr(self, norm), getattr(other, norm)) for norm in NORMS))
 
 
+@lru_cache(maxsize=1024, typed=True)  # one release asks for the same ones many times
+def _tight(l1: float, l2: float, linf: float, size: int) -> Bounds:
+    if size == 1:  # of one number all norms are one
+        return Bounds(*[min(l1, l2, linf)] * 3)
+    return Bounds(l1, l2, linf).tightened(size)
+
+
 @dataclass(frozen=True)
 class Certificate:
     """A proven bound on how far one record moves a query with ``size`` coordinates.
@@ -86,7 +94,9 @@ class Certificate:
                 raise CertificateError(unknown_relation(relation))
             if not all(0 <= getattr(bound, norm) < math.inf for norm in NORMS):
                 raise CertificateError(f"A bound must be finite and not negative, got {bound}.")
-        tight = {Relation(name): bound.tightened(self.size) for name, bound in self.bounds.items()}
+        tight = {
+            Relation(name): _tight(b.l1, b.l2, b.linf, self.size) for name, b in self.bounds.items()
+        }
         object.__setattr__(self, "bounds", MappingProxyType(tight))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -193,6 +203,8 @@ class Certificate:
         check_finite("per_coordinate", per_coordinate)
         if per_coordinate < 0:
             raise CertificateError(f"per_coordinate must not be negative, got {per_coordinate!r}.")
+        if per_coordinate == 0:
+            return replace(self, statements=_merged(self.statements, statements))
         extra = Bounds(
             up(self.size * per_coordinate),
             up(math.sqrt(self.size) * per_coordinate),
@@ -200,10 +212,11 @@ class Certificate:
         )
         if together is not None:
             extra = Bounds(min(extra.l1, together), min(extra.l2, together), min(extra.linf, together))
-        grown = self._map(
-            lambda b: Bounds(up(b.l1 + extra.l1), up(b.l2 + extra.l2), up(b.linf + extra.linf))
-        )
-        return replace(grown, statements=_merged(self.statements, statements))
+        grown = {
+            relation: Bounds(up(b.l1 + extra.l1), up(b.l2 + extra.l2), up(b.linf + extra.linf))
+            for relation, b in self.bounds.items()
+        }
+        return replace(self, bounds=grown, statements=_merged(self.statements, statements))
 
     def assume(self, *assumptions: str) -> Certificate:
         """Return the certificate with assumptions written down."""
@@ -211,7 +224,10 @@ class Certificate:
 
     def graded(self, grade: Grade, *assumptions: str) -> Certificate:
         """Return the certificate of a query that asks code which is not ours; the worse grade stays."""
-        return replace(self.assume(*assumptions), grade=worst_grade((self.grade, grade)))
+        worst, told = worst_grade((self.grade, grade)), _merged(self.assumptions, assumptions)
+        if (worst, told) == (self.grade, self.assumptions):
+            return self
+        return replace(self, grade=worst, assumptions=told)
 
     def to_json(self) -> dict[str, Any]:
         """Return all that was proven as plain data."""

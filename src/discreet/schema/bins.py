@@ -47,9 +47,9 @@ class Bins:
 
     def _find(self, encoded: FloatArray) -> NDArray[np.int64]:
         """Return where values lie among the edges: by arithmetic if they are evenly apart."""
-        if self._even is None:
+        if self.walls is None:
             return np.searchsorted(self._inner, encoded, side="right")
-        return self._even.find(encoded)
+        return self.walls.find(encoded)
 
     @cached_property
     def _inner(self) -> FloatArray:
@@ -57,6 +57,8 @@ class Bins:
         return np.asarray(self.edges[1:-1])
 
     @cached_property
-    def _even(self) -> EvenWalls | None:
-        assert self.edges is not None
+    def walls(self) -> EvenWalls | None:
+        """The grid of walls that the edges stand on; None if they do not."""
+        if self.edges is None:
+            return None
         return EvenWalls.under(self.edges[0], self.edges[-1], self._inner, self.unit)

@@ -60,6 +60,11 @@ class EvenWalls:
         edges = np.concatenate([[-np.inf], inner, [np.inf]])
         return cls(start, stop, float(zero), float(per_unit), edges, cells)
 
+    @property
+    def near(self) -> float:
+        """How little right of a whole number a place is, where its value is compared with the edge."""
+        return 2 * _NEAR
+
     def find(self, values: FloatArray) -> NDArray[np.int64]:
         """Return how many of the inner edges are left of each value, or at it."""
         places = values.clip(self.start, self.stop)
@@ -67,7 +72,7 @@ class EvenWalls:
         places *= self.per_unit
         whole = np.floor(places)
         places -= whole
-        near = np.flatnonzero(places < 2 * _NEAR)
+        near = np.flatnonzero(places < self.near)
         cells: NDArray[np.int64] = whole.astype(np.int64)
         if self.cells is not None:
             cells = self.cells[cells]

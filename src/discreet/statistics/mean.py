@@ -62,7 +62,7 @@ class mean(ColumnPlan):
         else:
             stage = sum_stage(
                 "sum",
-                _centred(self.column, number_of(setting.schema, self.column), box),
+                centred(self.column, number_of(setting.schema, self.column), box),
                 setting,
                 statement="mean-replace",
                 **terms,
@@ -170,7 +170,7 @@ def _ends_of_sum(region: Box, most: int | None) -> tuple[float, float]:
     return (-math.inf if region.low < 0 else 0.0), (math.inf if region.high > 0 else 0.0)
 
 
-def _centred(column: str, number: Number, box: Box) -> VectorContribution:
+def centred(column: str, number: Number, box: Box) -> VectorContribution:
     """Return what a record adds to the sum of a column that is never missing, from the middle."""
     middle = box.low / 2 + box.high / 2
     half = up(box.high / 2 - box.low / 2, 1)

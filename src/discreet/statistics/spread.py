@@ -13,6 +13,7 @@ p^2, which add up to one: number of records, mean and mean square at the price o
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from discreet.schema import FloatArray
 from discreet.statistics.bounds import known_rows, number_of
 from discreet.statistics.estimates import NoisyNumber, within
 from discreet.statistics.fiducial import ends_of, plausible_sums
+from discreet.statistics.mean import centred
 from discreet.statistics.shares import shares_contribution
 
 _SHARES = (0.02, 0.03, 0.05, 0.08)
@@ -73,7 +75,10 @@ def spread_of(column: str, box: Box, setting: Setting, terms: Any) -> Spread:
 
 def places(column: str, box: Box, values: FloatArray) -> FloatArray:
     """Return where values lie in a range, from 0 to 1."""
-    return np.clip((np.clip(values, *box.limits) - box.low) / box.width, 0.0, 1.0)
+    apart = np.clip(values, *box.limits) - box.low
+    if box.width < sys.float_info.min:  # one over it is no float
+        return np.clip(apart / box.width, 0.0, 1.0)
+    return np.clip(apart * (1.0 / box.width), 0.0, 1.0)
 
 
 def certify_squares(rows: int) -> Certificate:
@@ -135,14 +140,10 @@ def _about_mean(column: str, box: Box, setting: Setting, rows: int, share: float
     deltas = share_out(terms["delta"], (1 - share, share)) if terms["delta"] else (0.0, 0.0)
     law = {"mechanism": terms["mechanism"]}
 
-    def middle(block: Block) -> FloatArray:
-        return (places(column, box, block[column]) - 0.5)[:, None]
-
-    number, half = number_of(setting.schema, column), Box(-0.5, 0.5)
-    direct = direct_sum(number, box, 0.5, half, places=True)
+    number = number_of(setting.schema, column)
     start = sum_stage(
         "sum",
-        VectorContribution((column,), 1, half, 0.0, middle, calls=None, direct=direct),
+        centred(column, number, box),
         setting,
         statement="mean-replace",
         epsilon=first,
@@ -169,11 +170,11 @@ def _about_mean(column: str, box: Box, setting: Setting, rows: int, share: float
 
     def find(releaser: Releaser) -> NoisyNumber:
         ((noisy_sum,),) = releaser.answer(start)
-        stage = squares_about(min(max(0.5 + float(noisy_sum) / rows, 0.0), 1.0))
+        stage = squares_about(min(max(0.5 + float(noisy_sum) / rows / box.width, 0.0), 1.0))
         ((noisy,),) = releaser.answer(stage)
         half = stage.noise.half_width(LEVEL + _MISSED) / rows
-        off = start.noise.half_width(1 - _MISSED) / rows
-        squares, bias = float(noisy) / rows, (start.noise.std / rows) ** 2
+        off = start.noise.half_width(1 - _MISSED) / rows / box.width
+        squares, bias = float(noisy) / rows, (start.noise.std / rows / box.width) ** 2
         low = min(max(squares - half - off**2, 0.0), GREATEST)
         high = min(max(squares + half, 0.0), GREATEST)
         value = min(max(squares - bias, low), high)

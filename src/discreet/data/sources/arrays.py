@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.data.sources.source import CHUNK_ROWS, Chunk
 from discreet.errors import DataRefused
+from discreet.schema.bins import FloatArray
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class ArraySource:
         for start in range(0, len(self.array), CHUNK_ROWS):
             part = self.array[start : start + CHUNK_ROWS]
             yield {name: part[:, self.columns.index(name)] for name in names}
+
+    def lying(self, name: str) -> FloatArray | None:
+        """Return a column as it lies in memory; None if that is not one float after the other."""
+        found = self.array[:, self.columns.index(name)]
+        return found if found.dtype == np.float64 and found.flags.c_contiguous else None
 
 
 def open_array(array: np.ndarray[Any, Any], names: Sequence[str]) -> ArraySource:

@@ -21,7 +21,11 @@ T = TypeVar("T")
 
 
 class Source(Protocol):
-    """Rows in order, chunk by chunk."""
+    """Rows in order, chunk by chunk.
+
+    One in memory may have ``lying(name)`` too: all numbers of a column where they lie, without a copy,
+    or None if they do not lie there as floats side by side.
+    """
 
     @property
     def columns(self) -> tuple[str, ...]:

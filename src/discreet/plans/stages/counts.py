@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.arguments import check_text
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
+from discreet.data.direct import direct_count
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise, NoiseName, count_noise
 from discreet.numerics import check_whole
@@ -83,7 +84,11 @@ def count_stage(
             first += places
         return first
 
-    contribution = CellContribution(tuple(cells), math.prod(shape), index)
+    direct = None
+    if len(cells) == 1:
+        ((column, bins),) = cells.items()
+        direct = direct_count(setting.schema[column], bins)
+    contribution = CellContribution(tuple(cells), math.prod(shape), index, direct=direct)
     noise = count_noise(
         contribution.certificate,
         relation=setting.relation,
