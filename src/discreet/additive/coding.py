@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -83,6 +83,16 @@ def merged(feature: Feature, column: Number, counts: FloatArray, bins: int) -> F
     reserved = feature.bins.reserved
     told = (*labels, *([MISSING_LABEL] * reserved))
     return Feature(feature.name, Bins(told, edges, reserved, unit=feature.bins.unit), len(labels))
+
+
+def even(feature: Feature, bins: int) -> Feature:
+    """Return a number with as many bins as it may have, for a price."""
+    if not feature.bins.edges or feature.ordered <= bins:
+        return feature
+    edges = tuple(feature.bins.edges[round(n * feature.ordered / bins)] for n in range(bins + 1))
+    labels = (*map(str, range(bins)), *feature.bins.labels[feature.ordered :])
+    made = replace(feature.bins, labels=labels, edges=edges)
+    return Feature(feature.name, made, bins)
 
 
 def _label(column: Number, fine: tuple[str, ...], start: int, stop: int) -> str:

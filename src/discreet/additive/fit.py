@@ -37,6 +37,8 @@ class AdditiveFit:
         these: the posterior standard deviation of those scores, given what was released.
       left: how much of where it started damping has left of every feature.
       alone: scores of every feature as if there were no other, bins x margins.
+      owed: by how much every feature's scores, of the last margin, agree with its sums by noise and
+        chance alone.
     """
 
     totals: Totals
@@ -47,6 +49,7 @@ class AdditiveFit:
     noise_std: list[FloatArray]
     left: list[float]
     alone: list[FloatArray]
+    owed: list[float]
 
     @classmethod
     def start(
@@ -61,9 +64,9 @@ class AdditiveFit:
             np.column_stack([marginal_scores(one, prior, totals, margin) for margin in range(margins)])
             for one, prior in zip(evidence, priors, strict=True)
         ]
-        return cls(
-            totals, evidence, priors, first_intercept(totals), scores, still, [1.0] * len(sizes), alone
-        )
+        left, owed = [1.0] * len(sizes), [0.0] * len(sizes)
+        first = first_intercept(totals)
+        return cls(totals, evidence, priors, first, scores, still, left, alone, owed)
 
     def means(self, margins: FloatArray) -> FloatArray:
         """Return the means of margins, rows x margins."""
@@ -124,11 +127,11 @@ class AdditiveFit:
         """
         one, totals = self.evidence[place], self.totals
         weights = one.weights(totals)
-        mean = self.means(self.intercept + self.scores[place])
+        slopes = weights[:, None] * self._slope(place)
         centring = np.eye(len(weights)) - weights / weights.sum()
         self.left[place] *= 1 - damping
         for margin in range(len(self.intercept)):
-            slope = weights * self._slope(place, mean[:, margin], margin)
+            slope = slopes[:, margin]
             prior = self.priors[place] + _INTERCEPT * totals.scale
             noise = one.noise(centre[:, margin], totals)
             rest = noise + covariance + totals.dispersion * np.diag(slope)
@@ -138,19 +141,38 @@ class AdditiveFit:
             shift = float(np.clip(np.average(found, weights=weights), -1, 1))
             self.scores[place][:, margin] = old + damping * (centring @ found - old)
             self.intercept[margin] += shift
+            self.owed[place] = (1 - self.left[place]) * self._owed(one, margin, slope, centring @ kept)
             clean = slope[:, None] * prior * slope + totals.dispersion * np.diag(slope)
             moved = (1 - self.left[place]) * centring @ (prior * slope)
             self.noise_std[place][margin] = _unknown(moved, clean, noise + covariance)
 
-    def _slope(self, place: int, mean: FloatArray, margin: int) -> FloatArray:
-        """Return how fast means move with margins: between the model's and what counts alone say."""
-        totals = self.totals
+    def _owed(self, one: BinEvidence, margin: int, slope: FloatArray, moved: FloatArray) -> float:
+        """Return how far scores agree with the sums they were made of by noise and chance."""
+        flat = np.full(len(slope), self.totals.mean[margin])
+        chance = one.noise(flat, self.totals) + self.totals.dispersion * np.diag(slope)
+        return float((moved * chance).sum())
+
+    def _slope(self, place: int) -> FloatArray:
+        """Return how fast means move with margins: between the model's and what counts alone say.
+
+        The other features spread the margins of a bin's records, so that means move less than at the
+        bin's own margin: by as much as if their scores were normal and had nothing to do with each
+        other.
+        """
+        totals, own = self.totals, self.scores[place]
         if not totals.classes:
-            return np.ones_like(mean)
-        share = totals.mean[margin]
-        alone = share + totals.spread[margin] * self.alone[place][:, margin]
-        alone = np.clip(alone, 0.1 * share, 1 - 0.1 * (1 - share))
-        return (totals.curvature(mean) + totals.curvature(alone)) / 2
+            return np.ones_like(own)
+        others = sum(self.variance(n) for n in range(len(self.scores)) if n != place)
+        shrink = 1 / np.sqrt(1 + np.pi / 8 * others)
+        mean = self.means(shrink * (self.intercept + own))
+        alone = totals.mean + totals.spread * self.alone[place]
+        alone = np.clip(alone, 0.1 * totals.mean, 1 - 0.1 * (1 - totals.mean))
+        return np.asarray(shrink * (totals.curvature(mean) + totals.curvature(alone)) / 2)
+
+    def variance(self, place: int) -> FloatArray:
+        """Return the variance of a feature's scores over records, of every margin."""
+        weights = self.evidence[place].weights(self.totals)
+        return np.asarray(np.average(self.scores[place] ** 2, axis=0, weights=weights))
 
     def importance(self, place: int) -> float:
         """Return how much a feature explains by itself, as a share."""

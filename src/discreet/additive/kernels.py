@@ -65,6 +65,29 @@ def correct(
 
 
 @njit(cache=True, nogil=True)
+def add_scores(
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the sum of every row's scores.
+
+    Args:
+      codes: the bin of every row, terms x rows.
+      starts: where the bins of a term begin among all.
+      scores: of all bins of all terms.
+      out: one number per row.
+    """
+    terms, rows = codes.shape
+    for i in range(rows):
+        total = 0.0
+        for t in range(terms):
+            total += scores[starts[t] + codes[t, i]]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
 def _means(margin: NDArray[np.float64], link: int) -> None:
     """Make means of margins, in place."""
     if link == 0:

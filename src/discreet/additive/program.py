@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from discreet.additive.coding import Coder, Feature, fine_features, merged
+from discreet.additive.coding import Coder, Feature, even, fine_features, merged
 from discreet.additive.contrasts import Contrasts, feature_contrasts, top_down, tree_contrasts
 from discreet.additive.evidence import BinEvidence, Totals, learn_priors, read_evidence
 from discreet.additive.fit import DAMPING, AdditiveFit, width_of
 from discreet.additive.noise import MappedNoise, Purse
 from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import (
     MOMENTS,
     AdditiveGround,
     Correction,
     correction_stage,
     count_stage,
+    margin_stage,
     range_stage,
     total_stage,
     unscaled,
@@ -37,6 +39,7 @@ _RANGES = 0.03
 _LEAST_TOTALS, _TOTALS = 0.1, 0.75
 _LEAST_CORRECTED, _CORRECTED = 0.05, 1.2
 _REPEATED = 0.7
+_SPREAD = 0.02
 _DECAY = 2.0
 _EASY, _HARD = 1000.0, 50.0
 """Signals above which three sweeps pay, and below which one does."""
@@ -95,14 +98,15 @@ class AdditiveProgram:
         """What may happen; even bins stand for those to come, and one correction for all of them."""
         if not self.fine:
             return (self._totals,)
-        coarse = tuple(_even(feature, self.bins) for feature in self.fine)
+        coarse = tuple(even(feature, self.bins) for feature in self.fine)
         coder, spent = Coder(coarse), self._most_corrected(0.25)
         counts = self.counts(coder, self.blocks(coarse, _DECAY), PARTS - spent)
         if not spent:
             return (*self._ranges, self._totals, counts)
-        blank = _blank(coarse, self.ground.margins)
+        blank = Correction.blank(coarse, self.ground.margins)
         corrections = self._correction(coder, blank, spent * len(coarse), _DECAY)
-        return (*self._ranges, self._totals, counts, corrections)
+        margins = self._margins(coder, blank.scores[:, 0], np.arange(1.0, CELLS))
+        return (*self._ranges, self._totals, counts, corrections, *margins)
 
     @property
     def expected_error(self) -> dict[str, Expected]:
@@ -141,8 +145,27 @@ class AdditiveProgram:
 
     def counts(self, coder: Coder, blocks: list[Contrasts], parts: int) -> Stage[MappedNoise]:
         """Return the stage of contrasts of all features, for so many parts of each."""
-        times = parts * len(coder.features)
+        times = parts * len(coder.features) - self._counted
         return count_stage(self.ground, self.purse, coder, blocks, share=self.part, times=times)
+
+    @property
+    def _counted(self) -> int:
+        """How many parts counts of margins get, for one factor of all scores; there is one margin."""
+        if len(self.fine) == 1 or self.ground.margins > 1:
+            return 0
+        return max(1, round(_SPREAD * PARTS * len(self.fine)))
+
+    def _margins(
+        self, coder: Coder, scores: FloatArray, ends: FloatArray
+    ) -> tuple[Stage[MappedNoise], ...]:
+        """Return the stage that counts records by their margin, if there is one."""
+        if not self._counted:
+            return ()
+        return (
+            margin_stage(
+                self.ground, self.purse, coder, scores, ends, share=self.part, times=self._counted
+            ),
+        )
 
     def _correction(
         self, coder: Coder, asked: Correction, parts: int, decay: float
@@ -172,6 +195,10 @@ class AdditiveProgram:
         evidence = self._read_counts(counts, blocks, answer, totals, channels, features)
         model = AdditiveFit.start(totals, evidence, learn_priors(evidence, totals))
         self._sweep(releaser, coder, model, spent, decay, self._signal(totals, counts))
+        scores = np.concatenate(model.scores)[:, 0].copy()
+        for stage in self._margins(coder, scores, margin_ends(model)):
+            (answer,) = releaser.answer(stage)
+            rescale(model, stage.noise.blocks[0], answer, stage.noise.std)
         return self._result(features, model)
 
     def _binned(self, releaser: Releaser) -> tuple[Feature, ...]:
@@ -357,22 +384,3 @@ def _rows(values: FloatArray) -> tuple[tuple[float, ...], ...]:
 def _kept(records: float, noise_std: float) -> float:
     """Return how much of a total is kept, and not taken for noise."""
     return 1 / (1 + (3 * noise_std / records) ** 2)
-
-
-def _even(feature: Feature, bins: int) -> Feature:
-    """Return a number with as many bins as it may have, for a price."""
-    if not feature.bins.edges or feature.ordered <= bins:
-        return feature
-    edges = tuple(feature.bins.edges[round(n * feature.ordered / bins)] for n in range(bins + 1))
-    labels = (*map(str, range(bins)), *feature.bins.labels[feature.ordered :])
-    made = replace(feature.bins, labels=labels, edges=edges)
-    return Feature(feature.name, made, bins)
-
-
-def _blank(features: tuple[Feature, ...], margins: int) -> Correction:
-    """Return a correction that stands for those to come."""
-    cells = sum(feature.size for feature in features)
-    most = max(feature.size for feature in features)
-    return Correction(
-        0, np.zeros(margins), np.zeros((cells, margins)), np.zeros((most, margins)), np.ones(most)
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.additive.coding import Coder, Feature
-from discreet.additive.contrasts import Contrasts, whole_contrasts
+from discreet.additive.contrasts import Contrasts, feature_contrasts, whole_contrasts
 from discreet.additive.kernels import CLIPPED, LOGISTIC, SOFTMAX
 from discreet.additive.noise import MappedNoise, Purse, certify_counts, certify_sums, check_columns
 from discreet.data import TablesContribution, VectorContribution
@@ -19,7 +19,10 @@ from discreet.data.blocks import Block
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
-from discreet.schema import Category, FloatArray, Number
+from discreet.schema import Bins, Category, FloatArray, Number
+
+MARGIN_DECAY = 2.0
+"""How strongly slow cosines over cells of margins are weighted up: sums of smooth functions matter."""
 
 MOMENTS = 3
 """Of a number: how many records there are, their sum and their sum of squares."""
@@ -206,6 +209,13 @@ class Correction:
     centre: FloatArray
     width: FloatArray
 
+    @classmethod
+    def blank(cls, features: Sequence[Feature], margins: int) -> Correction:
+        """Return a correction that stands for those to come."""
+        sizes = [feature.size for feature in features]
+        scores, centre = (np.zeros((size, margins)) for size in (sum(sizes), max(sizes)))
+        return cls(0, np.zeros(margins), scores, centre, np.ones(max(sizes)))
+
 
 def correction_stage(
     ground: AdditiveGround,
@@ -245,6 +255,52 @@ def correction_stage(
         name, ground, purse, spots, [block], sizes[asked.place], ground.margins,
         share=share, times=times,
     )  # fmt: skip
+
+
+def margin_stage(
+    ground: AdditiveGround,
+    purse: Purse,
+    coder: Coder,
+    scores: FloatArray,
+    ends: FloatArray,
+    *,
+    share: float,
+    times: int,
+) -> Stage[MappedNoise]:
+    """Return the stage that counts records by their margin, without the intercept.
+
+    Args:
+      ground: the public facts.
+      purse: what is paid from.
+      coder: of the features.
+      scores: that were released, of all bins of all terms.
+      ends: of the cells of margins, all but the outermost; a function of what was released.
+      share: of a part.
+      times: how many parts.
+
+    Guarantees:
+      - A record is in one cell of margins: its margin is a function of its own values and of released
+        scores. [additive-counts]
+    """
+    sizes = [feature.size for feature in coder.features]
+    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
+
+    def index(rows: Block) -> list[NDArray[np.int64]]:
+        from discreet.additive.kernels import add_scores
+
+        margins = np.empty(len(rows))
+        add_scores(coder.codes(_features(ground, rows)), starts, scores, margins)
+        places = np.searchsorted(ends, margins)
+        return [np.where(ground.known(rows[ground.target]), places, -1).astype(np.int64)]
+
+    cells = len(ends) + 1
+    feature = Feature("margins", Bins(tuple(map(str, range(cells)))), cells)
+    unit = purse.unit(purse.count_step)
+    blocks = [feature_contrasts(feature, MARGIN_DECAY, unit, norm=purse.norm)]
+    check_columns(blocks, purse.norm)
+    certificate = certify_counts(blocks, 1)
+    noise = purse.noise(certificate, blocks, 1, purse.count_step, share=share, times=times)
+    return Stage("margins", TablesContribution(ground.columns, (cells,), index), noise)
 
 
 def _sum_stage(
