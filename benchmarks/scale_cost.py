@@ -2,7 +2,7 @@
 
 Seconds of one core = fixed + rows x (passes x columns x reading + work). Reading is what one number
 costs from a Parquet file to an encoded block, the same for all plans; work is the plan's own, per row.
-A plan with several stages keeps encoded rows up to ``KeptRows.room`` numbers, and reads them anew in
+A plan with several stages keeps encoded rows up to ``KeptRows.room`` bytes, and reads them anew in
 every stage beyond.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.scale_jobs import NUMBERS, STAGES, open_folder, schema
 from discreet.data import PrivateTable
-from discreet.data.blocks import KeptRows
+from discreet.data.blocks import KeptRows, packed_bytes
 from discreet.data.rows import open_rows
 
 FITTED_ON = 1_000_000
@@ -40,7 +40,9 @@ def reading_seconds(folder: Path) -> float:
 
 def is_kept(row: dict[str, Any]) -> bool:
     """Say whether a table is small enough for its encoded rows to be kept for the next stage."""
-    return bool(row["rows"] * row["columns"] <= KeptRows().room)
+    facts = schema()
+    names = tuple(facts) if row["columns"] == len(facts) else NUMBERS
+    return bool(row["rows"] * packed_bytes(facts, names) <= KeptRows().room)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows
+from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows, PackedBlock, packed_bytes
 from discreet.data.table import PrivateTable
 from discreet.schema import FloatArray, Number, Schema
 from discreet.schema.raw import RawColumn
@@ -47,17 +47,18 @@ def open_rows(
     """
     key = tuple(columns), with_ids, table.start
     if kept is not None and key in kept.blocks:
-        yield from kept.blocks[key]
+        yield from (packed.unpack(table.schema) for packed in kept.blocks[key])
         return
-    keeping = kept is not None and table.rows_read() * len(columns) <= kept.room
-    fresh: list[Block] = []
+    needed = table.rows_read() * packed_bytes(table.schema, key[0], table.shares_records)
+    keeping = kept is not None and bool(columns) and needed <= kept.room
+    fresh: list[PackedBlock] = []
     for block in _read(table, columns, with_ids):
         if keeping:
-            fresh.append(block)
+            fresh.append(PackedBlock.of(block, table.schema))
         yield block
     if kept is not None and keeping:
         kept.blocks[key] = fresh
-        kept.room -= table.rows_read() * len(columns)
+        kept.room -= needed
 
 
 def read_names(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
