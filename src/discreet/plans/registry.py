@@ -45,7 +45,8 @@ def describe_plans() -> dict[str, Any]:
 def describe_declaration(plan: type[DeclaredPlan]) -> dict[str, Any]:
     """Return one question as plain data."""
     told = [argument.describe() for argument in arguments_of(plan)]
-    return {"name": plan.__name__, "summary": summary(plan), "arguments": told}
+    room = plan.__module__.split(".")[1]
+    return {"name": plan.__name__, "room": room, "summary": summary(plan), "arguments": told}
 
 
 _FIELDS = {"kind", "meaning", "epsilon", "delta", "arguments"}

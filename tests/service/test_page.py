@@ -1,0 +1,426 @@
+"""The page of the service in a real browser, against a live server over a small project."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import discreet as dc
+
+uvicorn = pytest.importorskip("uvicorn", reason="the extra service is not installed")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from discreet.service import make_app  # noqa: E402
+
+PAGE = Path(dc.__file__).parent / "service" / "page"
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+PROJECT = """
+[loans]
+data = "loans.csv"
+schema = "loans.toml"
+ledger = "ledger.db"
+
+[service]
+requests_per_minute = 60000
+"""
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+class Server(NamedTuple):
+    """A running service: its address, and a key by who holds it."""
+
+    address: str
+    keys: dict[str, str]
+    office: Any
+
+    def left(self, analyst: str) -> float:
+        return float(self.office.desks.owner("loans").seat(analyst).remaining.loss)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("project")
+    dc.samples.loans(300).to_csv(folder / "loans.csv", index=False)
+    dc.samples.loan_schema().save(folder / "loans.toml")
+    ledger = str(folder / "ledger.db")
+    session = dc.protect(
+        folder / "loans.csv", folder / "loans.toml", dataset="loans", epsilon=20.0, delta=1e-6, ledger=ledger
+    )
+    for analyst, share in {"ann": 8.0, "eve": 0.3}.items():
+        session.allot(analyst, epsilon=share)
+    (folder / "discreet.toml").write_text(PROJECT)
+    app = make_app(folder / "discreet.toml")
+    ring = app.state.office.keys
+    keys = {name: ring.new("analyst", analyst=name)[0] for name in ("ann", "eve")}
+    keys |= {"owner": ring.new("owner")[0], "auditor": ring.new("auditor")[0]}
+    live = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=live.run, daemon=True)
+    thread.start()
+    while not live.started:
+        time.sleep(0.02)
+    port = live.servers[0].sockets[0].getsockname()[1]
+    yield Server(f"http://127.0.0.1:{port}/", keys, app.state.office)
+    live.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+Enter = Callable[..., Any]
+
+
+@pytest.fixture
+def enter(server: Server, browser: Any) -> Iterator[Enter]:
+    """Open the page as somebody; nothing may go wrong in it but what the server refuses."""
+    contexts, faults = [], []
+
+    def go(who: str | None, place: str = "", *, width: int = 1200, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        contexts.append(context)
+        if who is not None:
+            kept = f"sessionStorage.setItem('discreet.key', {json.dumps(server.keys[who])})"
+            context.add_init_script(kept)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+        page.goto(f"{server.address}#/{place}")
+        page.wait_for_selector("h1")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert [text for text in faults if "status of 4" not in text and "net::" not in text] == []
+
+
+def compose(page: Any, column: str, epsilon: str, question: str = "histogram") -> None:
+    """Fill in a question about one column, and wait for its price."""
+    page.evaluate(f"location.hash = '#/d/loans/ask/{question}'")
+    page.get_by_role("checkbox", name=column, exact=True).check()
+    page.get_by_label("epsilon as a number").fill(epsilon)
+    costs(page, epsilon)
+
+
+def costs(page: Any, epsilon: str) -> None:
+    """Wait for the price of so much."""
+    sync_api.expect(page.locator(".cost")).to_have_text(f"epsilon {epsilon}")
+
+
+def pictures(page: Any, number: int = 1) -> None:
+    """Wait until so many pictures are drawn."""
+    shown = page.locator(".picture img")
+    sync_api.expect(shown).to_have_count(number)
+    sizes = "(all) => Promise.all(all.map(async (one) => (await one.decode(), one.naturalWidth)))"
+    assert min(shown.evaluate_all(sizes)) > 100
+
+
+@in_browser
+def test_a_wrong_key_is_refused_and_a_right_one_forgotten(server: Server, enter: Enter) -> None:
+    page = enter(None)
+    page.get_by_label("Key").fill("dk_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("This key is not known here").wait_for()
+    page.get_by_label("Key").fill(server.keys["ann"])
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Data sets").wait_for()
+    assert page.get_by_role("meter", name="Whole").get_attribute("aria-valuetext").endswith("of 20 left")
+    assert page.get_by_role("meter", name="Yours").get_attribute("aria-valuenow") == "100"
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_text("the key is forgotten").wait_for()
+    assert page.evaluate("sessionStorage.length + localStorage.length") == 0
+    page.reload()
+    page.get_by_label("Key").wait_for()
+
+
+@in_browser
+def test_a_question_is_priced_released_shown_and_saved(server: Server, enter: Enter, tmp_path: Path) -> None:
+    page, before = enter("ann", "d/loans"), server.left("ann")
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("What do you want to know?").fill("noisy counts")
+    page.get_by_role("link", name=re.compile("^Histogram")).click()
+    page.get_by_text("Choose columns.").wait_for()
+    compose(page, "home", "0.5")
+    assert page.get_by_text("95% band, each value").is_visible()
+    wide = page.locator(".errors strong").inner_text()
+    page.get_by_label("epsilon as a number").fill("2")
+    costs(page, "2")
+    assert page.locator(".errors strong").inner_text() != wide
+    assert server.left("ann") == before, "a price is free"
+    page.get_by_role("button", name="Release").click()
+    pictures(page)
+    assert server.left("ann") == before - 2
+    told = page.locator("article.release").inner_text()
+    assert "Paid epsilon 2." in told and "no answer would become more than 7.39 times as likely" in told
+    page.get_by_text("Certificate: what was proven").click()
+    page.get_by_text("Replacing one record moves these 3 numbers by at most 2 in L1").wait_for()
+    page.get_by_text("The numbers").click()
+    page.get_by_role("rowheader", name="mortgage").wait_for()
+    kept = {}
+    for name in ("JSON", "CSV", "PNG", "Page"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        kept[name] = file.read_bytes()
+    assert dc.Release.loads(kept["JSON"].decode()).plan["arguments"]["columns"] == ["home"]
+    assert kept["CSV"].startswith(b"home,") and kept["PNG"].startswith(b"\x89PNG")
+    assert b"<!doctype html>" in kept["Page"][:20]
+
+
+@in_browser
+def test_the_slider_moves_the_price(server: Server, enter: Enter) -> None:
+    page = enter("ann")
+    compose(page, "purpose", "0.5")
+    page.get_by_label("How much epsilon to spend").focus()
+    page.keyboard.press("End")
+    costs(page, "8")
+    page.keyboard.press("Home")
+    costs(page, "0.001")
+    assert page.locator("svg.band.wide-band").count() == 1
+    assert "An error of 5 % from epsilon" in page.locator(".usable").inner_text()
+
+
+@in_browser
+def test_whoever_asks_too_much_reads_what_would_fit(server: Server, enter: Enter) -> None:
+    page, before = enter("eve"), server.left("eve")
+    compose(page, "home", "4")
+    page.get_by_text("This costs more than is left.").wait_for()
+    page.get_by_role("button", name="Release").click()
+    said = page.locator(".note.bad")
+    said.wait_for()
+    assert re.search(r"It costs epsilon 4, and epsilon 0.3 is left\. Nothing was spent\.", said.inner_text())
+    assert re.search(r"With epsilon 0.3 it would fit, and give count ± \d+", said.inner_text())
+    assert server.left("eve") == before
+    said.get_by_role("button", name="Use 0.3").click()
+    costs(page, "0.3")
+    page.get_by_role("button", name="Release").click()
+    page.locator("article.release").wait_for()
+    assert server.left("eve") == 0
+    page.get_by_role("checkbox", name="age", exact=True).check()
+    page.get_by_text("Nothing is left.").wait_for()
+
+
+@in_browser
+def test_a_retry_never_pays_twice(server: Server, enter: Enter) -> None:
+    """The answer gets lost on its way; whoever asks again sends the same name of the question."""
+    page, before = enter("ann"), server.left("ann")
+    compose(page, "purpose", "0.25")
+    names = []
+
+    def lose(route: Any) -> None:
+        if route.request.method != "POST":
+            return route.continue_()
+        names.append(route.request.headers["idempotency-key"])
+        if len(names) > 1:
+            return route.continue_()
+        route.fetch()
+        return route.abort()
+
+    page.route("**/v1/datasets/loans/releases", lose)
+    page.get_by_role("button", name="Release").click()
+    page.get_by_text("The server cannot be reached.").wait_for()
+    page.get_by_role("button", name="Release").click()
+    page.locator("article.release").wait_for()
+    assert len(names) == 2 and len(set(names)) == 1
+    assert server.left("ann") == before - 0.25
+
+
+@in_browser
+def test_two_releases_are_compared(enter: Enter) -> None:
+    page = enter("ann")
+    for epsilon in ("0.01", "0.02"):
+        compose(page, "home", epsilon)
+        page.get_by_role("button", name="Release").click()
+        page.locator("article.release").wait_for()
+        page.evaluate("location.hash = '#/d/loans/ledger'")
+        page.get_by_role("heading", name="Ledger").wait_for()
+    page.evaluate("location.hash = '#/d/loans/releases'")
+    page.get_by_label(re.compile("Compare Histogram of home.*epsilon 0.01")).check()
+    page.get_by_label(re.compile("Compare Histogram of home.*epsilon 0.02")).check()
+    page.get_by_role("button", name="Compare these two").click()
+    pictures(page, 2)
+    row = page.get_by_role("row", name=re.compile("^Epsilon")).inner_text()
+    assert "0.01" in row and "0.02" in row and "differs" in row
+
+
+@in_browser
+def test_an_owner_allots_and_revokes(server: Server, enter: Enter) -> None:
+    page = enter("owner", "d/loans/budget")
+    allot = page.get_by_role("form", name="Allot")
+    allot.get_by_label("Analyst").fill("bob")
+    allot.get_by_label("Epsilon").fill("0.75")
+    allot.get_by_role("button", name="Allot").click()
+    page.get_by_role("rowheader", name="bob").wait_for()
+    assert server.left("bob") == 0.75
+    page.get_by_role("link", name="Keys").click()
+    page.get_by_role("heading", name="New key").wait_for()
+    page.get_by_label("Analyst", exact=True).fill("bob")
+    page.get_by_role("button", name="Make a key").click()
+    key = page.get_by_label("The new key").input_value()
+    assert server.office.keys.open(key).analyst == "bob"
+    revoke = page.get_by_role("button", name="Revoke the key of bob")
+    revoke.click()
+    page.get_by_role("button", name="Leave it").click()
+    assert server.office.keys.open(key), "nothing happens until it is confirmed"
+    revoke.click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    page.get_by_text("revoked", exact=True).wait_for()
+    with pytest.raises(dc.errors.DiscreetError):
+        server.office.keys.open(key)
+    assert key not in page.content()
+
+
+@in_browser
+def test_a_revoked_key_is_shown_the_door(server: Server, enter: Enter) -> None:
+    key, holder = server.office.keys.new("analyst", analyst="ann")
+    server.keys["gone"] = key
+    page = enter("gone", "d/loans")
+    server.office.keys.revoke(holder.key)
+    page.get_by_role("link", name="Budget").click()
+    page.get_by_text("Your key has expired or was revoked.").wait_for()
+
+
+@in_browser
+def test_an_auditor_sees_chains_and_certificates_without_answers(enter: Enter) -> None:
+    asking = enter("ann")
+    compose(asking, "defaulted", "0.1")
+    asking.get_by_role("button", name="Release").click()
+    asking.locator("article.release").wait_for()
+    page = enter("auditor", "audit")
+    page.get_by_role("button", name="Verify the ledger").click()
+    page.get_by_text(re.compile("The chain holds over all")).wait_for()
+    page.get_by_role("link", name=re.compile("Histogram of defaulted")).click()
+    page.get_by_text("Replacing one record moves these 2 numbers").wait_for()
+    assert page.locator(".picture, .downloads").count() == 0
+    assert page.get_by_role("link", name="Ask").count() == 0
+
+
+def tab_to(page: Any, text: str) -> None:
+    """Press Tab until what has this text or label has the focus."""
+    words = "document.activeElement.textContent + '|' + (document.activeElement.labels?.[0]?.textContent ?? '')"
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if text in page.evaluate(words):
+            return
+    raise AssertionError(f"{text} is not reached by keyboard")
+
+
+@in_browser
+def test_a_question_is_asked_by_keyboard_alone(server: Server, enter: Enter) -> None:
+    page = enter(None)
+    page.keyboard.type(server.keys["ann"])
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Data sets").wait_for()
+    tab_to(page, "Ask a question")
+    page.keyboard.press("Enter")
+    page.get_by_label("What do you want to know?").wait_for()
+    tab_to(page, "What do you want to know?")
+    page.keyboard.type("noisy counts")
+    tab_to(page, "Histogram")
+    page.keyboard.press("Enter")
+    page.get_by_text("Choose columns.").wait_for()
+    tab_to(page, "late_payments")
+    page.keyboard.press("Space")
+    tab_to(page, "How much epsilon to spend")
+    page.keyboard.press("ArrowRight")
+    page.locator(".cost").wait_for()
+    tab_to(page, "Release")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Histogram of late_payments").wait_for()
+    assert page.evaluate("document.activeElement.id") == "result", "the answer is read next"
+
+
+PLACES = {
+    "ann": {
+        "": "Data sets",
+        "d/loans": "loans",
+        "d/loans/ask": "Ask loans",
+        "d/loans/ask/shap_values": "SHAP values of loans",
+        "d/loans/releases": "Releases of loans",
+        "jobs": "Jobs",
+    },
+    "owner": {"d/loans/budget": "Budget of loans", "d/loans/ledger": "Ledger of loans", "keys": "Keys"},
+    "auditor": {"audit": "Audit"},
+}
+
+
+def serious(checker: Any, page: Any, **options: Any) -> list[tuple[str, str]]:
+    found = checker.run(page, options=options).response["violations"]
+    told = [(fault["id"], fault["nodes"][0]["html"][:120]) for fault in found if fault["impact"] in GRAVE]
+    return [(page.url.rpartition("#")[2], *fault) for fault in told]
+
+
+GRAVE = ("serious", "critical")
+
+
+@in_browser
+@pytest.mark.parametrize("who", [None, *PLACES])
+def test_nothing_serious_stands_in_the_way_of_anybody(enter: Enter, who: str | None) -> None:
+    """Every view as axe-core sees it, the colours of the dark one too, and on a phone."""
+    checker = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page, found, wide = enter(who), [], []
+    for place, title in ({"": "Sign in"} if who is None else PLACES[who]).items():
+        page.evaluate(f"location.hash = '#/{place}'")
+        sync_api.expect(page).to_have_title(f"{title} · discreet")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        found += serious(checker, page)
+        page.emulate_media(color_scheme="dark")
+        found += serious(checker, page, runOnly=["color-contrast"])
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 360, "height": 700})
+        wide += [place] * page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        page.set_viewport_size({"width": 1200, "height": 800})
+    assert found == [] and wide == []
+
+
+@in_browser
+def test_every_question_has_a_form_or_says_why_not(server: Server, enter: Enter) -> None:
+    page, plans = enter("ann", "d/loans/ask"), dc.describe_plans()
+    stay = page.locator(".plan.away")
+    assert {text.split("\n")[0] for text in stay.all_inner_texts()} == {"Any curve", "Any ranking", "Choose"}
+    assert all("function" in text for text in stay.locator(".why").all_inner_texts())
+    links = page.locator("a.plan").evaluate_all("(all) => all.map((one) => one.hash)")
+    assert len(links) == len(plans) - 3
+    untold = {"epsilon", "delta", "rho"}
+    for link in links:
+        plan = plans[link.rsplit("/", 1)[1]]
+        page.evaluate(f"location.hash = {json.dumps(link)}")
+        sync_api.expect(page.locator(".question [data-plan]")).to_have_attribute("data-plan", plan["name"])
+        wanted = [
+            one["name"]
+            for one in plan["arguments"]
+            if one["name"] not in untold
+            and one["kind"] not in ("function", "coreset")
+            and len(one.get("choices", "ab")) > 1
+        ]
+        assert page.locator(".question .field").count() == len(wanted), plan["name"]
+
+
+def test_the_page_is_small_and_loads_nothing_from_elsewhere() -> None:
+    files = [file for file in PAGE.iterdir() if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < 200_000
+    for file in files:
+        text = file.read_text()
+        assert not re.search(r"https?://(?!www\.w3\.org/)", text), file.name
+        assert not re.search(r"\beval\(|innerHTML|insertAdjacentHTML|document\.write|localStorage", text)
+    html = (PAGE / "index.html").read_text()
+    assert not re.search(r"<style|style=|<script>|\son\w+=", html)
