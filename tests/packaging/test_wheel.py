@@ -64,7 +64,10 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in held if not re.match(r"discreet-[^/]*\.dist-info/", name)} == tracked
     assert {"discreet/py.typed", "discreet/privacy/statements.json"} <= held
-    assert {Path(name).suffix for name in tracked} == {".py", ".typed", ".html", ".json"}
+    assert {Path(name).suffix for name in tracked} == {
+        *(".py", ".typed", ".html", ".json"),
+        *(".css", ".js", ".svg"),  # the page of the service
+    }
     assert any(name.endswith("licenses/LICENSE") for name in held)
 
 

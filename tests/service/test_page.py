@@ -5,75 +5,49 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import discreet as dc
+from discreet.service import make_app
+from tests.service.conftest import Server, World, write_project
 
-uvicorn = pytest.importorskip("uvicorn", reason="the extra service is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-from discreet.service import make_app  # noqa: E402
 
 PAGE = Path(dc.__file__).parent / "service" / "page"
 CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-PROJECT = """
-[loans]
-data = "loans.csv"
-schema = "loans.toml"
-ledger = "ledger.db"
-
-[service]
-requests_per_minute = 60000
-"""
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
-class Server(NamedTuple):
-    """A running service: its address, and a key by who holds it."""
-
-    address: str
-    keys: dict[str, str]
-    office: Any
-
-    def left(self, analyst: str) -> float:
-        return float(self.office.desks.owner("loans").seat(analyst).remaining.loss)
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One service for all tests of this page: each analyst has a share of her own."""
     folder = tmp_path_factory.mktemp("project")
-    dc.samples.loans(300).to_csv(folder / "loans.csv", index=False)
-    dc.samples.loan_schema().save(folder / "loans.toml")
-    ledger = str(folder / "ledger.db")
-    session = dc.protect(
-        folder / "loans.csv", folder / "loans.toml", dataset="loans", epsilon=20.0, delta=1e-6, ledger=ledger
-    )
+    app = make_app(write_project(folder, epsilon=20.0))
+    ring, owner = app.state.office.keys, app.state.office.desks.owner("loans")
     for analyst, share in {"ann": 8.0, "eve": 0.3}.items():
-        session.allot(analyst, epsilon=share)
-    (folder / "discreet.toml").write_text(PROJECT)
-    app = make_app(folder / "discreet.toml")
-    ring = app.state.office.keys
+        owner.allot(analyst, epsilon=share)
     keys = {name: ring.new("analyst", analyst=name)[0] for name in ("ann", "eve")}
     keys |= {"owner": ring.new("owner")[0], "auditor": ring.new("auditor")[0]}
-    live = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=live.run, daemon=True)
-    thread.start()
-    while not live.started:
-        time.sleep(0.02)
-    port = live.servers[0].sockets[0].getsockname()[1]
-    yield Server(f"http://127.0.0.1:{port}/", keys, app.state.office)
-    live.should_exit = True
-    thread.join(10)
+    made = World(folder, app, keys, Server(app))
+    yield made
+    made.close()
+
+
+def left(world: World, analyst: str) -> float:
+    return float(world.office.desks.owner("loans").seat(analyst).remaining.loss)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +62,7 @@ Enter = Callable[..., Any]
 
 
 @pytest.fixture
-def enter(server: Server, browser: Any) -> Iterator[Enter]:
+def enter(world: World, browser: Any) -> Iterator[Enter]:
     """Open the page as somebody; nothing may go wrong in it but what the server refuses."""
     contexts, faults = [], []
 
@@ -96,13 +70,13 @@ def enter(server: Server, browser: Any) -> Iterator[Enter]:
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         contexts.append(context)
         if who is not None:
-            kept = f"sessionStorage.setItem('discreet.key', {json.dumps(server.keys[who])})"
+            kept = f"sessionStorage.setItem('discreet.key', {json.dumps(world.keys[who])})"
             context.add_init_script(kept)
         page = context.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-        page.goto(f"{server.address}#/{place}")
+        page.goto(f"{world.server.url}/#/{place}")
         page.wait_for_selector("h1")
         return page
 
@@ -134,15 +108,17 @@ def pictures(page: Any, number: int = 1) -> None:
 
 
 @in_browser
-def test_a_wrong_key_is_refused_and_a_right_one_forgotten(server: Server, enter: Enter) -> None:
+def test_a_wrong_key_is_refused_and_a_right_one_forgotten(world: World, enter: Enter) -> None:
     page = enter(None)
     page.get_by_label("Key").fill("dk_wrong")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("This key is not known here").wait_for()
-    page.get_by_label("Key").fill(server.keys["ann"])
+    page.get_by_label("Key").fill(world.keys["ann"])
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("heading", name="Data sets").wait_for()
-    assert page.get_by_role("meter", name="Whole").get_attribute("aria-valuetext").endswith("of 20 left")
+    assert (
+        page.get_by_role("meter", name="Whole").get_attribute("aria-valuetext").endswith("of 20 left")
+    )
     assert page.get_by_role("meter", name="Yours").get_attribute("aria-valuenow") == "100"
     page.get_by_role("button", name="Sign out").click()
     page.get_by_text("the key is forgotten").wait_for()
@@ -152,8 +128,10 @@ def test_a_wrong_key_is_refused_and_a_right_one_forgotten(server: Server, enter:
 
 
 @in_browser
-def test_a_question_is_priced_released_shown_and_saved(server: Server, enter: Enter, tmp_path: Path) -> None:
-    page, before = enter("ann", "d/loans"), server.left("ann")
+def test_a_question_is_priced_released_shown_and_saved(
+    world: World, enter: Enter, tmp_path: Path
+) -> None:
+    page, before = enter("ann", "d/loans"), left(world, "ann")
     page.get_by_role("link", name="Ask", exact=True).click()
     page.get_by_label("What do you want to know?").fill("noisy counts")
     page.get_by_role("link", name=re.compile("^Histogram")).click()
@@ -164,10 +142,10 @@ def test_a_question_is_priced_released_shown_and_saved(server: Server, enter: En
     page.get_by_label("epsilon as a number").fill("2")
     costs(page, "2")
     assert page.locator(".errors strong").inner_text() != wide
-    assert server.left("ann") == before, "a price is free"
+    assert left(world, "ann") == before, "a price is free"
     page.get_by_role("button", name="Release").click()
     pictures(page)
-    assert server.left("ann") == before - 2
+    assert left(world, "ann") == before - 2
     told = page.locator("article.release").inner_text()
     assert "Paid epsilon 2." in told and "no answer would become more than 7.39 times as likely" in told
     page.get_by_text("Certificate: what was proven").click()
@@ -187,7 +165,7 @@ def test_a_question_is_priced_released_shown_and_saved(server: Server, enter: En
 
 
 @in_browser
-def test_the_slider_moves_the_price(server: Server, enter: Enter) -> None:
+def test_the_slider_moves_the_price(world: World, enter: Enter) -> None:
     page = enter("ann")
     compose(page, "purpose", "0.5")
     page.get_by_label("How much epsilon to spend").focus()
@@ -200,29 +178,31 @@ def test_the_slider_moves_the_price(server: Server, enter: Enter) -> None:
 
 
 @in_browser
-def test_whoever_asks_too_much_reads_what_would_fit(server: Server, enter: Enter) -> None:
-    page, before = enter("eve"), server.left("eve")
+def test_whoever_asks_too_much_reads_what_would_fit(world: World, enter: Enter) -> None:
+    page, before = enter("eve"), left(world, "eve")
     compose(page, "home", "4")
     page.get_by_text("This costs more than is left.").wait_for()
     page.get_by_role("button", name="Release").click()
     said = page.locator(".note.bad")
     said.wait_for()
-    assert re.search(r"It costs epsilon 4, and epsilon 0.3 is left\. Nothing was spent\.", said.inner_text())
+    assert re.search(
+        r"It costs epsilon 4, and epsilon 0.3 is left\. Nothing was spent\.", said.inner_text()
+    )
     assert re.search(r"With epsilon 0.3 it would fit, and give count ± \d+", said.inner_text())
-    assert server.left("eve") == before
+    assert left(world, "eve") == before
     said.get_by_role("button", name="Use 0.3").click()
     costs(page, "0.3")
     page.get_by_role("button", name="Release").click()
     page.locator("article.release").wait_for()
-    assert server.left("eve") == 0
+    assert left(world, "eve") == 0
     page.get_by_role("checkbox", name="age", exact=True).check()
     page.get_by_text("Nothing is left.").wait_for()
 
 
 @in_browser
-def test_a_retry_never_pays_twice(server: Server, enter: Enter) -> None:
+def test_a_retry_never_pays_twice(world: World, enter: Enter) -> None:
     """The answer gets lost on its way; whoever asks again sends the same name of the question."""
-    page, before = enter("ann"), server.left("ann")
+    page, before = enter("ann"), left(world, "ann")
     compose(page, "purpose", "0.25")
     names = []
 
@@ -241,7 +221,7 @@ def test_a_retry_never_pays_twice(server: Server, enter: Enter) -> None:
     page.get_by_role("button", name="Release").click()
     page.locator("article.release").wait_for()
     assert len(names) == 2 and len(set(names)) == 1
-    assert server.left("ann") == before - 0.25
+    assert left(world, "ann") == before - 0.25
 
 
 @in_browser
@@ -263,38 +243,38 @@ def test_two_releases_are_compared(enter: Enter) -> None:
 
 
 @in_browser
-def test_an_owner_allots_and_revokes(server: Server, enter: Enter) -> None:
+def test_an_owner_allots_and_revokes(world: World, enter: Enter) -> None:
     page = enter("owner", "d/loans/budget")
     allot = page.get_by_role("form", name="Allot")
     allot.get_by_label("Analyst").fill("bob")
     allot.get_by_label("Epsilon").fill("0.75")
     allot.get_by_role("button", name="Allot").click()
     page.get_by_role("rowheader", name="bob").wait_for()
-    assert server.left("bob") == 0.75
+    assert left(world, "bob") == 0.75
     page.get_by_role("link", name="Keys").click()
     page.get_by_role("heading", name="New key").wait_for()
     page.get_by_label("Analyst", exact=True).fill("bob")
     page.get_by_role("button", name="Make a key").click()
     key = page.get_by_label("The new key").input_value()
-    assert server.office.keys.open(key).analyst == "bob"
+    assert world.office.keys.open(key).analyst == "bob"
     revoke = page.get_by_role("button", name="Revoke the key of bob")
     revoke.click()
     page.get_by_role("button", name="Leave it").click()
-    assert server.office.keys.open(key), "nothing happens until it is confirmed"
+    assert world.office.keys.open(key), "nothing happens until it is confirmed"
     revoke.click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     page.get_by_text("revoked", exact=True).wait_for()
     with pytest.raises(dc.errors.DiscreetError):
-        server.office.keys.open(key)
+        world.office.keys.open(key)
     assert key not in page.content()
 
 
 @in_browser
-def test_a_revoked_key_is_shown_the_door(server: Server, enter: Enter) -> None:
-    key, holder = server.office.keys.new("analyst", analyst="ann")
-    server.keys["gone"] = key
+def test_a_revoked_key_is_shown_the_door(world: World, enter: Enter) -> None:
+    key, holder = world.office.keys.new("analyst", analyst="ann")
+    world.keys["gone"] = key
     page = enter("gone", "d/loans")
-    server.office.keys.revoke(holder.key)
+    world.office.keys.revoke(holder.key)
     page.get_by_role("link", name="Budget").click()
     page.get_by_text("Your key has expired or was revoked.").wait_for()
 
@@ -316,7 +296,8 @@ def test_an_auditor_sees_chains_and_certificates_without_answers(enter: Enter) -
 
 def tab_to(page: Any, text: str) -> None:
     """Press Tab until what has this text or label has the focus."""
-    words = "document.activeElement.textContent + '|' + (document.activeElement.labels?.[0]?.textContent ?? '')"
+    labels = "(document.activeElement.labels?.[0]?.textContent ?? '')"
+    words = f"document.activeElement.textContent + '|' + {labels}"
     for _ in range(80):
         page.keyboard.press("Tab")
         if text in page.evaluate(words):
@@ -325,9 +306,9 @@ def tab_to(page: Any, text: str) -> None:
 
 
 @in_browser
-def test_a_question_is_asked_by_keyboard_alone(server: Server, enter: Enter) -> None:
+def test_a_question_is_asked_by_keyboard_alone(world: World, enter: Enter) -> None:
     page = enter(None)
-    page.keyboard.type(server.keys["ann"])
+    page.keyboard.type(world.keys["ann"])
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Data sets").wait_for()
     tab_to(page, "Ask a question")
@@ -365,7 +346,9 @@ PLACES = {
 
 def serious(checker: Any, page: Any, **options: Any) -> list[tuple[str, str]]:
     found = checker.run(page, options=options).response["violations"]
-    told = [(fault["id"], fault["nodes"][0]["html"][:120]) for fault in found if fault["impact"] in GRAVE]
+    told = [
+        (fault["id"], fault["nodes"][0]["html"][:120]) for fault in found if fault["impact"] in GRAVE
+    ]
     return [(page.url.rpartition("#")[2], *fault) for fault in told]
 
 
@@ -393,10 +376,14 @@ def test_nothing_serious_stands_in_the_way_of_anybody(enter: Enter, who: str | N
 
 
 @in_browser
-def test_every_question_has_a_form_or_says_why_not(server: Server, enter: Enter) -> None:
+def test_every_question_has_a_form_or_says_why_not(world: World, enter: Enter) -> None:
     page, plans = enter("ann", "d/loans/ask"), dc.describe_plans()
     stay = page.locator(".plan.away")
-    assert {text.split("\n")[0] for text in stay.all_inner_texts()} == {"Any curve", "Any ranking", "Choose"}
+    assert {text.split("\n")[0] for text in stay.all_inner_texts()} == {
+        "Any curve",
+        "Any ranking",
+        "Choose",
+    }
     assert all("function" in text for text in stay.locator(".why").all_inner_texts())
     links = page.locator("a.plan").evaluate_all("(all) => all.map((one) => one.hash)")
     assert len(links) == len(plans) - 3
@@ -404,7 +391,9 @@ def test_every_question_has_a_form_or_says_why_not(server: Server, enter: Enter)
     for link in links:
         plan = plans[link.rsplit("/", 1)[1]]
         page.evaluate(f"location.hash = {json.dumps(link)}")
-        sync_api.expect(page.locator(".question [data-plan]")).to_have_attribute("data-plan", plan["name"])
+        sync_api.expect(page.locator(".question [data-plan]")).to_have_attribute(
+            "data-plan", plan["name"]
+        )
         wanted = [
             one["name"]
             for one in plan["arguments"]
@@ -421,6 +410,8 @@ def test_the_page_is_small_and_loads_nothing_from_elsewhere() -> None:
     for file in files:
         text = file.read_text()
         assert not re.search(r"https?://(?!www\.w3\.org/)", text), file.name
-        assert not re.search(r"\beval\(|innerHTML|insertAdjacentHTML|document\.write|localStorage", text)
+        assert not re.search(
+            r"\beval\(|innerHTML|insertAdjacentHTML|document\.write|localStorage", text
+        )
     html = (PAGE / "index.html").read_text()
     assert not re.search(r"<style|style=|<script>|\son\w+=", html)

@@ -18,7 +18,9 @@ from discreet.plans.results.pictures.canvas import INK, Paper
 if TYPE_CHECKING:
     from discreet.plans.results.result import Drawing
 
-_INKED = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
+INKED = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
+"""Settings of matplotlib for whatever is drawn in ink."""
+
 _STYLE = {"svg.fonttype": "path", "axes.labelsize": 8.5, "font.size": 9, "axes.linewidth": 0.7}
 
 _LEAST = 1.0
@@ -42,7 +44,7 @@ def draw_svg(
     import matplotlib as mpl
     import matplotlib.style
 
-    with mpl.style.context(["default", dict.fromkeys(_INKED, INK) | _STYLE]):
+    with mpl.style.context(["default", dict.fromkeys(INKED, INK) | _STYLE]):
         display = result.plot(Paper(), title=title or None)
         if annotate is not None:
             annotate(display)
