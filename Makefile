@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test lint check bench-envs clean
+.PHONY: demo serve test lint check bench-envs clean
 
 INSTALL = $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" && \
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
@@ -19,6 +19,14 @@ INSTALL = $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --upgr
 
 demo: .venv/package
 	$(BIN)/discreet demo
+
+.venv/service: pyproject.toml constraints.txt
+	$(INSTALL) ".[service]"
+	touch .venv/package $@
+
+# A page at http://127.0.0.1:8417, with a key for every role.
+serve: .venv/service
+	$(BIN)/discreet serve --demo discreet-service
 
 # Every core has a worker already: threads of numerical libraries would wait for each other, and spin.
 test: .venv/tools
@@ -44,5 +52,5 @@ bench-envs: $(PEERS)
 	touch $@
 
 clean:
-	rm -rf .venv .bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis discreet-demo benchmarks/results
+	rm -rf .venv .bench .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis discreet-demo discreet-service benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

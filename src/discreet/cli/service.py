@@ -24,9 +24,13 @@ def serve_command(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at.")] = 8417,
     workers: Annotated[int, typer.Option(help="How many processes answer.")] = 1,
+    demo: Annotated[
+        Path | None,
+        typer.Option(help="Serve example loans from this folder instead, and print a key per role."),
+    ] = None,
 ) -> None:
     """Serve the data sets of a project: a page, an API, keys for owners, analysts and auditors."""
-    if not project.exists():
+    if demo is None and not project.exists():
         raise ArgumentError(
             f"--project must be a project file, got {project}, which is not there. "
             "Run 'discreet protect' first."
@@ -35,7 +39,12 @@ def serve_command(
         from discreet.service.serving import serve
     except ImportError as error:
         raise ArgumentError(_EXTRA.format(name=error.name)) from None
-    typer.echo(f"discreet at http://{host}:{port}")
+    if demo is not None:
+        from discreet.cli.about.service_demo import prepare
+
+        project, keys = prepare(demo)
+        print_table("Keys of the demo", ["role", "key"], [[role, key] for role, key in keys.items()])
+    typer.echo(f"discreet at http://{host}:{port} (end with Ctrl-C)")
     serve(project, host=host, port=port, workers=workers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -65,6 +66,8 @@ def make_app(project: str | Path) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    warming = threading.Thread(target=app.state.office.warm, daemon=True)
+    warming.start()  # so that the first to ask does not wait for files to be opened
     yield
     app.state.office.close()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from discreet.errors import AccessDenied, NotAuthenticated
+from discreet.errors import AccessDenied, DiscreetError, NotAuthenticated
 from discreet.service.access.keys import Caller, KeyRing, Role
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.jobs import Jobs
@@ -55,6 +56,12 @@ class Office:
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
         )
+
+    def warm(self) -> None:
+        """Open data sets and models ahead; what is wrong with one is told to who asks for it."""
+        for dataset in self.desks.project.entries:
+            with suppress(DiscreetError):
+                self.models.described(dataset, self.desks.owner(dataset).schema)
 
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""

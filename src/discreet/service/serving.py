@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ OPTIONS: dict[str, Any] = {
 """How uvicorn runs the service: it names itself to nobody and writes no line for a request."""
 
 
+def _check_free(host: str, port: int) -> None:
+    try:
+        socket.create_server((host, port), reuse_port=False).close()
+    except OSError as error:
+        raise ArgumentError(
+            f"host and port must be an address to listen at, got {host} and {port}: {error.strerror}. "
+            "Give another port."
+        ) from None
+
+
 def app_of_environment() -> FastAPI:
     """Return the service of the project file that the environment names, for a worker."""
     return make_app(os.environ[PROJECT_VARIABLE])
@@ -91,6 +102,7 @@ def serve(project: Path, *, host: str, port: int, workers: int = 1) -> None:
     Office.open(project).close()  # a fault in the project file is told here, once, not by every worker
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
+    _check_free(host, port)
     os.environ[PROJECT_VARIABLE] = str(project.resolve())
     uvicorn.run(
         "discreet.service.serving:app_of_environment",

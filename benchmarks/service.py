@@ -1,0 +1,164 @@
+"""How fast the service answers: start, prices, stored answers, a curve of 20,000 rows; 1 and 2 workers.
+
+The overhead is what a request takes more than the same call of a session in this process. The server
+runs in processes of its own (``discreet serve``), the clients are threads here: on a machine of two
+cores both share them, which the figures include.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+import discreet as dc
+from benchmarks.harness import print_table, save_results
+from discreet.cli.about.demo_questions import train_model
+from discreet.cli.about.service_demo import prepare
+from discreet.service.app import PAGE
+
+CURVE = {"model": "boosted", "features": "income", "epsilon": 0.001}
+AIMS = {"start": 3.0, "overhead_ms": 15.0, "page_kb": 200.0}
+
+
+def main() -> None:
+    """Measure everything and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer requests")
+    options = parser.parse_args()
+    requests, clients = (60, 4) if options.quick else (400, 8)
+    with tempfile.TemporaryDirectory() as folder:
+        project, keys = prepare(Path(folder) / "demo")
+        rows = [
+            row
+            for workers in (1, 2)
+            for row in measure(project, keys, workers, requests=requests, clients=clients)
+        ]
+        bare = bare_session(Path(folder) / "demo", requests)
+    for row in rows:
+        if row["question"] in bare:
+            row["session p50 ms"] = bare[row["question"]]
+            row["overhead ms"] = row["alone p50 ms"] - bare[row["question"]]
+    page = sum(path.stat().st_size for path in PAGE.rglob("*") if path.is_file()) / 1_000
+    print_table(rows)
+    print(f"page: {page:.0f} kB (aim below {AIMS['page_kb']:.0f})")
+    save_results("service", {"rows": rows, "page_kb": page, "aims": AIMS})
+
+
+def measure(
+    project: Path, keys: dict[str, str], workers: int, *, requests: int, clients: int
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for the start and one for every question, at so many workers."""
+    with served(project, workers) as (url, started):
+        yield {"workers": workers, "question": "start", "s": started, "aim": started <= AIMS["start"]}
+        headers = {"Authorization": f"Bearer {keys['owner']}"}
+        with httpx.Client(base_url=url, headers=headers, timeout=60.0) as client:
+            for name, ask in questions(client).items():
+                ask(0)  # opens, compiles, answers what is then stored
+                alone = [timed(ask, number) for number in range(1, requests // 4 + 1)]
+                with ThreadPoolExecutor(clients) as pool:
+                    start = time.perf_counter()
+                    times = list(
+                        pool.map(lambda n, ask=ask: timed(ask, n), range(1000, 1000 + requests))
+                    )
+                    whole = time.perf_counter() - start
+                yield {
+                    "workers": workers,
+                    "question": name,
+                    "alone p50 ms": 1e3 * statistics.median(alone),
+                    "p50 ms": 1e3 * statistics.median(times),
+                    "p99 ms": 1e3 * sorted(times)[int(0.99 * len(times))],
+                    "requests/s": requests / whole,
+                }
+
+
+def questions(client: httpx.Client) -> dict[str, Callable[[int], None]]:
+    """Return what is asked, by name; each is called with a number of its own."""
+
+    def post(path: str, arguments: dict[str, Any], plan: str) -> None:
+        asked = {"plans": [{"plan": plan, "arguments": arguments}]}
+        found = client.post(f"/v1/datasets/loans/{path}", json=asked, headers={"Prefer": "wait=30"})
+        assert found.status_code == 200, found.text
+
+    histogram = {"columns": "home", "epsilon": 0.01}
+    return {
+        "price": lambda _: post("price", histogram, "histogram"),
+        "stored answer": lambda _: post("releases", histogram, "histogram"),
+        # Every number is another question: where a clip has no effect, its bound tells them apart.
+        "curve": lambda n: post(
+            "releases", {**CURVE, "where": f"income <= {200_000 - n}"}, "partial_dependence"
+        ),
+    }
+
+
+def bare_session(folder: Path, requests: int) -> dict[str, float]:
+    """Return the median milliseconds of the same calls without a service."""
+    session = dc.protect(
+        folder / "loans.parquet",
+        folder / "loans.toml",
+        dataset="loans",
+        ledger=folder / "loans.db",
+        progress=False,
+    )
+    model, counts = train_model(), dc.histogram("home", epsilon=0.01)
+    asks: dict[str, Callable[[int], Any]] = {
+        "price": lambda _: session.price(counts),
+        "stored answer": lambda _: session.release(counts),
+        "curve": lambda n: session.release(
+            dc.partial_dependence(
+                model, "income", where=f"income <= {150_000 - n}", epsilon=CURVE["epsilon"]
+            )
+        ),
+    }
+    found = {}
+    for name, ask in asks.items():
+        ask(0)
+        found[name] = 1e3 * statistics.median(timed(ask, n) for n in range(1, requests // 4 + 1))
+    return found
+
+
+def timed(ask: Callable[[int], Any], number: int) -> float:
+    """Return how many seconds a call takes."""
+    start = time.perf_counter()
+    ask(number)
+    return time.perf_counter() - start
+
+
+@contextmanager
+def served(project: Path, workers: int) -> Iterator[tuple[str, float]]:
+    """Give the address of a server, and after how many seconds it answered first."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ["--project", str(project), "--port", str(port), "--workers", str(workers)]
+    start, url = time.perf_counter(), f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        try:
+            yield url, answered(url, start)
+        finally:
+            server.terminate()
+
+
+def answered(url: str, start: float) -> float:
+    """Wait until a server answers, and return how long that was."""
+    while True:
+        try:
+            httpx.get(f"{url}/v1/health", timeout=1.0)
+            return time.perf_counter() - start
+        except httpx.TransportError:
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()
