@@ -6,86 +6,17 @@ numbers beyond what such a quantity can be; values outside are clipped. Every mo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import discreet as dc
+from benchmarks.public_tables import credit, german, heart, pima, read, visits
 from benchmarks.trees_data import _COMPAS, _WINE, FOLDER, Task, _task, load, synthetic
 
-_VISITS: dict[str, Any] = {
-    "race": ["Caucasian", "AfricanAmerican", "Hispanic", "Asian", "Other", "?"],
-    "gender": ["Female", "Male", "Unknown/Invalid"],
-    "age": [f"[{low}-{low + 10})" for low in range(0, 100, 10)],
-    "admission_type_id": list(range(1, 9)),
-    "discharge_disposition_id": list(range(1, 30)),
-    "time_in_hospital": (1, 14),
-    "num_lab_procedures": (0, 150),
-    "num_procedures": (0, 6),
-    "num_medications": (0, 100),
-    "number_outpatient": (0, 50),
-    "number_emergency": (0, 50),
-    "number_inpatient": (0, 25),
-    "number_diagnoses": (1, 16),
-    "max_glu_serum": ["None", "Norm", ">200", ">300"],
-    "A1Cresult": ["None", "Norm", ">7", ">8"],
-    "insulin": ["No", "Down", "Steady", "Up"],
-    "change": ["No", "Ch"],
-    "diabetesMed": ["No", "Yes"],
-}
-_CREDIT: dict[str, Any] = {
-    "LIMIT_BAL": (0, 1_000_000),
-    "SEX": [1, 2],
-    "EDUCATION": list(range(7)),
-    "MARRIAGE": list(range(4)),
-    "AGE": (20, 80),
-    **{f"PAY_{month}": (-2, 9) for month in (0, 2, 3, 4, 5, 6)},
-    **{f"BILL_AMT{month}": (-200_000, 1_000_000) for month in range(1, 7)},
-    **{f"PAY_AMT{month}": (0, 500_000) for month in range(1, 7)},
-}
-_GERMAN: dict[int, Any] = {
-    0: ["A11", "A12", "A13", "A14"],
-    1: (4, 72),
-    2: ["A30", "A31", "A32", "A33", "A34"],
-    3: ["A40", "A41", "A42", "A43", "A44", "A45", "A46", "A47", "A48", "A49", "A410"],
-    4: (0, 20_000),
-    5: ["A61", "A62", "A63", "A64", "A65"],
-    6: ["A71", "A72", "A73", "A74", "A75"],
-    7: (1, 4),
-    8: ["A91", "A92", "A93", "A94", "A95"],
-    9: ["A101", "A102", "A103"],
-    10: (1, 4),
-    11: ["A121", "A122", "A123", "A124"],
-    12: (18, 80),
-    13: ["A141", "A142", "A143"],
-    14: ["A151", "A152", "A153"],
-    15: (1, 4),
-    16: ["A171", "A172", "A173", "A174"],
-    17: (1, 2),
-    18: ["A191", "A192"],
-    19: ["A201", "A202"],
-}
-_PIMA = ((0, 20), (0, 200), (0, 140), (0, 100), (0, 900), (0, 70), (0, 2.5), (18, 90))
-_HEART: dict[int, Any] = {
-    0: (18, 90),
-    1: [0.0, 1.0],
-    2: [1.0, 2.0, 3.0, 4.0],
-    3: (80, 220),
-    4: (100, 600),
-    5: [0.0, 1.0],
-    6: [0.0, 1.0, 2.0],
-    7: (60, 220),
-    8: [0.0, 1.0],
-    9: (0, 7),
-    10: [1.0, 2.0, 3.0],
-    11: ["0.0", "1.0", "2.0", "3.0", "?"],
-    12: ["3.0", "6.0", "7.0", "?"],
-}
 _BIKE: dict[str, Any] = {
     "season": [1, 2, 3, 4],
     "yr": [0, 1],
@@ -113,55 +44,24 @@ class Numbers(Task):
         return dc.Number(*self.target, missing=False)
 
 
-def _file(name: str, **options: Any) -> Any:
-    import pandas as pd
-
-    return pd.read_csv(Path(os.environ[FOLDER]) / name, **options)
-
-
-def _visits() -> Task:
-    frame = _file("diabetes_visits.csv", keep_default_na=False)
-    return _task("visits", frame, _VISITS, frame["readmitted"] == "<30", (False, True))
-
-
-def _credit() -> Task:
-    frame = _file("default_credit_card.csv")
-    return _task("credit", frame, _CREDIT, frame["class"], (0, 1))
-
-
-def _german() -> Task:
-    frame = _file("german.csv", header=None)
-    return _task("german", frame, _GERMAN, frame[20], (1, 2))
-
-
-def _pima() -> Task:
-    frame = _file("pima_diabetes.csv", header=None)
-    return _task("pima", frame, dict(enumerate(_PIMA)), frame[8], (0, 1))
-
-
-def _heart() -> Task:
-    frame = _file("heart_cleveland.data", header=None)
-    return _task("heart", frame, _HEART, frame[13] > 0, (False, True))
-
-
 def _recidivism() -> Task:
-    frame = _file("compas_snm.csv")
+    frame = read("compas_snm.csv")
     facts = {name: fact for name, fact in _COMPAS.items() if name not in _LEAKS}
     return _task("recidivism", frame, facts, frame["event"], (0, 1))
 
 
 def _good_wine() -> Task:
-    frame = _file("winequality-white.csv", header=None)
+    frame = read("winequality-white.csv", header=None)
     return _task("good wine", frame, dict(enumerate(_WINE)), frame[11] >= 7, (False, True))
 
 
 def _wine() -> Numbers:
-    frame = _file("winequality-white.csv", header=None)
+    frame = read("winequality-white.csv", header=None)
     return _numbers("wine quality", frame, dict(enumerate(_WINE)), frame[11], (0, 10))
 
 
 def _bike() -> Numbers:
-    frame = _file("bike_hour.csv")
+    frame = read("bike_hour.csv")
     return _numbers("bike", frame, _BIKE, frame["cnt"], (0, 1000))
 
 
@@ -201,15 +101,15 @@ def _paired(x: Any) -> Any:
 
 BINARY: dict[str, Callable[[], Task]] = {
     "adult": lambda: load("adult"),
-    "credit": _credit,
-    "visits": _visits,
+    "credit": credit,
+    "visits": visits,
     "mushroom": lambda: load("mushroom"),
     "nltcs": lambda: load("nltcs"),
     "recidivism": _recidivism,
     "good wine": _good_wine,
-    "german": _german,
-    "pima": _pima,
-    "heart": _heart,
+    "german": german,
+    "pima": pima,
+    "heart": heart,
 }
 SYNTHETIC: dict[str, Callable[[], Task]] = {
     "additive": lambda: _drawn("additive", 40_000, _additive, -0.8),

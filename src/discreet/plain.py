@@ -6,15 +6,18 @@ later fails on it in some other way.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from discreet.arguments import shown
+from discreet.errors import ReleaseError
 
 T = TypeVar("T")
 _NUMBERS = {float: (int, float), int: (int,)}
@@ -106,3 +109,17 @@ def _as_scalar(value: Any, name: str) -> Any:
 def _is_number(value: Any, kinds: tuple[type, ...]) -> bool:
     known = isinstance(value, kinds) and not isinstance(value, bool)
     return known and abs(value) <= sys.float_info.max
+
+
+def write_text(target: Path, text: str) -> Path:
+    """Write a file, or raise with one sentence."""
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
+    return target
+
+
+def write_json(path: str | Path, plain: Mapping[str, Any]) -> Path:
+    """Write plain data to a JSON file that people can read."""
+    return write_text(Path(path), json.dumps(plain, indent=2, allow_nan=False) + "\n")

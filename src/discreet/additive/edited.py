@@ -21,7 +21,7 @@ from discreet.additive.explained import Ends
 from discreet.additive.result import AdditiveModel, Term
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.numerics import check_positive
-from discreet.plain import read_fields
+from discreet.plain import read_fields, write_json
 from discreet.plans import Result
 from discreet.schema import Bins, FloatArray, Number
 
@@ -170,12 +170,7 @@ class EditedModel(AdditiveModel):
 
     def save(self, path: str | Path) -> Path:
         """Write the model to a JSON file."""
-        target = Path(path)
-        try:
-            target.write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
-        except OSError as error:
-            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
-        return target
+        return write_json(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> EditedModel:

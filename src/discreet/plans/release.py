@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from discreet.arguments import shown
 from discreet.errors import ReleaseError
 from discreet.ledger import Copy, Head
-from discreet.plain import check_fields, conform
+from discreet.plain import check_fields, conform, write_json
 from discreet.plans.plan import Plan
 from discreet.plans.results.result import Result
 from discreet.plans.showing import columns_of, promise_in_words, question_in_words, release_html
@@ -115,12 +115,7 @@ class Release:
 
     def save(self, path: str | Path) -> Path:
         """Write the release to a JSON file."""
-        target = Path(path)
-        try:
-            target.write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
-        except OSError as error:
-            raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
-        return target
+        return write_json(path, self.to_json())
 
     @classmethod
     def loads(cls, text: str) -> Release:

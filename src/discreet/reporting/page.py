@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreet.errors import ArgumentError, ReleaseError
+from discreet.errors import ArgumentError
 from discreet.ledger import Balance
+from discreet.plain import write_text
 from discreet.plans import Release
 from discreet.plans.showing import (
     noise_of,
@@ -64,15 +65,6 @@ class Page:
 
     def _repr_html_(self) -> str:
         return self.html
-
-
-def write_text(target: Path, text: str) -> Path:
-    """Write a file, or raise with one sentence."""
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ReleaseError(f"{target} cannot be written: {error.strerror}.") from None
-    return target
 
 
 def report(

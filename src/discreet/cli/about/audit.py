@@ -77,8 +77,8 @@ def _list(json: bool) -> None:
 def _save(report: AuditReport, out: Path) -> None:
     from json import dumps
 
+    from discreet.plain import write_text
     from discreet.reporting.audit_page import audit_page
-    from discreet.reporting.page import write_text
 
     if out.suffix == ".json":
         write_text(out, dumps(report.to_json(), indent=2))

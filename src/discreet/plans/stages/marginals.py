@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,20 @@ def _candidates(sizes: Sequence[int]) -> tuple[Edge, ...]:
     return tuple((a, b) for a, b in near if sizes[a] * sizes[b] <= LARGEST_PAIR)
 
 
+def expected_shares(
+    layout: PairTables, rows: int | None, columns: Stage[Any] | None, pairs: Stage[Any] | None
+) -> dict[str, Expected]:
+    """Return the noise on the share of a cell of a column, and of a pair, by those that are asked."""
+    sizes = {"column": (columns, layout.sizes), "pair": (pairs, layout.pair_sizes)}
+    return {
+        f"share of a cell of a {name}": of_mean(
+            stage.noise.half_width, rows, 1 / float(np.median(cells)), EVEN
+        )
+        for name, (stage, cells) in sizes.items()
+        if stage is not None
+    }
+
+
 @dataclass(frozen=True)
 class NoisyTree:
     """What was released: noisy counts of every column, and of the pairs of a tree.
@@ -154,18 +169,7 @@ class TreeStages:
     @property
     def expected_error(self) -> dict[str, Expected]:
         """The noise on the share of a cell of a column, and of a pair."""
-        rows = self.setting.rows
-        sizes = {
-            "column": (self.margins, self.layout.sizes),
-            "pair": (self.pairs, self.layout.pair_sizes),
-        }
-        return {
-            f"share of a cell of a {name}": of_mean(
-                stage.noise.half_width, rows, 1 / float(np.median(cells)), EVEN
-            )
-            for name, (stage, cells) in sizes.items()
-            if stage is not None
-        }
+        return expected_shares(self.layout, self.setting.rows, self.margins, self.pairs)
 
     def ask(self, releaser: Releaser) -> NoisyTree:
         """Release the columns' counts, choose the tree by them, release its pairs' counts."""

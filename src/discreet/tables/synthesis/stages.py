@@ -18,8 +18,8 @@ import numpy as np
 from discreet.mechanisms.selection.more_pairs import MoreChoice
 from discreet.mechanisms.selection.spanning_tree import TreeChoice, count_picks
 from discreet.plans import Perturbation, Releaser, Stage
-from discreet.plans.expected import EVEN, Expected, of_mean
-from discreet.plans.stages.marginals import PairTables
+from discreet.plans.expected import Expected
+from discreet.plans.stages.marginals import PairTables, expected_shares
 from discreet.plans.stages.weighted_tables import Weighted, WeightedNoise, weights_for
 from discreet.schema import FloatArray
 from discreet.tables.synthesis.budget import RowBudget
@@ -140,18 +140,7 @@ class RowStages:
     @property
     def expected_error(self) -> dict[str, Expected]:
         """The noise on the share of a cell of a column, and of a pair."""
-        rows = self.budget.setting.rows
-        sizes = {
-            "column": (self.columns, self.layout.sizes),
-            "pair": (self.pairs, self.layout.pair_sizes),
-        }
-        return {
-            f"share of a cell of a {name}": of_mean(
-                stage.noise.half_width, rows, 1 / float(np.median(cells)), EVEN
-            )
-            for name, (stage, cells) in sizes.items()
-            if stage is not None
-        }
+        return expected_shares(self.layout, self.budget.setting.rows, self.columns, self.pairs)
 
     def ask(self, releaser: Releaser, count: int | None, generator: np.random.Generator) -> RowModel:
         """Release all tables, and return a model of rows fitted to them.

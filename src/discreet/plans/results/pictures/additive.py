@@ -5,27 +5,25 @@ All steps of a grid share one scale, so that a term that does little looks like 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.errors import ArgumentError
 from discreet.plans.results.bands import BandName
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     GREY_ALPHA,
     LINE,
-    Paper,
     add_legend,
     axes_or_new,
     ink,
     name_band,
     name_ticks,
     shortened,
+    small_axes,
     tidy,
     title_of,
     value_axis,
@@ -231,20 +229,10 @@ class AdditiveDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AdditiveDisplay:
         """Draw on ``ax``, which small pictures replace, or on a new figure; never calls ``show``."""
-        columns = min(2 if isinstance(ax, Paper) else 3, max(1, len(self.tiles)))
-        rows = max(1, math.ceil(len(self.tiles) / columns))
-        self.ax_ = axes_or_new(ax, height=0.7 + _TILE * rows)
+        self.ax_, small = small_axes(ax, len(self.tiles), tile=_TILE, head=_HEAD, rest=0.7)
         self.figure_ = self.ax_.figure
-        spec = self.ax_.get_subplotspec()
-        if spec is None:
-            raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
-        self.figure_.delaxes(self.ax_)
-        inner = spec.subgridspec(rows + 1, columns, height_ratios=[_HEAD, *[_TILE] * rows])
-        self.ax_ = self.figure_.add_subplot(inner[0, :])
-        self.ax_.set_axis_off()
         self._write_head(title)
-        for place, tile in enumerate(self.tiles):
-            own = self.figure_.add_subplot(inner[1 + place // columns, place % columns])
+        for tile, own in zip(self.tiles, small, strict=True):
             self._draw_tile(tile, own)
         self._share_scale()
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import ArgumentError
 from discreet.schema.bins import MISSING_LABEL, OTHER_LABEL
 
 if TYPE_CHECKING:
@@ -64,6 +66,30 @@ def axes_or_new(ax: Any, *, width: float | None = None, height: float = _HEIGHT)
 
     _, fresh = plt.subplots(figsize=(width or _WIDTH, height), layout="constrained")
     return fresh
+
+
+def small_axes(ax: Any, count: int, *, tile: float, head: float, rest: float) -> tuple[Any, list[Any]]:
+    """Return axes without lines for a head, and under it a grid of axes for small pictures.
+
+    Args:
+      ax: axes, which they replace, a ``Paper``, or None for a new figure.
+      count: how many small pictures there are.
+      tile: inches of the height of each.
+      head: inches of the height of the head.
+      rest: inches that a new figure is higher than its small pictures.
+    """
+    columns = min(2 if isinstance(ax, Paper) else 3, max(1, count))
+    rows = max(1, math.ceil(count / columns))
+    whole = axes_or_new(ax, height=rest + tile * rows)
+    spec, figure = whole.get_subplotspec(), whole.figure
+    if spec is None:
+        raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
+    figure.delaxes(whole)
+    inner = spec.subgridspec(rows + 1, columns, height_ratios=[head, *[tile] * rows])
+    above = figure.add_subplot(inner[0, :])
+    above.set_axis_off()
+    places = [(1 + place // columns, place % columns) for place in range(count)]
+    return above, [figure.add_subplot(inner[place]) for place in places]
 
 
 def _axes_on(paper: Paper, width: float | None, height: float) -> Any:

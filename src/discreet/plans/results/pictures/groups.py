@@ -6,20 +6,18 @@ them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ArgumentError
 from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
     LOSS,
-    Paper,
     add_legend,
     axes_or_new,
     ink,
     name_ticks,
     number_axis,
+    small_axes,
     tidy,
     title_of,
     value_axis,
@@ -96,23 +94,13 @@ class SideBySideDisplay:
 
     def _draw_tiles(self, ax: Any, title: str | None) -> SideBySideDisplay:
         """Draw a small picture of every group's answer."""
-        columns = min(2 if isinstance(ax, Paper) else 3, len(self._drawn))
-        rows = math.ceil(len(self._drawn) / columns)
-        self.ax_ = axes_or_new(ax, height=0.6 + _TILE * rows)
+        self.ax_, small = small_axes(ax, len(self._drawn), tile=_TILE, head=_HEAD, rest=0.6)
         self.figure_ = self.ax_.figure
-        spec = self.ax_.get_subplotspec()
-        if spec is None:
-            raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
-        self.figure_.delaxes(self.ax_)
-        inner = spec.subgridspec(rows + 1, columns, height_ratios=[_HEAD, *[_TILE] * rows])
-        self.ax_ = self.figure_.add_subplot(inner[0, :])
-        self.ax_.set_axis_off()
         left = self._left_out
         head = wrapped(self.ax_, " · ".join(filter(None, [title, left])), 9)
         self.ax_.text(0, 1, head, fontsize=9, color=ink(self.ax_), va="top")
         marks: dict[str, Any] = {}
-        for place, (name, one) in enumerate(self._drawn.items()):
-            own = self.figure_.add_subplot(inner[1 + place // columns, place % columns])
+        for (name, one), own in zip(self._drawn.items(), small, strict=True):
             one.plot(own)
             marks |= _marks_in(own)
             _make_small(own, name)
