@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar
 
@@ -17,6 +17,7 @@ from discreet.plans.stages.sums import TableNoise
 from discreet.randomness import public_generator
 from discreet.trees.classes import ClassCounts
 from discreet.trees.columns import IntArray, Splits, candidate_splits
+from discreet.trees.copies import copied_cuts
 from discreet.trees.forest_growth import (
     CandidateNodes,
     assign_trees,
@@ -25,6 +26,7 @@ from discreet.trees.forest_growth import (
     draw_level,
     forest_leaves,
     in_leaf_order,
+    tree_of,
 )
 from discreet.trees.leaves import LEAF_SHARE, expected_share
 from discreet.trees.nodes import TreeNodes
@@ -37,7 +39,7 @@ from discreet.trees.plan import (
     TreePlan,
     level_name,
 )
-from discreet.trees.result import RandomForest
+from discreet.trees.result import RandomForest, finite_ends
 from discreet.trees.shape import (
     METHODS,
     MOST_TREES,
@@ -62,7 +64,9 @@ class random_forest(TreePlan):
         without one of them is not counted.
       features: the columns to predict from, as in ``decision_tree``; all others if left out.
       trees: their number; from the number of records and epsilon if left out (32 random ones):
-        one while splits would be too noisy on parts of the records, up to eight.
+        one while splits would be too noisy on parts of the records, else two. Up to eight are asked in
+        copies, sixteen together, whose cuts are moved a little, so that probabilities change step by
+        step.
       depth: levels of splits; from public facts if left out.
       method: ``chosen``: the upper levels are chosen privately, those below drawn at random;
         ``random``: no split looks at a record, and nearly all of epsilon goes to the leaves; ``auto``
@@ -75,7 +79,8 @@ class random_forest(TreePlan):
       candidate_splits: how many per node, drawn from the public seed; all if left out, or 64 for more
         than eight trees.
       seed: of what is drawn in public: candidates and random splits.
-      epsilon: the whole budget, shared out as in ``decision_tree``; random trees have no levels to pay.
+      epsilon: the whole budget: 0.05 of it for the number of records of each class, 0.4 for the counts
+        at the leaves, the rest for the levels, deeper ones more; random trees have no levels to pay.
       delta: zero for a pure guarantee; of use for Gaussian noise on the counts alone.
 
     Guarantees:
@@ -83,6 +88,7 @@ class random_forest(TreePlan):
         much as those of one tree. [forest-disjoint] [tree-splits]
       - Leaves on disjoint rows cost as those of one tree; on the whole table noise is for all trees
         together. [forest-disjoint] [forest-composed]
+      - Copies are made of public cut points and of what was released, and cost nothing. [tree-leaves]
 
     >>> random_forest("income", trees=8, epsilon=1.0)
     random_forest(target='income', features=None, trees=8, depth=None, method='auto', rows='auto', \
@@ -101,7 +107,7 @@ criterion='norm', mechanism='auto', candidate_splits=None, seed=0, epsilon=1)
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
-    meaning: ClassVar = 2
+    meaning: ClassVar = 3
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Fit the shape to public facts and share the budget out."""
@@ -227,7 +233,7 @@ class _ForestProgram:
         nodes, trees = self.grow(releaser, known), self.shape.trees
         (released,) = releaser.answer(self.leaves(nodes, self.whole))
         noisy = in_leaf_order(nodes, trees, released, self.ground.classes, self.whole)
-        return self.ground.model(
+        model = self.ground.model(
             RandomForest,
             nodes,
             noisy,
@@ -241,6 +247,19 @@ class _ForestProgram:
             chosen_levels=self.shape.chosen,
             rows="whole" if self.whole else "disjoint",
         )
+        return self._with_copies(model, nodes)
+
+    def _with_copies(self, model: RandomForest, nodes: TreeNodes) -> RandomForest:
+        """Return the forest with copies of its trees whose cuts are moved."""
+        copies = copied_cuts(
+            nodes,
+            self.ground.grid,
+            tree_of(nodes, self.shape.trees),
+            np.array(model.counts),
+            np.array(model.shares),
+            self.plan.seed,
+        )
+        return replace(model, copies=tuple(map(finite_ends, copies)))
 
 
 def _check_size(shape: ForestShape, ground: Ground, splits: Splits) -> None:

@@ -62,8 +62,8 @@ class DecisionTree(ReleasedClassifier, Result):
         """Return grown nodes with their noisy counts and shares as plain numbers."""
         return cls(
             feature=tuple(nodes.feature.tolist()),
-            low=_finite(nodes.low),
-            high=_finite(nodes.high),
+            low=finite_ends(nodes.low),
+            high=finite_ends(nodes.high),
             left=tuple(nodes.left.tolist()),
             counts=tuple(map(tuple, counts.tolist())),
             shares=tuple(map(tuple, shares.tolist())),
@@ -107,8 +107,7 @@ class DecisionTree(ReleasedClassifier, Result):
 
     @cached_property
     def _arrays(self) -> tuple[IntArray, FloatArray, FloatArray, IntArray, FloatArray]:
-        low = np.array([-np.inf if end is None else end for end in self.low])
-        high = np.array([np.inf if end is None else end for end in self.high])
+        low, high = _ends(self.low, -np.inf), _ends(self.high, np.inf)
         return np.array(self.feature), low, high, np.array(self.left), np.array(self.shares)
 
     @property
@@ -195,6 +194,8 @@ class RandomForest(DecisionTree):
       trees: their number; the roots are the nodes 0 to trees - 1.
       chosen_levels: how many levels of a tree were chosen; those below were drawn at random.
       rows: ``disjoint`` if each tree counted records of its own, ``whole`` if each counted all.
+      copies: for every copy of all trees its nodes' ``high``; probabilities are the mean over copies.
+        Empty if the trees themselves are asked.
 
     Guarantees:
       - Made of released splits, released counts, a public seed and public facts. [forest-disjoint]
@@ -203,6 +204,7 @@ class RandomForest(DecisionTree):
     trees: int
     chosen_levels: int
     rows: str
+    copies: tuple[tuple[float | None, ...], ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -216,31 +218,46 @@ class RandomForest(DecisionTree):
         return f"{self.trees:,} trees of depth {self.depth}"
 
     def fits_together(self) -> bool:
-        """Return whether the nodes are trees, so many as it says."""
-        return 1 <= self.trees <= len(self.feature) and super().fits_together()
+        """Return whether the nodes are so many trees, and every copy has an end for each of them."""
+        nodes = len(self.feature)
+        return (
+            1 <= self.trees <= nodes
+            and all(len(high) == nodes for high in self.copies)
+            and super().fits_together()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the forest as plain data, without loss; thousands of nodes are copied but once."""
         return {"type": self.type_name, **{name: _lists(v) for name, v in self.get_params().items()}}
 
     def encoded_shares(self, encoded: FloatArray) -> FloatArray:
-        """Return the probabilities of encoded rows, rows x classes: the average over all trees."""
+        """Return the probabilities of encoded rows, rows x classes: the mean over trees and copies."""
         from discreet.trees.growth import walk
 
-        feature, low, high, left, shares = self._arrays
+        feature, low, _, left, shares = self._arrays
         rows = np.asfortranarray(encoded)
         found = np.empty(len(rows), dtype=np.int64)
         total = np.zeros((len(rows), shares.shape[1]))
-        for root in range(self.trees):
-            walk(rows, np.full_like(found, root), feature, low, high, left, found)
-            total += shares[found]
-        return total / self.trees
+        for high in self._highs:
+            for root in range(self.trees):
+                walk(rows, np.full_like(found, root), feature, low, high, left, found)
+                total += shares[found]
+        return total / (self.trees * len(self._highs))
+
+    @cached_property
+    def _highs(self) -> list[FloatArray]:
+        """The upper ends of all nodes, of every copy or of the trees themselves."""
+        return [_ends(high, np.inf) for high in self.copies or (self.high,)]
 
     def raw_trees(self, class_index: int) -> list[RawTree] | None:
-        """Return the trees with their part of the probability of a class at the leaves."""
-        feature, low, high, left, shares = self._arrays
-        value = shares[:, class_index] / self.trees
-        found = [raw_tree(feature, low, high, left, value, root) for root in range(self.trees)]
+        """Return trees and copies with their part of the probability of a class at the leaves."""
+        feature, low, _, left, shares = self._arrays
+        value = shares[:, class_index] / (self.trees * len(self._highs))
+        found = [
+            raw_tree(feature, low, high, left, value, root)
+            for high in self._highs
+            for root in range(self.trees)
+        ]
         known = [tree for tree in found if tree is not None]
         return known if len(known) == len(found) else None
 
@@ -277,6 +294,11 @@ def _number_text(name: str, high: float, column: Number) -> str:
     return f"{name} ≤ {shown}" + (" or missing" if column.may_be_missing else "")
 
 
-def _finite(ends: FloatArray) -> tuple[float | None, ...]:
+def _ends(ends: tuple[float | None, ...], none: float) -> FloatArray:
+    """Return ends as numbers, with an infinity where there is none."""
+    return np.array([none if end is None else end for end in ends])
+
+
+def finite_ends(ends: FloatArray) -> tuple[float | None, ...]:
     """Return ends as JSON can hold them: None where there is none."""
     return tuple(end if np.isfinite(end) else None for end in ends.tolist())

@@ -2,8 +2,8 @@
 
 What matters is n times epsilon. A tree of a forest sees its share of the records; its upper levels are
 chosen privately while their nodes hold enough records to outweigh the noise of a choice, and below them
-splits are drawn at random, which costs nothing. So few records are best left to one tree: several would
-choose worse than it does, each on its part, before their mean is better.
+splits are drawn at random, which costs nothing. So records are best left to one tree and copies of it
+with moved cuts: two trees would choose worse, each on its part, and their mean is better late.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ _RANDOM_TREES = 32
 _DEEPEST_RULE = 8
 _DEEPEST_RANDOM_RULE = 15
 
-_TREES_FROM = ((16_000.0, 2), (48_000.0, 4), (400_000.0, 8))
-"""From so many records times epsilon on so many trees; below the first of them one."""
+_TWO_TREES_FROM = 200_000.0
+"""From so many records times epsilon on there are two trees, below one."""
 
-_RANDOM_BELOW = 1
+_RANDOM_BELOW = 2
 """So many levels are drawn below the chosen ones: more values of probabilities, for nothing."""
 
 _CANDIDATE_SPLITS, _FEW_TREES = 64, 8
 """Splits that a node chooses from where there are more than so many trees; all where there are not."""
 
 _CLASS_SHARE, _LEAF_SHARE, _CUT_SHARE = 0.05, 0.3, 0.2
+_FOREST_LEAF_SHARE = 0.4
+"""More than a tree's: its random levels have more leaves."""
+
 _GROWTH = math.sqrt(2.0)
 """A level gets so many times the budget of the one above: its nodes have half the records."""
 
@@ -97,7 +100,7 @@ def fit_shape(
         deepest = max(1, math.floor(math.log2(own)))
         return ForestShape(number, 0, depth or min(deepest, random_depth(setting.schema, features)))
     power = records_times_epsilon(setting, epsilon)
-    number = trees or max([1, *(count for least, count in _TREES_FROM if power >= least)])
+    number = trees or (2 if power >= _TWO_TREES_FROM else 1)
     useful = useful_levels(power / number)
     levels = depth or useful + _RANDOM_BELOW
     chosen = min(levels, useful)
@@ -141,7 +144,9 @@ class Shares:
     leaves: float
 
 
-def budget_shares(epsilon: float, depth: int, cut_columns: int) -> Shares:
+def budget_shares(
+    epsilon: float, depth: int, cut_columns: int, leaf_share: float = _LEAF_SHARE
+) -> Shares:
     """Return what every stage gets: classes 0.05, leaves 0.3, private cuts 0.2, deeper levels more.
 
     >>> shares = budget_shares(1.0, 3, 0)
@@ -150,21 +155,21 @@ def budget_shares(epsilon: float, depth: int, cut_columns: int) -> Shares:
     """
     cut = _CUT_SHARE if cut_columns else 0.0
     growth = [_GROWTH**level for level in range(depth)]
-    rest = 1.0 - _CLASS_SHARE - _LEAF_SHARE - cut
+    rest = 1.0 - _CLASS_SHARE - leaf_share - cut
     weights = [rest * part / sum(growth) for part in growth]
     weights += [cut / max(1, cut_columns)] * cut_columns
-    classes, leaves, *others = share_out(epsilon, (_CLASS_SHARE, _LEAF_SHARE, *weights))
+    classes, leaves, *others = share_out(epsilon, (_CLASS_SHARE, leaf_share, *weights))
     return Shares(classes, others[depth:], others[:depth], leaves)
 
 
 def forest_shares(epsilon: float, shape: ForestShape) -> Shares:
-    """Return what every stage of a forest gets: as those of a tree; random levels cost nothing.
+    """Return what every stage of a forest gets: leaves 0.4, all else as in a tree.
 
-    >>> round(forest_shares(1.0, ForestShape(4, 0, 5)).leaves, 3)
-    0.95
+    >>> [round(forest_shares(1.0, ForestShape(4, chosen, 5)).leaves, 3) for chosen in (0, 3)]
+    [0.95, 0.4]
     """
     if shape.chosen:
-        return budget_shares(epsilon, shape.chosen, 0)
+        return budget_shares(epsilon, shape.chosen, 0, _FOREST_LEAF_SHARE)
     classes, leaves = share_out(epsilon, (_CLASS_SHARE, 1.0 - _CLASS_SHARE))
     return Shares(classes, [], [], leaves)
 
