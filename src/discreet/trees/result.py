@@ -214,8 +214,9 @@ class RandomForest(DecisionTree):
 
     @property
     def extent(self) -> str:
-        """The number of trees and their depth."""
-        return f"{self.trees:,} trees of depth {self.depth}"
+        """The number of trees, their depth, and the copies that are asked."""
+        trees = f"{self.trees:,} tree{'s' if self.trees > 1 else ''} of depth {self.depth}"
+        return f"{trees}, in {len(self.copies)} copies" if self.copies else trees
 
     def fits_together(self) -> bool:
         """Return whether the nodes are so many trees, and every copy has an end for each of them."""
