@@ -2,7 +2,7 @@
 
 A tree says the same of all rows of a leaf, however near they are to its ends, so that it ranks few of
 them apart; and a cut that was chosen by noisy scores could as well be beside where it is. Copies with
-cuts moved a little both ways, most of them hardly, mend both. They are made of the public cut points
+cuts moved a little up or down, most of them hardly, mend both. They are made of the public cut points
 and of what was released, and cost nothing.
 """
 
@@ -18,7 +18,7 @@ from discreet.trees.nodes import TreeNodes
 _TREES = 16
 """So many trees and copies of them there are together, unless there are more trees."""
 
-_REACH = 0.24
+_FARTHEST = 0.24
 """By this part of a feature's cuts a cut is moved at most, where splits tell nothing of the classes."""
 
 
@@ -39,8 +39,8 @@ def copied_cuts(
     copies = _TREES // trees
     if copies < 2:
         return np.empty((0, len(nodes)))
-    reach = _REACH * left_impure(nodes, counts, shares) ** 2
-    moves = reach * _moves(copies * trees, len(grid.cuts), seed).reshape(copies, trees, -1)
+    farthest = _FARTHEST * left_impure(nodes, counts, shares) ** 2
+    moves = farthest * _moves(copies * trees, len(grid.cuts), seed).reshape(copies, trees, -1)
     return np.stack([_moved(nodes, grid, own[tree]) for own in moves])
 
 
