@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -67,3 +69,46 @@ def test_nothing_is_said_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(progress, "_PATIENCE", 3600.0)
     assert said(Terminal(), None, monkeypatch, waits=False) == ""
     assert not any(isinstance(left, threading.Timer) for left in threading.enumerate())
+
+
+def test_a_short_wait_shows_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 60.0)
+    with progress.phase_line("histogram", True) as tell:
+        tell("answering")
+    assert capsys.readouterr().err == ""
+
+
+def test_phases_have_a_line_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with progress.phase_line("histogram", True) as tell:
+        tell("answering")
+    assert "histogram: answering" in capsys.readouterr().err
+    with progress.phase_line("histogram", None) as tell:
+        tell("answering")
+    assert capsys.readouterr().err == "", "no terminal is here"
+
+
+def test_phases_have_a_line_in_a_notebook_that_goes_with_the_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[str] = []
+
+    class Line:
+        def update(self, told: dict[str, str], *, raw: bool) -> None:
+            shown.append(told["text/plain"])
+
+    def display(told: dict[str, Any], *, raw: bool, display_id: bool) -> Line:
+        return Line()
+
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with progress.phase_line("histogram", None) as tell:
+        tell("preparing")
+        tell("answering")
+    assert shown == ["histogram: preparing", "histogram: answering", ""]

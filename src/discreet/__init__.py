@@ -123,6 +123,8 @@ _HOMES = PLANS | {
     "audit": "discreet.audit",
     "claims": "discreet.audit.claims",
     "col": "discreet.schema",
+    "connect": "discreet.client",
+    "connect_async": "discreet.client",
     "compare_tables": "discreet.tables.synthesis.quality",
     "dataflow": "discreet.explain.dataflow",
     "errors": "discreet.errors",
@@ -151,6 +153,8 @@ if TYPE_CHECKING:
     from discreet.cards import answer as answer
     from discreet.cards import describe as describe
     from discreet.cards import read_plans as read_plans
+    from discreet.client import connect as connect
+    from discreet.client import connect_async as connect_async
     from discreet.data.sources.elsewhere.queries import SqlQuery as SqlQuery
     from discreet.estimators import PrivateAdditiveClassifier as PrivateAdditiveClassifier
     from discreet.estimators import PrivateAdditiveRegressor as PrivateAdditiveRegressor

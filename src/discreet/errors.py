@@ -12,11 +12,13 @@ DiscreetError
 ├── AccessDenied         this analyst may not do this
 ├── ReleaseError         a saved release cannot be read
 ├── CardError            a card or a plan file cannot be read, or was edited
+├── ServerUnreachable    a server did not answer, or is none of discreet's
 ├── ReleaseFailed        something broke after the reservation; the charge stays spent
 │   └── DataChanged      somebody wrote to the data, or took them away, while they were read
 ├── UnderWay             the same question is being answered for somebody else right now
 ├── SettlementFailed     the answer is there and paid for, but the ledger did not store it
 ├── AnswerLost           the question was paid for and its answer is lost; it is not drawn again
+├── Cancelled            a job of a service was cancelled before anything was charged
 ├── NotAuthenticated     a request without a key that is known
 ├── NotFound             there is nothing of this name, or not for this key
 ├── TooLarge             a request is larger than the service takes
@@ -283,6 +285,14 @@ class AnswerLost(DiscreetError):
         return {"reservations": self.reservations}
 
 
+class Cancelled(DiscreetError):
+    """A job of a service was cancelled before anything was charged for it."""
+
+    code = "cancelled"
+    http_status = 409
+    exit_code = 26
+
+
 class NotAuthenticated(DiscreetError):
     """A request has no key, or one that is unknown, expired or revoked."""
 
@@ -357,3 +367,24 @@ class LedgerTampered(LedgerError):
     code = "ledger-tampered"
     http_status = 500
     exit_code = 14
+
+
+class ServerUnreachable(DiscreetError):
+    """A server did not answer, or what answered is none of discreet's.
+
+    Attributes:
+      idempotency_key: of a release whose end is not known. Asking the same again with it never charges
+        a second time. None for everything else.
+    """
+
+    code = "server-unreachable"
+    http_status = 502
+    exit_code = 25
+
+    def __init__(self, message: str, *, idempotency_key: str | None = None) -> None:
+        super().__init__(message)
+        self.idempotency_key = idempotency_key
+
+    def fields(self) -> dict[str, Any]:
+        """Return the key with which the same may be asked again."""
+        return {"idempotency_key": self.idempotency_key}

@@ -7,6 +7,7 @@ direction; budgets are whole numbers of ``UNIT`` so that a sum of charges has no
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection
 from decimal import Context, Decimal
@@ -20,6 +21,7 @@ UNIT = Decimal("1e-12")
 
 _UNITS_PER_ONE = 10**12
 
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
 _EXACT = Context(prec=60)
 """Wide enough for every amount, whatever precision the caller's thread has set."""
 
@@ -82,6 +84,20 @@ def format_units(units: int) -> str:
     ('0.000000000001', '3')
     """
     return format(from_units(units).normalize(_EXACT), "f")
+
+
+def parse_units(text: object) -> int:
+    """Return the whole units of a decimal text that ``format_units`` wrote.
+
+    >>> parse_units("0.000000000001"), parse_units(format_units(3 * 10**12))
+    (1, 3000000000000)
+
+    Raises:
+      ValueError: if it is no such text.
+    """
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
+        raise ValueError(f"an amount, which holds {shown(text)}")
+    return int(_EXACT.multiply(Decimal(text), Decimal(_UNITS_PER_ONE)))
 
 
 def power_of_two_at_most(value: float) -> float:

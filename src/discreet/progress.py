@@ -78,6 +78,54 @@ def tell_of_compiling(show: bool | None) -> Iterator[None]:
                 timer.join()  # a line that is on its way is taken down again
 
 
+Tell = Callable[[str], None]
+"""Called with what is being done now."""
+
+
+@contextmanager
+def phase_line(title: str, show: bool | None) -> Iterator[Tell]:
+    """Yield a function to call with every phase of a wait, shown once it takes longer than a second.
+
+    ``show`` None means: only on a terminal, as a line with a moving sign, or in a notebook, as a line
+    of text. It goes with the wait.
+    """
+    notebook = "ipykernel" in sys.modules
+    if show is False or (show is None and not (sys.stderr.isatty() or notebook)):
+        yield lambda phase: None
+        return
+    started = time.monotonic()
+    with ExitStack() as shown:
+        lines: list[Tell] = []
+
+        def tell(phase: str) -> None:
+            if not lines and time.monotonic() - started > _PATIENCE:
+                lines.append(_notebook_line(shown) if notebook else _terminal_line(shown))
+            for line in lines:
+                line(f"{title}: {phase}")
+
+        yield tell
+
+
+def _terminal_line(shown: ExitStack) -> Tell:
+    from rich.console import Console
+
+    status = Console(file=sys.stderr, force_terminal=True).status("")
+    shown.enter_context(status)
+    return status.update
+
+
+def _notebook_line(shown: ExitStack) -> Tell:
+    """Return what changes one line below a cell, and empties it in the end."""
+    from IPython.display import display
+
+    def text(phase: str) -> dict[str, str]:
+        return {"text/plain": phase}
+
+    line = display(text(""), raw=True, display_id=True)
+    shown.callback(lambda: line.update(text(""), raw=True))
+    return lambda phase: line.update(text(phase), raw=True)
+
+
 def note_compiling() -> None:
     """Let whoever waits know that something is being compiled."""
     if (told := _told.get()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -20,6 +21,24 @@ def test_a_batch_is_priced_together(open_session: Open) -> None:
     told = price.to_json()
     assert told["cost"] == {"epsilon": "0.5", "delta": "0"} and len(told["plans"]) == 10
     assert "as one fixed batch" in str(price) and "count ± 60 (95% band, each value)" in str(price)
+
+
+@pytest.mark.parametrize("terms", [{}, {"accountant": "zcdp"}, {"relation": "add-remove"}], ids=str)
+def test_a_price_reads_back_from_its_json(open_session: Open, terms: dict[str, str]) -> None:
+    session = open_session(**terms)
+    plans = [
+        dc.histogram("age", bins=5, epsilon=0.1),
+        dc.mean("income", epsilon=0.1),
+        dc.quantiles("age", [0.5], epsilon=0.1),
+        dc.percentile("age", 50, epsilon=0.1),
+    ]
+    price = session.price(plans, queries=3)
+    read = type(price).from_json(json.loads(json.dumps(price.to_json(), allow_nan=False)))
+    assert read.to_json() == price.to_json() and str(read) == str(price)
+    assert read._repr_html_() == price._repr_html_()
+    assert read.remaining.amount == price.remaining.amount
+    assert [line.usable for line in read.plans] == [line.usable for line in price.plans]
+    assert [line.expected_error for line in read.plans] == [line.expected_error for line in price.plans]
 
 
 def test_what_does_not_fit_is_said(open_session: Open) -> None:

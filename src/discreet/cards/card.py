@@ -7,10 +7,8 @@ that the owner answers.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +53,6 @@ _LATER = {"most_rows", "population"}
 
 _SIGNATURE = {"public_key", "signature"}
 _LARGEST = 2**30
-_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
 
 
 @dataclass(frozen=True)
@@ -245,7 +242,7 @@ class Card:
         texts = {name: conform(plain[name], str, name) for name in ("dataset", "version", "created")}
         accountant = conform(plain["accountant"], AccountantName, "accountant")
         left = conform_mapping(plain["remaining"], "remaining")
-        amount = Amount(_units(left["loss"]), _units(left["delta"]))
+        amount = Amount.from_json(left)
         models = conform_mapping(plain["models"], "models")
         check_positive("epsilon", plain["epsilon"])
         check_probability("delta", plain["delta"])
@@ -268,12 +265,6 @@ class Card:
             most_rows=most_rows,
             population=conform(plain.get("population"), str | None, "population"),
         )
-
-
-def _units(text: Any) -> int:
-    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
-        raise ValueError(f"field 'remaining', which holds {shown(text)}")
-    return int(Decimal(text).scaleb(12))
 
 
 def _check_signature(plain: dict[str, Any], public_key: str | None) -> Signature:

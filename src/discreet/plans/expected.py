@@ -30,6 +30,12 @@ Band = Callable[[float], float]
 
 Unknown = Literal["noise", "size"] | None
 
+_PRIVATE_ROWS: dict[Unknown, str | None] = {
+    None: None,
+    "noise": "divide error",
+    "size": "multiply size",
+}
+
 _ROUNDS = 10
 _NEAR, _AIM = 0.9, 0.98
 _FLAT, _TINY = 0.02, 1e-12
@@ -104,16 +110,23 @@ class Expected:
         """Return the error as plain data."""
         return {
             "error": self.error,
+            "noise": self.noise,
             "measure": self.measure,
             "level": self.level,
+            "joint": self.joint,
             "bias": self.bias,
             "size": self.size,
             "size_of": self.of,
             "relative": self.relative(),
-            "private_rows": {None: None, "noise": "divide error", "size": "multiply size"}[
-                self.unknown
-            ],
+            "private_rows": _PRIVATE_ROWS[self.unknown],
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Expected:
+        """Read what ``to_json`` wrote."""
+        unknown = {told: kind for kind, told in _PRIVATE_ROWS.items()}[plain["private_rows"]]
+        numbers = {name: plain[name] for name in ("noise", "size", "bias", "level", "joint")}
+        return cls(of=plain["size_of"], unknown=unknown, **numbers)
 
 
 def of_mean(
@@ -199,6 +212,12 @@ class Usable:
             "epsilon_over_private_rows": self.over_rows,
             "rows": self.rows,
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Usable:
+        """Read what ``to_json`` wrote."""
+        unit = "rho" if "rho" in plain else "epsilon"
+        return cls(plain[unit], plain["rows"], plain["epsilon_over_private_rows"], unit)
 
 
 def usable_without_rows(errors: Mapping[str, Expected], epsilon: float) -> Usable:

@@ -133,6 +133,14 @@ class Remaining:
             plain["delta"] = format_units(self.amount.delta)
         return plain
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Remaining:
+        """Read what ``to_json`` wrote."""
+        accountant: AccountantName = "zcdp" if "rho" in plain else "basic"
+        loss = plain[ACCOUNTANTS[accountant].unit]
+        amount = Amount.from_json({"loss": loss, "delta": plain.get("delta", "0")})
+        return cls(amount, accountant, plain.get("worth", {}).get("delta", 0.0))
+
 
 @dataclass(frozen=True)
 class Waiting:
@@ -174,6 +182,33 @@ class PlanPrice:
     strategies: tuple[Strategy, ...] = ()
     waiting: Waiting | None = None
     reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the share as plain data."""
+        return {
+            "plan": self.plan,
+            "cost": self.cost.to_json(),
+            "expected_error": {n: e.to_json() for n, e in self.expected_error.items()},
+            "usable": self.usable.to_json(),
+            "stages": list(self.stages),
+            "strategies": [asdict(strategy) for strategy in self.strategies],
+            "waiting": None if self.waiting is None else asdict(self.waiting),
+            "reasons": list(self.reasons),
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> PlanPrice:
+        """Read what ``to_json`` wrote."""
+        return cls(
+            plan=plain["plan"],
+            cost=Remaining.from_json(plain["cost"]),
+            expected_error={n: Expected.from_json(e) for n, e in plain["expected_error"].items()},
+            usable=Usable.from_json(plain["usable"]),
+            stages=tuple(plain["stages"]),
+            strategies=tuple(Strategy(**strategy) for strategy in plain["strategies"]),
+            waiting=None if plain["waiting"] is None else Waiting(**plain["waiting"]),
+            reasons=tuple(plain["reasons"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -221,24 +256,23 @@ class Price:
     def to_json(self) -> dict[str, Any]:
         """Return the price as plain data."""
         return {
-            "plans": [
-                {
-                    "plan": line.plan,
-                    "cost": line.cost.to_json(),
-                    "expected_error": {n: e.to_json() for n, e in line.expected_error.items()},
-                    "usable": line.usable.to_json(),
-                    "stages": list(line.stages),
-                    "strategies": [asdict(strategy) for strategy in line.strategies],
-                    "waiting": None if line.waiting is None else asdict(line.waiting),
-                    "reasons": list(line.reasons),
-                }
-                for line in self.plans
-            ],
+            "plans": [line.to_json() for line in self.plans],
             "cost": self.cost.to_json(),
             "remaining": self.remaining.to_json(),
             "affordable": self.affordable,
             "composed_epsilon": self.composed_epsilon,
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Price:
+        """Read what ``to_json`` wrote."""
+        return cls(
+            plans=tuple(PlanPrice.from_json(line) for line in plain["plans"]),
+            cost=Remaining.from_json(plain["cost"]),
+            remaining=Remaining.from_json(plain["remaining"]),
+            affordable=plain["affordable"],
+            composed_epsilon=plain["composed_epsilon"],
+        )
 
 
 def price_plans(

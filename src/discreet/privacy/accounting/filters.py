@@ -26,6 +26,7 @@ from discreet.numerics import (
     check_positive,
     check_probability,
     format_units,
+    parse_units,
     to_budget_units,
     to_units,
 )
@@ -70,6 +71,15 @@ class Amount:
     def to_json(self) -> dict[str, str]:
         """Return both parts as exact decimal texts."""
         return {"loss": format_units(self.loss), "delta": format_units(self.delta)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, str]) -> Amount:
+        """Read what ``to_json`` wrote.
+
+        >>> Amount.from_json(Amount.charge(0.5, 1e-6).to_json())
+        Amount(loss=0.5, delta=0.000001)
+        """
+        return cls(parse_units(plain["loss"]), parse_units(plain["delta"]))
 
 
 AccountantName = Literal["basic", "zcdp"]

@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from discreet.errors import (
     AnswerLost,
     ArgumentError,
+    Cancelled,
     DiscreetError,
     LedgerConflict,
     NotFound,
@@ -40,13 +41,6 @@ from discreet.session.desk import Watch
 from discreet.session.settling import settle_later
 
 _LISTED = 200
-
-
-class Cancelled(DiscreetError):
-    """A job was cancelled before anything was charged for it."""
-
-    code = "cancelled"
-    http_status = 409
 
 
 class Jobs:

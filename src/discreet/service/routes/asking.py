@@ -166,7 +166,9 @@ def _status(job: ReleaseJob) -> int:
 
 
 def _job(caller: Caller, job: ReleaseJob) -> dict[str, Any]:
-    return {**job.to_json(), **({"asker": job.asker} if caller.role == "owner" else {})}
+    own = job.asker == caller.name
+    named = {"idempotency_key": job.retry} if own and not job.retry.startswith("once ") else {}
+    return {**job.to_json(), **named, **({"asker": job.asker} if caller.role == "owner" else {})}
 
 
 def _told(release: Release, charged: Amount) -> dict[str, Any]:
