@@ -209,6 +209,18 @@ def test_a_lattice_too_coarse_for_delta_is_refused() -> None:
         purse.noise(certify_counts(blocks, 2), blocks, 2, 1.0, share=0.5)
 
 
+@pytest.mark.parametrize("epsilon", [3.0, 20.0, 60.0, 700.0])
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+def test_of_a_large_epsilon_as_much_is_spent_as_a_lattice_has_room_for(
+    epsilon: float, relation: Relation
+) -> None:
+    purse = Purse.of(setting(relation), epsilon, 1e-6, 48, size=16)
+    blocks = [feature_contrasts(FEATURES[0], 2.0, purse.unit(1.0), norm="l2")]
+    noise = purse.noise(certify_counts(blocks, 2), blocks, 2, 1.0, share=1 / 48, times=48)
+    assert joint_delta(noise.events, purse.epsilon) <= 1e-6
+    assert purse.epsilon == epsilon if epsilon < 4 else 4 < purse.epsilon <= epsilon
+
+
 @pytest.mark.parametrize("cells", [3, 33, 100, 256])
 def test_ranges_are_parts_of_each_other_and_divide_what_is_above(cells: int) -> None:
     block, sizes = tree_contrasts(feature(cells, 1))

@@ -37,6 +37,9 @@ _NOISE_BITS, _LEAST_BITS = 47, 12
 _SPARE = 5e-5
 """Of delta: what all lattices together may take, half of what ``joint_rho`` leaves for them."""
 
+_PLENTY, _NEAR = 4.0, 0.01
+"""An epsilon that is never cut down, and how near the greatest with room for a lattice is found."""
+
 _FLOATS = 1e-9
 """What lengths of columns are rounded up by."""
 
@@ -150,22 +153,48 @@ class Purse:
       delta: zero for a pure promise.
       widest: the greatest scale of noise on a stage, beside what a record moves.
       slack: how far noise of a stage may be from the continuous law.
+      epsilon: that is kept: what was asked for, or as much of it as lattices are fine enough for.
     """
 
     setting: Setting
     amount: float
     delta: float
     widest: float
-    slack: float = 0.0
+    slack: float
+    epsilon: float
 
     @classmethod
-    def of(cls, setting: Setting, epsilon: float, delta: float, stages: int) -> Purse:
-        """Return the purse of a promise, for at most so many stages, none far below an even share."""
+    def of(cls, setting: Setting, epsilon: float, delta: float, stages: int, *, size: int = 1) -> Purse:
+        """Return the purse of a promise, for at most so many stages, none far below an even share.
+
+        Of a large epsilon with a delta only as much is spent as a lattice leaves room for, where a
+        stage may have ``size`` numbers.
+        """
         if not delta:
-            return cls(setting, epsilon, 0.0, 4 * stages / epsilon)
+            return cls(setting, epsilon, 0.0, 4 * stages / epsilon, 0.0, epsilon)
+        made = cls._gaussian_of(setting, epsilon, delta, stages)
+        low, high = _PLENTY, epsilon
+        if (
+            low >= high
+            or made._roomy(size)
+            or not cls._gaussian_of(setting, low, delta, stages)._roomy(size)
+        ):
+            return made
+        while high - low > _NEAR:
+            middle = (low + high) / 2
+            roomy = cls._gaussian_of(setting, middle, delta, stages)._roomy(size)
+            low, high = (middle, high) if roomy else (low, middle)
+        return cls._gaussian_of(setting, low, delta, stages)
+
+    @classmethod
+    def _gaussian_of(cls, setting: Setting, epsilon: float, delta: float, stages: int) -> Purse:
         slack = _SPARE * delta / (1 + math.exp(min(epsilon, 600.0))) / stages
         rho = joint_rho(epsilon, delta)
-        return cls(setting, rho, delta, 4 * math.sqrt(stages / rho), slack)
+        return cls(setting, rho, delta, 4 * math.sqrt(stages / rho), slack, epsilon)
+
+    def _roomy(self, size: int) -> bool:
+        """Return whether a stage of so many numbers that gets all has noise wide enough in steps."""
+        return lattice_slack(math.sqrt(0.5 / self.amount) * 2.0**self.bits, size) <= self.slack
 
     @property
     def norm(self) -> Norm:

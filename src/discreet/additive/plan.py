@@ -56,8 +56,13 @@ class additive_model(WherePlan):
         program = AdditiveProgram.of(
             self.ground(setting), bins=self.bins, epsilon=self.epsilon, delta=self.delta
         )
-        joint = (self.epsilon, self.delta) if self.delta else None
-        return Program(program.stages, program.finish, program.expected_error, joint=joint)
+        kept = program.purse.epsilon
+        joint = (kept, self.delta) if self.delta else None
+        told = f"noise on a lattice leaves room for epsilon {kept:.4g}, which is all that is spent"
+        reasons = (told,) if kept < self.epsilon else ()
+        return Program(
+            program.stages, program.finish, program.expected_error, joint=joint, reasons=reasons
+        )
 
     def ground(self, setting: Setting) -> AdditiveGround:
         """Check the columns against the schema."""

@@ -66,7 +66,8 @@ class AdditiveProgram:
         useful = tuple(feature for feature in fine if feature.size > 1)
         kept = replace(ground, features=tuple(feature.name for feature in useful))
         stages = 2 + PARTS * len(useful)
-        purse = Purse.of(ground.setting, epsilon, delta, stages)
+        size = ground.channels * sum(2 * feature.size for feature in useful)
+        purse = Purse.of(ground.setting, epsilon, delta, stages, size=max(size, MOMENTS))
         return cls(kept, purse, bins, useful, ground.features)
 
     @property

@@ -44,8 +44,9 @@ def ready_together(plan: Plan, setting: Setting) -> Answered:
     if len(first.events) < 2:
         return plan, first
     promise = (plan.epsilon, plan.delta)
-    if first.joint is not None and joint_delta(first.events, plan.epsilon) <= plan.delta:
-        return plan, replace(first, joint=promise)
+    kept = promise if first.joint is None else min(promise, first.joint)  # a plan may promise less
+    if first.joint is not None and joint_delta(first.events, kept[0]) <= kept[1]:
+        return plan, replace(first, joint=kept)
     options = [partial(plan.paid, delta=plan.delta)]
     options += [partial(plan.paid, delta=plan.delta, mechanism=law) for law in plan.laws()]
     found = [answered_together(way, setting, promise) for way in options]
