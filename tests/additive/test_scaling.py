@@ -44,6 +44,7 @@ def fitted(short: float, noise_std: float, records: int = 20_000) -> tuple[Addit
     ]
     model = AdditiveFit.start(totals, evidence, [np.eye(BINS)] * 2)
     model.scores = [short * SIDE[:, None] for _ in "ab"]
+    model.variances = [np.array([np.mean((short * SIDE) ** 2)]) for _ in "ab"]
     return model, short * SIDE[codes].sum(axis=0)
 
 

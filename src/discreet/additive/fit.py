@@ -39,6 +39,7 @@ class AdditiveFit:
       alone: scores of every feature as if there were no other, bins x margins.
       owed: by how much every feature's scores, of the last margin, agree with its sums by noise and
         chance alone.
+      variances: of every feature's scores over records, of every margin.
     """
 
     totals: Totals
@@ -50,6 +51,7 @@ class AdditiveFit:
     left: list[float]
     alone: list[FloatArray]
     owed: list[float]
+    variances: list[FloatArray]
 
     @classmethod
     def start(
@@ -66,7 +68,8 @@ class AdditiveFit:
         ]
         left, owed = [1.0] * len(sizes), [0.0] * len(sizes)
         first = first_intercept(totals)
-        return cls(totals, evidence, priors, first, scores, still, left, alone, owed)
+        flat = [np.zeros(margins) for _ in sizes]
+        return cls(totals, evidence, priors, first, scores, still, left, alone, owed, flat)
 
     def means(self, margins: FloatArray) -> FloatArray:
         """Return the means of margins, rows x margins."""
@@ -141,6 +144,7 @@ class AdditiveFit:
             shift = float(np.clip(np.average(found, weights=weights), -1, 1))
             self.scores[place][:, margin] = old + damping * (centring @ found - old)
             self.intercept[margin] += shift
+            self.variances[place][margin] = weights @ self.scores[place][:, margin] ** 2 / weights.sum()
             self.owed[place] = (1 - self.left[place]) * self._owed(one, margin, slope, centring @ kept)
             clean = slope[:, None] * prior * slope + totals.dispersion * np.diag(slope)
             moved = (1 - self.left[place]) * centring @ (prior * slope)
@@ -162,17 +166,12 @@ class AdditiveFit:
         totals, own = self.totals, self.scores[place]
         if not totals.classes:
             return np.ones_like(own)
-        others = sum(self.variance(n) for n in range(len(self.scores)) if n != place)
+        others = sum(self.variances) - self.variances[place]
         shrink = 1 / np.sqrt(1 + np.pi / 8 * others)
         mean = self.means(shrink * (self.intercept + own))
         alone = totals.mean + totals.spread * self.alone[place]
         alone = np.clip(alone, 0.1 * totals.mean, 1 - 0.1 * (1 - totals.mean))
         return np.asarray(shrink * (totals.curvature(mean) + totals.curvature(alone)) / 2)
-
-    def variance(self, place: int) -> FloatArray:
-        """Return the variance of a feature's scores over records, of every margin."""
-        weights = self.evidence[place].weights(self.totals)
-        return np.asarray(np.average(self.scores[place] ** 2, axis=0, weights=weights))
 
     def importance(self, place: int) -> float:
         """Return how much a feature explains by itself, as a share."""

@@ -145,5 +145,5 @@ def _agreement(model: AdditiveFit) -> tuple[float, float]:
 
 def _deviation(model: AdditiveFit) -> float:
     """Return the standard deviation of margins, as if features had nothing to do with each other."""
-    variance = sum(float(model.variance(place)[0]) for place in range(len(model.scores)))
+    variance = sum(float(one[0]) for one in model.variances)
     return float(max(variance, 1e-12) ** 0.5)

@@ -130,9 +130,10 @@ class JointEvents:
         over = max(0.0, delta - joint_delta(priced, epsilon))
         noises = [continuous(event) for event in priced if _is_gaussian(event)]
         roomy = len(priced) > 1 and joint_delta(priced, epsilon, _ROOM) <= delta
-        self._power = _power_of(noises) * (1 + (_ROOM / 2 if roomy else 0.0))
-        self._slack = _slack_of(noises) + down(over / lattice_term(epsilon, 1.0))
-        self._noises: list[GaussianEvent] = []
+        self._power = _total(_powers(noises), 8) * (1 + (_ROOM / 2 if roomy else 0.0))
+        self._slack = _total(_slacks(noises), 1) + down(over / lattice_term(epsilon, 1.0))
+        self._powers: list[float] = []
+        self._slacks: list[float] = []
         self._left = [event for event in priced if not _is_gaussian(event)]
 
     def take(self, events: Sequence[Event]) -> None:
@@ -146,10 +147,11 @@ class JointEvents:
                 raise CertificateError(f"{event} is none of the events that this plan was priced for.")
             left.remove(min(enough, key=lambda priced: _waste(priced, event)))
         # Summed anew each time, so that what was priced is never exceeded by rounding alone.
-        noises = self._noises + [continuous(event) for event in asked if _is_gaussian(event)]
-        if _power_of(noises) > self._power or _slack_of(noises) > self._slack:
+        noises = [continuous(event) for event in asked if _is_gaussian(event)]
+        powers, slacks = self._powers + _powers(noises), self._slacks + _slacks(noises)
+        if _total(powers, 8) > self._power or _total(slacks, 1) > self._slack:
             raise CertificateError(f"{asked} has less noise than this plan was priced for.")
-        self._left, self._noises = left, noises
+        self._left, self._powers, self._slacks = left, powers, slacks
 
 
 def covers(priced: Event, asked: Event) -> bool:
@@ -171,13 +173,17 @@ def _is_gaussian(event: Event) -> TypeGuard[GaussianEvent | CountGaussianEvent]:
     return isinstance(event, GaussianEvent | CountGaussianEvent)
 
 
-def _power_of(noises: Sequence[GaussianEvent]) -> float:
-    """Return twice the rho of Gaussian noises: the sum of their inverse squares."""
-    return up(math.fsum(1 / noise.multiplier**2 for noise in noises), 8) if noises else 0.0
+def _powers(noises: Sequence[GaussianEvent]) -> list[float]:
+    """Return twice the rhos of Gaussian noises: their inverse squares."""
+    return [1 / noise.multiplier**2 for noise in noises]
 
 
-def _slack_of(noises: Sequence[GaussianEvent]) -> float:
-    return up(math.fsum(noise.slack for noise in noises)) if noises else 0.0
+def _slacks(noises: Sequence[GaussianEvent]) -> list[float]:
+    return [noise.slack for noise in noises]
+
+
+def _total(amounts: Sequence[float], steps: int) -> float:
+    return up(math.fsum(amounts), steps) if amounts else 0.0
 
 
 def flatten(event: Event) -> Event:
@@ -232,10 +238,10 @@ def _paired_delta(
 ) -> float:
     """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
     known = [continuous(event) for event in others if _is_gaussian(event)]
-    slack = _slack_of(known)
+    slack = _total(_slacks(known), 1)
     losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
     if known:
-        multiplier = down((_power_of(known) * (1 + room)) ** -0.5)
+        multiplier = down((_total(_powers(known), 8) * (1 + room)) ** -0.5)
         deltas = gaussian_deltas(epsilon - losses, multiplier)
     else:
         deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
