@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.service import make_app
-from tests.service.conftest import Server, World, write_project
+from tests.service.conftest import Server, World, plan, write_project
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -225,6 +225,28 @@ def test_a_retry_never_pays_twice(world: World, enter: Enter) -> None:
 
 
 @in_browser
+def test_phases_are_told_and_a_question_is_cancelled_before_it_is_paid(enter: Enter) -> None:
+    """The server's answers are played: a real question would be done too soon."""
+    page, job = enter("ann"), {"id": "j", "dataset": "loans", "state": "running", "phase": "queued"}
+    phases, cancelled = iter(["queued", "preparing"]), []
+
+    def play(route: Any) -> None:
+        if route.request.method == "DELETE":
+            cancelled.append(route.request.url)
+        job["phase"] = next(phases, "preparing")
+        route.fulfill(status=202, json={"job": job})
+
+    compose(page, "home", "0.4")
+    page.route("**/v1/datasets/loans/releases", play)
+    page.route("**/v1/jobs/j*", play)
+    page.get_by_role("button", name="Release").click()
+    sync_api.expect(page.locator("[aria-current=step]")).to_have_text("Preparing")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled before anything was paid.").wait_for()
+    assert len(cancelled) == 1
+
+
+@in_browser
 def test_two_releases_are_compared(enter: Enter) -> None:
     page = enter("ann")
     for epsilon in ("0.01", "0.02"):
@@ -280,12 +302,13 @@ def test_a_revoked_key_is_shown_the_door(world: World, enter: Enter) -> None:
 
 
 @in_browser
-def test_an_auditor_sees_chains_and_certificates_without_answers(enter: Enter) -> None:
-    asking = enter("ann")
-    compose(asking, "defaulted", "0.1")
-    asking.get_by_role("button", name="Release").click()
-    asking.locator("article.release").wait_for()
+def test_an_auditor_sees_chains_and_certificates_without_answers(world: World, enter: Enter) -> None:
+    world.ask("ann", plan("histogram", columns="defaulted", epsilon=0.1))
+    said = {"check": "laplace", "kind": "exact", "held": True, "unit": "epsilon", "said": "It holds."}
+    report = {"created": "2026-01-01", "findings": [{**said, "promised": 1.0, "found": 0.99}]}
+    (world.folder / "audit.json").write_text(json.dumps(report))
     page = enter("auditor", "audit")
+    page.get_by_text("1 of 1 checks held").wait_for()
     page.get_by_role("button", name="Verify the ledger").click()
     page.get_by_text(re.compile("The chain holds over all")).wait_for()
     page.get_by_role("link", name=re.compile("Histogram of defaulted")).click()
@@ -389,19 +412,19 @@ def test_every_question_has_a_form_or_says_why_not(world: World, enter: Enter) -
     assert len(links) == len(plans) - 3
     untold = {"epsilon", "delta", "rho"}
     for link in links:
-        plan = plans[link.rsplit("/", 1)[1]]
+        asked = plans[link.rsplit("/", 1)[1]]
         page.evaluate(f"location.hash = {json.dumps(link)}")
         sync_api.expect(page.locator(".question [data-plan]")).to_have_attribute(
-            "data-plan", plan["name"]
+            "data-plan", asked["name"]
         )
         wanted = [
             one["name"]
-            for one in plan["arguments"]
+            for one in asked["arguments"]
             if one["name"] not in untold
             and one["kind"] not in ("function", "coreset")
             and len(one.get("choices", "ab")) > 1
         ]
-        assert page.locator(".question .field").count() == len(wanted), plan["name"]
+        assert page.locator(".question .field").count() == len(wanted), asked["name"]
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere() -> None:

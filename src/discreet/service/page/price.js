@@ -116,7 +116,7 @@ export function pricing({ plan, dataset, budget, accountant, question }) {
   function most(remaining) {
     const most = lossOf(remaining);
     if (most <= 0) return h("p", {}, "Nothing is left. Answers that were released stay free to read; the owner can grant more.");
-    return h("p", {}, `The most that fits is ${unitOf(remaining)} ${most}. `, button(`Use ${most}`, () => set(most), { class: "plain" }));
+    return h("p", {}, `The most that fits is ${unitOf(remaining)} ${number(most, 4)}. `, button(`Use ${number(most, 4)}`, () => set(most), { class: "plain" }));
   }
 
   function draw(price) {
@@ -172,7 +172,7 @@ export function pricing({ plan, dataset, budget, accountant, question }) {
       const smaller = { ...promise(), [unit]: rest };
       const price = await ask(question(smaller)).catch(() => null);
       const errors = price ? Object.entries(price.plans[0].expected_error).map(([name, found]) => { const said = expectation(name, found); return `${said.name} ${said.error}`; }) : [];
-      lines.push(h("p", {}, price?.affordable ? `With ${unit} ${rest} it would fit${errors.length ? `, and give ${errors.join(", ")}` : ""}. ` : "A smaller question may fit. ", price?.affordable ? button(`Use ${rest}`, () => { set(rest); slider.focus(); }, { class: "plain" }) : null));
+      lines.push(h("p", {}, price?.affordable ? `With ${unit} ${number(rest, 4)} it would fit${errors.length ? `, and give ${errors.join(", ")}` : ""}. ` : "A smaller question may fit. ", price?.affordable ? button(`Use ${number(rest, 4)}`, () => { set(rest); slider.focus(); }, { class: "plain" }) : null));
     } else {
       lines.push(h("p", {}, "Answers that were released before stay free to read; the owner can grant more."));
     }

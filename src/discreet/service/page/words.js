@@ -15,12 +15,12 @@ export function number(value, digits = 3) {
   return given.toLocaleString("en", { maximumSignificantDigits: size >= 1000 ? Math.max(digits, 6) : digits });
 }
 
-export const percent = (share) => (share > 10 ? `${number(share, 2)} times` : `${number(100 * share, 2)} %`);
+export const percent = (share) => `${number(100 * share, 2)} %`;
 
 // epsilon 0.5 and delta 1e-6, exact as the server has them
 export function amount(given, unit = unitOf(given)) {
   if (!given) return "nothing";
-  const loss = `${unit} ${Number(given[unitOf(given)])}`;
+  const loss = `${unit} ${Number(Number(given[unitOf(given)]).toPrecision(6))}`;
   const delta = Number(given.delta ?? 0);
   const worth = given.worth ? ` (worth epsilon ${number(given.worth.epsilon)} at delta ${number(given.worth.delta)})` : "";
   return delta ? `${loss}, delta ${number(delta)}` : `${loss}${worth}`;
@@ -44,8 +44,8 @@ export const titled = (name) => CALLED[name] ?? spaced(name).replace(/\bshap\b/,
 export function expectation(name, found) {
   const sign = found.level === null || found.level === undefined ? "" : "± ";
   const over = found.private_rows === "divide error" ? " / n" : "";
-  const share = found.private_rows ? `${number(found.error / found.size)} / n` : percent(found.relative);
-  return { name, error: `${sign}${number(found.error)}${over}`, measure: found.measure, share: `${share} of ${found.size_of}`, bias: found.bias };
+  const share = found.private_rows ? `${number(found.error / found.size)} / n of` : found.relative > 10 ? `${number(found.relative, 2)} times` : `${percent(found.relative)} of`;
+  return { name, error: `${sign}${number(found.error)}${over}`, measure: found.measure, share: `${share} ${found.size_of}`, bias: found.bias };
 }
 
 // A bound with four digits, rounded up: what is said is never less than what was proven.

@@ -7,26 +7,22 @@ import threading
 from typing import Literal
 
 from discreet.plans import Release
-from discreet.plans.results.pictures.canvas import INK, LIGHT_INK
+from discreet.plans.results.pictures.canvas import INK, LIGHT_INK, Paper
 from discreet.plans.results.pictures.svg import INKED
 
 _DRAWING = threading.Lock()
-_SIZE, _DOTS = (5.6, 3.8), 170
+_WIDTH, _DOTS = 5.2, 180
 _PAPER, _SLATE = "#ffffff", "#1a202c"
 
 
 def draw(release: Release, form: Literal["svg", "png"], *, dark: bool = False) -> bytes:
     """Return the picture of an answer, on a light or a dark ground."""
     import matplotlib.style
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     ground, ink = (_SLATE, LIGHT_INK) if dark else (_PAPER, INK)
     look = {**dict.fromkeys(INKED, ink), "axes.facecolor": ground}
     target = io.BytesIO()
     with _DRAWING, matplotlib.style.context(["default", look]):
-        figure = Figure(figsize=_SIZE, layout="constrained", facecolor=ground)
-        FigureCanvasAgg(figure)
-        release.plot(figure.add_subplot(facecolor=ground))
+        figure = release.plot(Paper(_WIDTH, ground)).figure_
         figure.savefig(target, format=form, dpi=_DOTS, facecolor=ground)
     return target.getvalue()

@@ -44,10 +44,12 @@ _SLANTED = 16
 class Paper:
     """Where displays draw for a page or a notebook, given instead of axes: a new, clear figure.
 
-    It is narrow, so that letters can be read where a phone shows the whole width.
+    It is narrow, so that letters can be read where a phone shows the whole width. ``ground`` is its
+    colour, where it does not take that of a page.
     """
 
     width: float = 4.4
+    ground: str = "none"
 
 
 def axes_or_new(ax: Any, *, width: float | None = None, height: float = _HEIGHT) -> Any:
@@ -98,9 +100,9 @@ def _axes_on(paper: Paper, width: float | None, height: float) -> Any:
 
     wide = width or paper.width
     high = height * wide / _WIDTH if height == _HEIGHT else height
-    figure = Figure(figsize=(wide, high), layout="constrained", facecolor="none")
+    figure = Figure(figsize=(wide, high), layout="constrained", facecolor=paper.ground)
     FigureCanvasAgg(figure)
-    return figure.add_subplot(facecolor="none")
+    return figure.add_subplot(facecolor=paper.ground)
 
 
 def ink(ax: Any) -> str:
