@@ -6,6 +6,7 @@ probability below one in a thousand, and draws are seeded.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +20,7 @@ from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import FAR, Figure, difference, ratio, ratio_figure
 
 DRAWS, LEAST = 300, 0.91
-KINDS = ("plain", "anchored", "hats")
+KINDS = ("plain", "anchored", "overall", "hats")
 CASES = {"many": (4_000, 1.0, 20), "few": (400, 0.5, 10)}
 RATES = ("selection_rate", "true_positive_rate", "false_positive_rate", "precision", "accuracy", "f1")
 SCORES = ("auc", "average_precision", "brier", "log_loss", "mean_score", "calibration_error")
@@ -65,7 +66,8 @@ def population() -> dict[str, float]:
 @cache
 def evaluations(case: str, kind: str) -> tuple[dc.BinaryEvaluation, ...]:
     rows, epsilon, count = CASES[case]
-    shared, each = kind == "hats", epsilon / 2 if kind == "anchored" else epsilon
+    """Return tables with noise; anchored ones have sums, overall ones all records' cells beside."""
+    shared, each = kind == "hats", epsilon * {"anchored": 0.5, "overall": 0.25}.get(kind, 1.0)
     knots = tuple(np.linspace(0, 1, count + 1).tolist())
     bins, generator = SplitBins(knots, shared), np.random.default_rng(7)
     made = []
@@ -77,11 +79,17 @@ def evaluations(case: str, kind: str) -> tuple[dc.BinaryEvaluation, ...]:
         np.add.at(cells, (group, truth, first + 1), second)
         above = np.asarray(bins.spans[0]) >= 0.5
         sums = np.stack([cells[..., ~above].sum(axis=-1), cells[..., above].sum(axis=-1)], axis=-1)
-        anchors = (sums + generator.laplace(0, 2 / each, sums.shape)).ravel().tolist()
+        anchors = (sums + generator.laplace(0, 4 / epsilon, sums.shape)).ravel().tolist()
+        whole = cells.sum(axis=0)
+        overall = (whole + generator.laplace(0, 2 / each, whole.shape)).ravel().tolist()
         cells += generator.laplace(0, 2 / each, cells.shape)
         value = evaluation(knots, shared, cells, each, rows)
-        told = {"anchors": tuple(anchors), "anchor_std": value.noise_std} if each < epsilon else {}
-        made.append(replace(value, **told))  # type: ignore[arg-type]
+        if each < epsilon:
+            value = replace(value, anchors=tuple(anchors), anchor_std=4 / epsilon * 2**0.5)
+        if kind == "overall":
+            value = replace(value, overall=tuple(overall), overall_std=value.noise_std)
+        assert value.fits_together()
+        made.append(value)
     return tuple(made)
 
 
@@ -144,6 +152,20 @@ def test_sums_beside_cells_that_promise_too_much_are_caught() -> None:
     sure = [replace(value, anchor_std=1e-3) for value in evaluations("few", "anchored")]
     told = [value.metric("selection_rate") for value in sure]
     assert held(told, population()["selection_rate"]) < LEAST
+
+
+def test_cells_of_all_records_that_promise_too_much_are_caught() -> None:
+    sure = [replace(value, overall_std=1e-3) for value in evaluations("few", "overall")]
+    assert held([value.auc for value in sure], population()["auc"]) < LEAST
+
+
+def test_cells_of_all_records_are_weighed_by_their_noise() -> None:
+    """Of equal noise, the cells of four groups together count a fifth of those told by themselves."""
+    noise = CellNoise(2.0, False, (False, True), math.inf)
+    added, overall = np.array([[10.0, 0.0]] * 2), np.array([[0.0, 5.0]] * 2)
+    cells, all_ = noise.over(4, added, np.zeros((2, 2)), overall, 2.0)
+    assert cells == pytest.approx(np.array([[2.0, 4.0]] * 2))
+    assert all_.std == pytest.approx(math.sqrt(0.8) * 2.0) and all_.anchor_std == math.inf
 
 
 @pytest.mark.parametrize(("case", "part"), [("many", "noise"), ("few", "sampling")])

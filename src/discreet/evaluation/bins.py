@@ -204,3 +204,9 @@ def model_answers(model: BoundModel) -> Answers:
         return np.clip(np.where(np.isnan(said), model.fill, said), *model.bounds.limits)
 
     return answers
+
+
+def turn_of(output: str, low: float, high: float) -> float:
+    """Return the score at which an answer turns, inside the range of scores."""
+    turn = {"probability": 0.5, "margin": 0.0}.get(output, low / 2 + high / 2)
+    return min(max(turn, low), high)

@@ -8,7 +8,7 @@ own. Least squares makes one estimate of both: cells move so that their sums com
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,6 +66,30 @@ class CellNoise:
         """
         off = anchors - cells @ self.sides
         return np.asarray(cells + (off * self._pull) @ self.sides.T)
+
+    def over(
+        self,
+        groups: int,
+        added: FloatArray,
+        anchors: FloatArray,
+        overall: FloatArray,
+        overall_std: float,
+    ) -> tuple[FloatArray, CellNoise]:
+        """Return the cells of all records that everything which tells of them agrees on, by its noise.
+
+        Args:
+          groups: how many there are.
+          added: noisy cells, added up over groups.
+          anchors: noisy sums of the cells on either side, added up over groups.
+          overall: noisy cells of all records.
+          overall_std: standard deviation of the noise on one of these.
+        """
+        of_groups, own = groups * self.std**2, overall_std**2
+        weight = of_groups / max(of_groups + own, math.ulp(0.0))
+        noise = replace(
+            self, std=math.sqrt(weight * own), anchor_std=self.anchor_std * math.sqrt(groups)
+        )
+        return noise.estimate(added + weight * (overall - added), anchors), noise
 
     def to_total(self, cells: FloatArray, total: float) -> FloatArray:
         """Return the cells moved to a public sum of all, those most that may be off most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +15,14 @@ from discreet.data.blocks import Block
 from discreet.data.state import quietly
 from discreet.engines.table import engine_for
 from discreet.errors import ArgumentError
-from discreet.evaluation.binary.result import BinaryEvaluation, turn_of
+from discreet.evaluation.binary.result import BinaryEvaluation
 from discreet.evaluation.bins import (
     SplitBins,
     answers_exactly,
     model_answers,
     shares_contribution,
     shares_stage,
+    turn_of,
 )
 from discreet.evaluation.question import EvaluationQuestion
 from discreet.explain.clipping import public_rows
@@ -37,11 +39,15 @@ _QUANTILE_SHARE = 0.1
 _ANCHOR_SHARE = 0.5
 """Of epsilon, for the records on either side of the turn: cells have twice the noise, but add up to
 what is known better: sums of many of them are no worse, and those up to the turn are far better."""
+_MANY, _OVERALL_SHARE = 5, 0.25
+"""From so many groups on, so much of epsilon tells the scores of all records by themselves: added up
+over groups they would have the noise of all of these."""
 _FINE = 1024
 _DECILES = 10
 _FEWEST, _MOST = 8, 100
 _UNKNOWN_ROWS = 20
 _RATE = "a rate's whole range"
+_CELLS, _OVERALL = "scores and outcomes", "scores and outcomes of all records"
 _FARTHEST_LOGIT = 3.7
 _NEAREST, _NEAREST_HATS = 12, 3
 """Knots are no nearer than this part of an even step: hats pay for how steep they are."""
@@ -69,13 +75,26 @@ class BinaryTable:
             outcome, known = self.scorer.truth(encoded) > 0.5, self.scorer.known(encoded)
         return np.where(known, 2 * self.question.groups.place(block) + outcome, -1)
 
+    def outcome(self, block: Block) -> NDArray[np.int64]:
+        """Return the outcome of records, of whatever group; those without a target have none."""
+        part = self.part(block)
+        return np.where(part < 0, -1, part % 2)
+
     @property
     def contribution(self) -> VectorContribution:
         """What one record adds."""
+        return self._shares(self.parts, self.part)
+
+    @property
+    def overall(self) -> VectorContribution:
+        """What one record adds to the table of all records."""
+        return self._shares(2, self.outcome)
+
+    def _shares(self, parts: int, part: Callable[[Block], NDArray[np.int64]]) -> VectorContribution:
         asked = self.question
         answers = model_answers(asked.model)
         return shares_contribution(
-            asked.columns, self.bins, self.parts, answers=answers, part=self.part, model=asked.model
+            asked.columns, self.bins, parts, answers=answers, part=part, model=asked.model
         )
 
 
@@ -110,7 +129,8 @@ def _adaptive(table: BinaryTable) -> Program:
     def finish(releaser: Releaser) -> BinaryEvaluation:
         (found,) = releaser.answer(cuts)
         cut = replace(table, bins=replace(table.bins, knots=_filled_up(found, table)))
-        asked = replace(stages[0], contribution=cut.contribution), *stages[1:]
+        moved = {_CELLS: cut.contribution, _OVERALL: cut.overall}
+        asked = [replace(s, contribution=moved.get(s.name, s.contribution)) for s in stages]
         return _result(cut, stages, releaser.answer(*asked))
 
     return Program((cuts, *stages), finish, _expected(table, stages))
@@ -173,20 +193,26 @@ def _spread(candidates: list[float], wanted: int, nearest: int) -> tuple[float, 
 
 
 def _stages(table: BinaryTable, epsilon: float, delta: float) -> tuple[Stage[Noise], ...]:
-    """Return the stage of the cells, and that of the sums that most figures are about.
+    """Return the stage of the cells, and those of the sums that most figures are about.
 
     A hard edge needs exact answers: models that have none are told by cells alone.
     """
-    question, shares = table.question, (1 - _ANCHOR_SHARE, _ANCHOR_SHARE)
-    marks = _marks(question)
+    question, marks = table.question, _marks(table.question)
     exact = not table.bins.shared and len(marks) > 2
     anchored = exact and question.focus == "threshold"
-    epsilons, deltas = (share_out(all_, shares if anchored else (1.0,)) for all_ in (epsilon, delta))
-    law: Any = {"epsilon": epsilons[0], "delta": deltas[0], "mechanism": question.mechanism}
-    cells = shares_stage("scores and outcomes", table.contribution, question.setting, **law)
-    if not anchored:
-        return (cells,)
-    return cells, _anchor_stage(table, marks[-1], law | {"epsilon": epsilons[1], "delta": deltas[1]})
+    many = anchored and question.groups.groups >= _MANY
+    rest = (_ANCHOR_SHARE,) * anchored + (_OVERALL_SHARE,) * many
+    shares = (1 - sum(rest), *rest)
+    budgets = zip(share_out(epsilon, shares), share_out(delta, shares), strict=True)
+    laws: list[Any] = [
+        {"epsilon": own, "delta": small, "mechanism": question.mechanism} for own, small in budgets
+    ]
+    stages = [shares_stage(_CELLS, table.contribution, question.setting, **laws[0])]
+    if anchored:
+        stages.append(_anchor_stage(table, marks[-1], laws[1]))
+    if many:
+        stages.append(shares_stage(_OVERALL, table.overall, question.setting, **laws[2]))
+    return tuple(stages)
 
 
 def _anchor_stage(table: BinaryTable, turn: float, law: dict[str, Any]) -> Stage[Noise]:
@@ -265,7 +291,7 @@ def suitable_bins(rows: int | None, epsilon: float, groups: int) -> int:
 
 def _expected(table: BinaryTable, stages: tuple[Stage[Noise], ...]) -> dict[str, Expected]:
     """Return how far noise takes the true positive rate of half the records of an even group."""
-    cells, *anchors = (stage.noise.half_width(LEVEL) for stage in stages)
+    cells, *anchors = (stage.noise.half_width(LEVEL) for stage in stages[:2])
     spread = cells**2 * table.bins.size / 2
     if anchors:
         spread = spread * anchors[0] ** 2 / (spread + anchors[0] ** 2)
@@ -282,13 +308,15 @@ def _result(
 ) -> BinaryEvaluation:
     question, setting = table.question, table.question.setting
     lacking, noise = may_lack(setting.schema[question.target]), stages[0].noise
-    noisy, *anchors = (np.asarray(answer).tolist() for answer in answers)
+    noisy, *beside = (tuple(np.asarray(answer).tolist()) for answer in answers)
+    anchors, overall = [*beside, (), ()][:2]
+    stds = [stage.noise.std for stage in stages]
     return BinaryEvaluation(
         columns=question.groups.names,
         groups=question.groups.labels,
         knots=table.bins.knots,
         shared=table.bins.shared,
-        counts=tuple(noisy),
+        counts=noisy,
         noise_std=noise.std,
         half_width=noise.half_width(LEVEL),
         mechanism=noise.name,
@@ -296,6 +324,8 @@ def _result(
         output=_scores_are(question),
         target=question.target,
         level=LEVEL,
-        anchors=tuple(anchors[0]) if anchors else (),
-        anchor_std=stages[1].noise.std if anchors else None,
+        anchors=anchors,
+        anchor_std=stds[1] if anchors else None,
+        overall=overall,
+        overall_std=stds[2] if overall else None,
     )

@@ -15,7 +15,7 @@ from discreet.errors import ArgumentError
 from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import METRICS, Tally
-from discreet.evaluation.bins import SplitBins
+from discreet.evaluation.bins import SplitBins, turn_of
 from discreet.evaluation.figures import Figure, ratio
 from discreet.numerics import check_choice, check_whole
 from discreet.plans.results.bands import at_once
@@ -61,6 +61,9 @@ class BinaryEvaluation(Result):
       anchors: noisy numbers of records below and above the default threshold, by group and outcome,
         released beside the cells; none where an edge would need exact scores.
       anchor_std: standard deviation of the noise on one of these.
+      overall: noisy cells of all records, by outcome and score, released beside those of many groups;
+        none where groups are few, and added up.
+      overall_std: standard deviation of the noise on one of these.
     """
 
     columns: tuple[str, ...]
@@ -77,6 +80,8 @@ class BinaryEvaluation(Result):
     level: float
     anchors: tuple[float, ...] = field(default=(), kw_only=True)
     anchor_std: float | None = field(default=None, kw_only=True)
+    overall: tuple[float, ...] = field(default=(), kw_only=True)
+    overall_std: float | None = field(default=None, kw_only=True)
 
     @property
     def extent(self) -> str:
@@ -92,8 +97,10 @@ class BinaryEvaluation(Result):
         anchored = not self.anchors or (
             len(self.anchors) == 4 * len(self.groups) and self.anchor_std is not None
         )
+        told = not self.overall or (len(self.anchors) > 0 and self.overall_std is not None)
         banded = 0 < self.level < 1
-        return rising and named and banded and len(self.counts) == cells and anchored
+        sized = len(self.counts) == cells and len(self.overall) in (0, 2 * self.bins.size)
+        return rising and named and banded and sized and anchored and told
 
     @cached_property
     def bins(self) -> SplitBins:
@@ -122,10 +129,23 @@ class BinaryEvaluation(Result):
             cells = self._noise.estimate(cells, anchors)
         return cells if self.rows is None else self._noise.to_total(cells, self.rows)
 
+    @cached_property
+    def _all(self) -> tuple[FloatArray, CellNoise]:
+        """The cells of all records, told by themselves and added up over groups, and their noise."""
+        shape, groups = (2, self.bins.size), len(self.groups)
+        added = np.asarray(self.counts).reshape(groups, *shape).sum(axis=0)
+        anchors = np.asarray(self.anchors).reshape(groups, 2, 2).sum(axis=0)
+        overall = np.asarray(self.overall).reshape(shape)
+        cells, noise = self._noise.over(groups, added, anchors, overall, self.overall_std or 0.0)
+        return (cells if self.rows is None else noise.to_total(cells, self.rows)), noise
+
     def tally(self, group: Group = None, level: float | None = None) -> Tally:
         """Return the cells of one group, or of all records."""
         noise = self._noise
         asked = self.level if level is None else level
+        if group is None and self.overall:
+            cells, noise = self._all
+            return Tally(self.bins, cells, noise, 1, asked, self.rows is not None)
         if group is None:
             cells, groups = self._cells.sum(axis=0), len(self.groups)
             return Tally(self.bins, cells, noise, groups, asked, self.rows is not None)
@@ -190,7 +210,7 @@ class BinaryEvaluation(Result):
             return calibration_error(tally, _CALIBRATION_BINS)
         if name in _AREAS:
             return tally.auc if name == "auc" else tally.average_precision
-        return _score_figure(tally, name)
+        return tally.mean_score if name == "mean_score" else tally.loss(name)
 
     @property
     def auc(self) -> Figure:
@@ -378,13 +398,3 @@ class BinaryEvaluation(Result):
 
         check_choice("kind", kind, PICTURES)
         return EvaluationDisplay(self, kind).plot(ax, title=title)  # type: ignore[arg-type]  # checked
-
-
-def turn_of(output: str, low: float, high: float) -> float:
-    """Return the score at which an answer turns, inside the range of scores."""
-    turn = {"probability": 0.5, "margin": 0.0}.get(output, low / 2 + high / 2)
-    return min(max(turn, low), high)
-
-
-def _score_figure(tally: Tally, name: str) -> Figure:
-    return tally.mean_score if name == "mean_score" else tally.loss(name)

@@ -175,7 +175,7 @@ def _direct(
 
     def found(counts: FloatArray, off: FloatArray, rows: float) -> FloatArray:
         sizes = np.maximum(rows + (sized[0][: len(off)] if sized else 0.0), 1.0)
-        return np.clip((off + added[: len(off)]) / sizes, 0.0, 1.0)
+        return np.asarray(np.clip((off + added[: len(off)]) / sizes, 0.0, 1.0))
 
     error, half = _mean_error(found, shares, setting), noise.half_width(level)
     return DriftRoute("direct", stages, answer, noise.std, error, half)
@@ -203,7 +203,7 @@ def _through_counts(
         own = noises[: len(off)]
         sizes = np.full(len(off), rows) if public else np.maximum(rows + own.sum(axis=1), 1.0)
         away = np.abs(counts + own - sizes[:, None] * q).sum(axis=1) / 2
-        return np.clip(away / sizes, 0.0, 1.0)
+        return np.asarray(np.clip(away / sizes, 0.0, 1.0))
 
     error = _mean_error(found, shares, setting)
     return DriftRoute("histogram", (stage,), answer, float(moved.std()), error, half)
