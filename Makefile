@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PEERS := $(patsubst benchmarks/peers/%.txt,.bench/%/ready,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo serve test lint check bench-envs clean
+.PHONY: demo serve test test-all lint check bench-envs clean
 
 INSTALL = $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" && \
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
@@ -29,8 +29,14 @@ serve: .venv/service
 	$(BIN)/discreet serve --demo discreet-service
 
 # Every core has a worker already: threads of numerical libraries would wait for each other, and spin.
+PYTEST = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
+
+# Every plan, statement and page, but not with every argument; CI runs test-all.
 test: .venv/tools
-	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST) -m "not slow"
+
+test-all: .venv/tools
+	$(PYTEST)
 
 lint: .venv/tools
 	$(BIN)/ruff format --check

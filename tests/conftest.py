@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -15,6 +16,21 @@ settings.register_profile("discreet", deadline=None)
 settings.load_profile("discreet")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the whole suite what a test that is marked ``once_per`` asks more than once."""
+    asked = set()
+    for item in items:
+        mark = item.get_closest_marker("once_per")
+        if mark is not None and isinstance(item, pytest.Function):
+            given = [item.callspec.params[name] for name in mark.args]
+            keys = tuple(repr(getattr(value, "tier_key", value)) for value in given)
+            key = (item.path, item.originalname, keys)
+            if key in asked:
+                item.add_marker(pytest.mark.slow)
+            asked.add(key)
+
+
 @pytest.fixture
 def tiny_schema() -> Schema:
     return Schema(
@@ -26,6 +42,14 @@ def tiny_schema() -> Schema:
         },
         target="paid",
     )
+
+
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C be heard, also in the background, where a shell lets jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,9 @@ from discreet.data.table import PrivateTable
 from discreet.errors import DataRefused
 from tests.data.twins import encode
 
-server = pytest.importorskip("moto.server", reason="needs moto and flask-cors, an object store to test with")
+server = pytest.importorskip(
+    "moto.server", reason="needs moto and flask-cors, an object store to test with"
+)
 s3fs = pytest.importorskip("s3fs", reason="needs s3fs, by which fsspec opens s3://")
 
 NUMBER = dc.Number(0, 100, missing=False)

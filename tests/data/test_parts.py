@@ -173,6 +173,7 @@ def questions(model: Any) -> dict[str, Plan]:
     }
 
 
+@pytest.mark.once_per()
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sessions_answer_alike_in_all_stages(client: Client, layout: str, tmp_path: Path) -> None:
     frame = people(BLOCK_ROWS + 900)

@@ -63,7 +63,7 @@ def test_every_error_is_in_the_reference() -> None:
         "generate_reference.py",
         "generate_claims.py",
         "generate_statements.py",
-        "generate_people.py",
+        pytest.param("generate_people.py", marks=pytest.mark.slow),  # asks every plan of persons
     ],
 )
 def test_generated_pages_are_up_to_date(script: str) -> None:

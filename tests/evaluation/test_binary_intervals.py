@@ -117,6 +117,7 @@ def held(figures: list[Figure], truth: float) -> float:
     return float(np.mean([f.low <= truth <= f.high for f in figures]))
 
 
+@pytest.mark.once_per("name")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", [*RATES, *SCORES])

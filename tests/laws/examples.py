@@ -62,6 +62,11 @@ class Case:
         return f"{self.example.plan}-{self.number}-{self.form or 'rows'}-{self.relation}"
 
     @property
+    def tier_key(self) -> tuple[str, Relation]:
+        """What the quick tier asks once: every plan under every relation."""
+        return self.example.plan, self.relation
+
+    @property
     def setting(self) -> Setting:
         """What is public about the table of the laws."""
         return Setting(world.SCHEMA, self.relation, world.ROWS if self.relation.rows_public else None)

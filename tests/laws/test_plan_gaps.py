@@ -81,6 +81,7 @@ def neighbours(schema: dc.Schema, relation: Relation) -> list[tuple[int, list[Pr
     return [(home.place, [nobody, home.table(record)]) for record in come]
 
 
+@pytest.mark.once_per("case")
 @pytest.mark.proves("part")
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_neighbours_with_gaps_stay_within_the_certificate_of_every_stage(case: Case) -> None:
@@ -93,6 +94,7 @@ def test_neighbours_with_gaps_stay_within_the_certificate_of_every_stage(case: C
             assert too_far(stage.noise, stage.certificate, found.relation, sums) == [], stage.name
 
 
+@pytest.mark.once_per("case")
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_a_vector_with_gaps_is_a_function_of_its_own_row(case: Case) -> None:
     odd = world.gappy_table().iloc[[2, 5, 40]]

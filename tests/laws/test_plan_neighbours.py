@@ -67,6 +67,7 @@ def moves(stage: Stage[Any], relation: Relation) -> list[str]:
     ]
 
 
+@pytest.mark.once_per("case")
 @pytest.mark.proves("lattice")
 @pytest.mark.parametrize("case", [*all_cases(), *leaning_cases()], ids=str)
 def test_neighbours_stay_within_the_certificate_of_every_stage(case: Case) -> None:

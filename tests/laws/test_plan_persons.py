@@ -111,6 +111,7 @@ def run(case: Case, mode: str) -> Run | str:
     return run_program(program, table, case.relation, 3)
 
 
+@pytest.mark.once_per("case", "mode")
 @pytest.mark.proves("person-weights")
 @pytest.mark.proves("person-rows")
 @pytest.mark.proves("person-group")

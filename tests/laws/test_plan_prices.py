@@ -117,6 +117,7 @@ def read_events(stage: dict[str, Any]) -> list[Event]:
     return [event_from_json(event) for times, event in plain for _ in range(times)]
 
 
+@pytest.mark.once_per("case", "accountant")
 @pytest.mark.proves("price-free")
 @pytest.mark.proves("reserve-first")
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
@@ -133,6 +134,7 @@ def test_price_is_charge_is_promise_and_a_release_reads_back(
         assert session.balance.spent.loss == 0
 
 
+@pytest.mark.once_per("case")
 @pytest.mark.proves("price-free")
 @pytest.mark.proves("filter-zcdp")
 @pytest.mark.parametrize("case", all_cases(), ids=str)

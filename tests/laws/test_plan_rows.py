@@ -60,6 +60,7 @@ def by_row(case: Case) -> list[ByRow]:
     return single_rows.by_row(run(case).stages)
 
 
+@pytest.mark.once_per("case")
 @pytest.mark.proves("lattice")
 @pytest.mark.proves("generic-plots")
 @pytest.mark.parametrize("case", [*all_cases(), *leaning_cases()], ids=str)

@@ -17,6 +17,7 @@ from discreet.cli import asking
 from discreet.plans import Plan
 from discreet.session.session import Session
 
+pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 SECRET = 0.987654321
 SCHEMA = dc.Schema({"a": dc.Number(0, 1, missing=False), "b": dc.Number(0, 1, missing=False)})
 ROWS = pd.DataFrame(np.random.default_rng(0).uniform(0, 0.9, (60, 2)), columns=["a", "b"])

@@ -41,6 +41,7 @@ def linked(rows: int) -> pd.DataFrame:
     )
 
 
+@pytest.mark.once_per("name", "relation")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("name", ["covariance", "correlation"])

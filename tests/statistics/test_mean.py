@@ -28,6 +28,7 @@ def exact(name: str, column: str, clip: tuple[float, float] | None = None) -> fl
     return float(values.mean() if name == "mean" else values.sum())
 
 
+@pytest.mark.once_per("name", "relation")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("column", ["gain", "age", "odd"])

@@ -21,6 +21,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.once_per("name", "relation")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("rows", [400, 20_000])
 @pytest.mark.parametrize("column", ["gain", "age", "odd"])

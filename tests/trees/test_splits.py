@@ -75,6 +75,7 @@ def test_a_replacement_priced_as_one_is_caught(kind: str) -> None:
     assert max(max(most, -least) for least, most in losses) > 1.5
 
 
+@pytest.mark.once_per()
 @pytest.mark.parametrize("kind", MECHANISMS[1:])
 def test_choices_follow_the_exact_law(kind: str) -> None:
     noise = noise_of(kind, "add-remove", epsilon=2.0)

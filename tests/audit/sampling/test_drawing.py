@@ -119,6 +119,7 @@ def test_an_interruption_before_the_first_answer_is_handed_on() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_an_interruption_of_workers_keeps_what_was_drawn() -> None:
     def slow(value: float, generator: np.random.Generator) -> float:
         time.sleep(0.005)

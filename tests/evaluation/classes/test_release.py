@@ -100,6 +100,7 @@ def test_areas_are_told_only_if_asked_for_and_the_split_is_told() -> None:
     assert asked.stds[0] == pytest.approx(plain.stds[0] * 0.6 / 0.35, rel=1e-6)
 
 
+@pytest.mark.once_per()
 @pytest.mark.parametrize(
     ("model", "asked"),
     [

@@ -54,6 +54,7 @@ def holds(found: ErrorSums, people: pd.DataFrame) -> bool:
     )
 
 
+@pytest.mark.once_per("model")
 @pytest.mark.proves("residual-sums")
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("asked", CASES)

@@ -136,6 +136,7 @@ def test_within_tells_what_cells_leave_open() -> None:
     assert between.low <= float(((frame.y - frame.x).abs() <= edge * 1.1).mean()) <= between.high
 
 
+@pytest.mark.once_per()
 @pytest.mark.parametrize(
     "asked",
     [

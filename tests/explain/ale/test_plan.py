@@ -270,6 +270,7 @@ def exact_line(frame: pd.DataFrame) -> Any:
     return exact
 
 
+@pytest.mark.once_per("relation")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

@@ -187,6 +187,7 @@ def steep(rows: np.ndarray) -> np.ndarray:
     return 0.3 + 0.1 * rows[:, 0] + 0.2 * rows[:, 1]
 
 
+@pytest.mark.once_per("relation")
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_bands_cover_at_least_as_often_as_they_say(relation: str, mechanism: str) -> None:

@@ -243,6 +243,7 @@ def test_grid_follows_the_step_and_bounds_clip(loans: pd.DataFrame) -> None:
     assert min(curve.y) >= 20_000 and max(curve.y) <= 30_000
 
 
+@pytest.mark.once_per("relation")
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_bands_cover_at_least_as_often_as_they_say(relation: str, mechanism: str) -> None:

@@ -155,6 +155,7 @@ def test_the_promise_is_kept_by_the_price() -> None:
                 assert all(error.error > 0 for error in program.expected_error.values())
 
 
+@pytest.mark.once_per("relation")
 @pytest.mark.parametrize("delta", [0.0, 1e-4])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_bands_hold_as_often_as_they_say(relation: str, delta: float) -> None:

@@ -106,6 +106,7 @@ def test_dividing_a_count_evenly_moves_several_slots() -> None:
     assert np.abs(more - fewer).sum() == 3
 
 
+@pytest.mark.once_per("kind")
 @pytest.mark.parametrize("source", [SystemNoise(), SimulatedNoise(5)], ids=["system", "simulated"])
 @pytest.mark.parametrize("kind", ["permute-and-flip", "exponential"])
 def test_draws_have_the_law(source: Any, kind: str) -> None:

@@ -55,6 +55,7 @@ def many(
     return [program.finish(releaser) for _ in range(draws)]
 
 
+@pytest.mark.once_per("relation")
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, math.inf])
 def test_bands_cover_as_often_as_they_say(relation: str, order: float) -> None:

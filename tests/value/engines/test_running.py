@@ -162,6 +162,7 @@ def test_another_question_is_not_continued() -> None:
         leave_one_out(asked, continue_from=part)
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_itself_keeps_what_is_done() -> None:
     calls = itertools.count()
 
@@ -171,12 +172,7 @@ def test_ctrl_c_itself_keeps_what_is_done() -> None:
         return float(len(members))
 
     assert threading.current_thread() is threading.main_thread()
-    # A shell that starts jobs in the background lets them ignore the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        part = permutation_shapley(FunctionGame(10, slow), permutations=50)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    part = permutation_shapley(FunctionGame(10, slow), permutations=50)
     assert not part.finished and 0 < part.evaluations < 40
     full = permutation_shapley(FunctionGame(10, slow), permutations=50, continue_from=part)
     assert full.finished and full.values.tolist() == [1.0] * 10

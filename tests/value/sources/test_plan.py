@@ -99,6 +99,7 @@ def test_sources_with_better_labels_are_worth_more() -> None:
     assert value.utility("north") > value.utility("west")
 
 
+@pytest.mark.once_per()
 @pytest.mark.parametrize("given", [{}, {"delta": 0.0}], ids=["gaussian", "laplace"])
 def test_bands_hold_the_values_of_exact_counts(given: Any) -> None:
     """Of 40 releases with four bands each; loosely, for there are few of them."""
