@@ -46,7 +46,7 @@ def test_a_server_tells_what_it_has(world: World) -> None:
     ]
     assert (server.role, server.analyst) == ("analyst", "ann")
     assert server.plans()["histogram"]["travels"] and not server.plans()["any_curve"]["travels"]
-    assert {*server.models()["name"]} == {"risk", "plain"}
+    assert "risk" in {*server.models()["name"]}
     assert repr(server) == f"Server({world.server.url}, analyst ann)"
 
 

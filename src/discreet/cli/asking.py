@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,8 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
+from discreet.cli.remote import KeyFileOption, ServerOption, open_remote, refuse_here
+from discreet.cli.speech import in_options
 from discreet.cli.writing import (
     PICTURES,
     TABLES,
@@ -33,6 +35,7 @@ from discreet.cli.writing import (
     shown_frame,
     write_table,
 )
+from discreet.client import ModelElsewhere, RemoteSession
 from discreet.errors import ReleaseError, SettlementFailed
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import total
@@ -59,11 +62,18 @@ def price_plan(
     save: Annotated[
         Path | None, typer.Option(help="Write a plan file here, for 'discreet card answer'.")
     ] = None,
+    server: ServerOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say what a plan would cost and how noisy it would be. Spends nothing."""
     check_file("--save", save)
-    source = open_session(project, dataset, analyst=analyst) if card is None else Card.load(card)
+    refuse_here(server, analyst=analyst, card=card)
+    source: Session | Card | RemoteSession
+    if server is not None:
+        source = open_remote(server, key_file, dataset)
+    else:
+        source = open_session(project, dataset, analyst=analyst) if card is None else Card.load(card)
     plans = _by_name(asked, source.schema)
     if save is not None:
         PlanFile.of(source.dataset, source.schema, list(plans.values())).save(save)
@@ -120,22 +130,30 @@ def release_plan(
     workers: Annotated[
         int | None, typer.Option(help="Threads that read rows; as many as there are cores.")
     ] = None,
+    server: ServerOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
 ) -> None:
     """Answer a plan and spend its budget."""
     files = _Files(out, table, plot, many=not isinstance(asked, Plan))
     files.check()
-    session = open_session(project, dataset, analyst=analyst, heuristics=heuristics, workers=workers)
+    refuse_here(server, analyst=analyst, heuristics=heuristics, workers=workers)
+    session: Session | RemoteSession
+    if server is not None:
+        session = open_remote(server, key_file, dataset)
+    else:
+        options = {"analyst": analyst, "heuristics": heuristics, "workers": workers}
+        session = open_session(project, dataset, **options)
     plans = _by_name(asked, session.schema)
     try:
-        releases = session.release(list(plans.values()), fresh=fresh)
+        releases: list[Release] = session.release(list(plans.values()), fresh=fresh)
     except SettlementFailed as failed:
         keep_answer(failed, files.folder, json)
         raise
     except KeyboardInterrupt as interrupt:
-        typer.echo(str(interrupt) or "Interrupted.", err=True)
+        typer.echo(in_options(str(interrupt), {}) or "Interrupted.", err=True)
         raise typer.Exit(130) from None
-    answers = dict(zip(plans, releases, strict=True))
+    answers = dict(zip(_answer_names(plans, releases), releases, strict=True))
     if json:
         print_json(_as_json(session, answers))
     else:
@@ -143,14 +161,37 @@ def release_plan(
     files.write(answers)  # last: what cannot be written has been shown
 
 
+def _answer_names(plans: Mapping[str, Plan], releases: Sequence[Release]) -> list[str]:
+    """Return the names of answers; a plan that only a server could take apart has several, numbered."""
+    if len(plans) == len(releases):
+        return list(plans)
+    asking = [_asking(plans, release) for release in releases]
+    numbers = [asking[:place].count(name) + 1 for place, name in enumerate(asking)]
+    return [f"{name}-{number}".removeprefix("-") for name, number in zip(asking, numbers, strict=True)]
+
+
+def _asking(plans: Mapping[str, Plan], release: Release) -> str:
+    """Return the name of the plan that a release answers, as far as it can be told."""
+    of_kind = [name for name, plan in plans.items() if plan.plan_name == release.plan["kind"]]
+    return of_kind[0] if of_kind else ""
+
+
 def _by_name(asked: Asked, schema: Schema) -> dict[str, Plan]:
     """Return plans by their names; one that asks for several answers becomes several, with numbers."""
     found = {}
     for name, plan in ({"": asked} if isinstance(asked, Plan) else asked).items():
-        parts = plan.parts(schema)
+        parts = _parts(plan, schema)
         for number, part in enumerate(parts, start=1):
             found[name if len(parts) == 1 else f"{name}-{number}".removeprefix("-")] = part
     return found
+
+
+def _parts(plan: Plan, schema: Schema) -> Sequence[Plan]:
+    """Return the plans that are asked; whoever has the model takes apart what depends on it."""
+    try:
+        return plan.parts(schema)
+    except ModelElsewhere:
+        return (plan,)
 
 
 class _Files:
@@ -232,7 +273,7 @@ def tell_answer(release: Release) -> str:
     return f"{text}{rest}\n\n{release.guarantee}"
 
 
-def _tell(session: Session, answers: Mapping[str, Release]) -> None:
+def _tell(session: Session | RemoteSession, answers: Mapping[str, Release]) -> None:
     for name, release in answers.items():
         say(f"{name}: {release.title}\n" * bool(name) + tell_answer(release))
         if release.charged is not None and not release.charged.loss:
@@ -243,14 +284,14 @@ def _tell(session: Session, answers: Mapping[str, Release]) -> None:
     say(f"charged: {_charged(session, answers)}; left{whose}: {session.remaining}")
 
 
-def _charged(session: Session, answers: Mapping[str, Release]) -> Remaining:
+def _charged(session: Session | RemoteSession, answers: Mapping[str, Release]) -> Remaining:
     """Return what was charged for all answers; one that was asked twice was charged once."""
     once = {release.id: release.charged for release in answers.values()}
     amounts = [amount for amount in once.values() if amount is not None]
     return replace(session.remaining, amount=total(amounts))
 
 
-def _as_json(session: Session, answers: Mapping[str, Release]) -> dict[str, Any]:
+def _as_json(session: Session | RemoteSession, answers: Mapping[str, Release]) -> dict[str, Any]:
     """Return a release with what it cost now, or those of a batch by their names."""
     plain = {name: release.to_json() for name, release in answers.items()}
     books = {

@@ -19,12 +19,20 @@ from discreet.cli.project import (
     open_books,
     open_ledger,
 )
+from discreet.cli.remote import (
+    KeyFileOption,
+    ServerOption,
+    open_remote,
+    refuse_here,
+    show_budget,
+    verify_remote,
+)
 from discreet.cli.writing import check_file
 from discreet.errors import LedgerTampered
 from discreet.ledger import Balance, Entry, Terms
 from discreet.ledger.showing import other_account
 from discreet.plans import copy_of
-from discreet.privacy.accounting import ACCOUNTANTS, budget_amount
+from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, budget_amount
 from discreet.privacy.relation import Relation
 from discreet.schema import Schema
 from discreet.session import Remaining
@@ -45,9 +53,15 @@ def show(
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
     ledger: LedgerOption = None,
+    server: ServerOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the budget of a data set or population, and of analysts with a share of it."""
+    refuse_here(server, analyst=analyst, ledger=ledger)
+    if server is not None:
+        show_budget(open_remote(server, key_file, dataset), json)
+        return
     books = open_books(project, dataset, ledger)
     name, terms = books.dataset, books.terms
     whole, schema = books.ledger.balance(name, analyst), books.schema
@@ -115,21 +129,35 @@ def history(
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
     ledger: LedgerOption = None,
+    server: ServerOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
 ) -> None:
     """List every entry of a data set, oldest first."""
+    refuse_here(server, ledger=ledger)
+    if server is not None:
+        session = open_remote(server, key_file, dataset)
+        card = session.card
+        _list_entries(card.dataset, card.accountant, card.delta, session.entries(), json)
+        return
     books = open_books(project, dataset, ledger)
-    unit = ACCOUNTANTS[books.terms.accountant].unit
-    currency = Currency(books.terms.accountant, books.terms.delta)
-    history = books.ledger.history(books.dataset)
-    entries = [_named(currency.told(entry.to_json()), unit) for entry in history]
+    plain = [entry.to_json() for entry in books.ledger.history(books.dataset)]
+    _list_entries(books.dataset, books.terms.accountant, books.terms.delta, plain, json)
+
+
+def _list_entries(
+    dataset: str, accountant: AccountantName, delta: float, plain: Any, json: bool
+) -> None:
+    """Print the entries of a ledger, with what a rho is worth by itself."""
+    unit, currency = ACCOUNTANTS[accountant].unit, Currency(accountant, delta)
+    entries = [_named(currency.told(entry), unit) for entry in plain]
     if json:
         print_json(entries)
         return
     second = "worth epsilon" if currency.counts_rho else "delta"
     header = ["#", "time", "entry", "analyst", unit, second, "answered", "plan or reason"]
-    print_table(books.dataset, header, [_line(entry, unit) for entry in entries])
-    unanswered = sum(entry.settled is False for entry in history)
+    print_table(dataset, header, [_line(entry, unit) for entry in entries])
+    unanswered = sum(entry["settled"] is False for entry in entries)
     if unanswered:
         typer.echo(f"{unanswered} without an answer: under way, or ended early. The charge stays.")
 
@@ -167,11 +195,16 @@ def verify(
     ] = None,
     project: ProjectOption = DEFAULT_PROJECT,
     dataset: DatasetOption = None,
+    server: ServerOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
 ) -> None:
     """Check the hash chain of a data set, and that saved releases are those that were settled."""
-    name, ledger = open_ledger(project, dataset)
     files = releases or []
+    if server is not None:
+        verify_remote(open_remote(server, key_file, dataset), files, json)
+        return
+    name, ledger = open_ledger(project, dataset)
     found = ledger.verify(name, copies=[copy_of(path) for path in files])
     if json:
         print_json({"ok": found.ok, "entries": found.entries, "problems": found.problems})

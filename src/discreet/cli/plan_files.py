@@ -29,7 +29,14 @@ import typer
 
 from discreet.arguments import shown
 from discreet.cli.commands import as_typed, typed_plans
-from discreet.cli.questions import Act, asked_arguments, names_file, plan_of, typed_names
+from discreet.cli.questions import (
+    Act,
+    asked_arguments,
+    models_of,
+    names_file,
+    plan_of,
+    typed_names,
+)
 from discreet.errors import ArgumentError, DiscreetError
 from discreet.plans import Plan
 from discreet.plans.declaration import DeclaredPlan
@@ -42,7 +49,9 @@ def batch(act: Act) -> Act:
     file = Annotated[Path, typer.Argument(metavar="file", help="A table of options for every plan.")]
 
     def ask(**values: Any) -> None:
-        act(read_plans(values.pop(first.name)), **values)
+        with models_of(values):
+            plans = read_plans(values.pop(first.name))
+        act(plans, **values)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(first.name, keyword, annotation=file)]

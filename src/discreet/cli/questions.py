@@ -7,7 +7,9 @@ others are options. Wrong values are answered by the plan's own checks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,17 +20,23 @@ from discreet.additive.result import AdditiveModel
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
 from discreet.cli.project import complete_column
+from discreet.cli.remote import open_remote
+from discreet.client import RemoteModel
 from discreet.docstrings import entries, opening, unmarked
+from discreet.errors import ArgumentError
 from discreet.models import Model
 from discreet.plans import Plan
 from discreet.plans.declaration import Argument, DeclaredPlan, arguments_of, summary
 from discreet.plans.held import ModelKind
 from discreet.plans.kinds import Columns, Flag, Interval, Kind, OneOf, Text, Values
 
-_READERS: dict[str, Callable[[Path], Any]] = {"model": load_model, "rows": read_rows, "table": Path}
+_READERS: dict[str, Callable[[Path], Any]] = {"rows": read_rows, "table": Path}
+_MODELS: ContextVar[Callable[[Path], Any]] = ContextVar("models", default=load_model)
+"""What --model is read by: as a file, or as the name of a server's model."""
+
 _FILES = {
     "model": "A file of skops, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm) or ONNX, a "
-    "saved release of a model, an edited model, or CARD#NAME of a card",
+    "saved release of a model, an edited model, CARD#NAME of a card, or a name of --server's",
     "rows": "A CSV or JSON file, or a saved release",
     "table": "A file with rows, as for protect",
 }
@@ -52,7 +60,9 @@ def question(declared: type[DeclaredPlan], act: Act) -> Act:
     shared = list(inspect.signature(act, eval_str=True).parameters.values())[1:]
 
     def ask(**values: Any) -> None:
-        act(plan_of(declared, values), **{p.name: values[p.name] for p in shared})
+        with models_of(values):
+            plan = plan_of(declared, values)
+        act(plan, **{p.name: values[p.name] for p in shared})
 
     own = parameters_of(declared)
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared)]
@@ -60,6 +70,21 @@ def question(declared: type[DeclaredPlan], act: Act) -> Act:
     ask.__annotations__ = {p.name: p.annotation for p in parameters}
     ask.__doc__ = unmarked(summary(declared))
     return ask
+
+
+@contextmanager
+def models_of(values: Mapping[str, Any]) -> Iterator[None]:
+    """Read models as what was typed says: by the server's names if it has --server, else from files."""
+    server = values.get("server")
+    if server is None:
+        yield
+        return
+    session = open_remote(server, values["key_file"], values["dataset"])
+    before = _MODELS.set(lambda path: session.model(path.name))
+    try:
+        yield
+    finally:
+        _MODELS.reset(before)
 
 
 def plan_of(declared: type[DeclaredPlan], values: Mapping[str, Any]) -> Plan:
@@ -84,6 +109,11 @@ def _read_all(arguments: Iterable[Argument], values: Mapping[str, Any]) -> dict[
 
 def _modelled(model: Any, options: dict[str, Any]) -> Model:
     """Return a model with what of it is explained; a class is known by how it is written."""
+    if isinstance(model, RemoteModel):
+        raise ArgumentError(
+            f"{next(iter(options))} must be left out with --server, which says it of its models, "
+            "got one."
+        )
     known = {str(label): label for label in getattr(model, "classes_", ())}
     if "class_" in options:
         options = {**options, "class_": known.get(str(options["class_"]), options["class_"])}
@@ -95,7 +125,8 @@ def _modelled(model: Any, options: dict[str, Any]) -> Model:
 def _read(argument: Argument, value: Any) -> Any:
     """Return an argument from its text or texts, its file or its flag."""
     if argument.kind.file and isinstance(value, Path):
-        return _READERS[argument.kind.file](value)
+        read = _MODELS.get() if argument.kind.file == "model" else _READERS[argument.kind.file]
+        return read(value)
     if value == NONE and _may_be_none(argument):
         return None
     if isinstance(value, list):

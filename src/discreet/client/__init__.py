@@ -2,11 +2,12 @@
 
 from discreet.client.connecting import connect, connect_async
 from discreet.client.server import AsyncServer, Server
-from discreet.client.session import AsyncRemoteSession, RemoteModel, RemoteSession
+from discreet.client.session import AsyncRemoteSession, ModelElsewhere, RemoteModel, RemoteSession
 
 __all__ = [
     "AsyncRemoteSession",
     "AsyncServer",
+    "ModelElsewhere",
     "RemoteModel",
     "RemoteSession",
     "Server",

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class ModelElsewhere(ModelError):
+    """A plan is of a model that only a server has."""
+
+
 class RemoteModel(AbsentModel):
     """A model of a server: plans can be made of it, and the server prices and answers them."""
 
@@ -42,7 +46,7 @@ class RemoteModel(AbsentModel):
 
     def bind(self, schema: Schema) -> NoReturn:
         """Refuse: only the server can ask it."""
-        raise ModelError(
+        raise ModelElsewhere(
             f"model must be at hand to be asked, got {self.name!r}, which only the server has. "
             "Price and release plans of it with a session of the server."
         )
@@ -174,9 +178,14 @@ class RemoteDataset:
 
     def _history(self) -> Steps[pd.DataFrame]:
         """Return the entries of the ledger that you may see, oldest first."""
-        entries = yield from ask(Request("GET", self._path("history")))
+        entries = yield from self._entries()
         currency = Currency(self.card.accountant, self.card.delta)
         return history_frame()([currency.told(entry) for entry in entries])
+
+    def _entries(self) -> Steps[list[dict[str, Any]]]:
+        """Return the entries of the ledger that you may see as plain data, oldest first."""
+        told: list[dict[str, Any]] = yield from ask(Request("GET", self._path("history")))
+        return told
 
     def _releases(self) -> Steps[pd.DataFrame]:
         """Return which stored releases you may see."""
@@ -221,6 +230,7 @@ class RemoteSession(RemoteDataset):
     remaining = property(blocking(RemoteDataset._remaining))
     budget = blocking(RemoteDataset._budget)
     history = blocking(RemoteDataset._history)
+    entries = blocking(RemoteDataset._entries)
     releases = blocking(RemoteDataset._releases)
     find = blocking(RemoteDataset._find)
     verify = blocking(RemoteDataset._verify)
@@ -247,6 +257,7 @@ class AsyncRemoteSession(RemoteDataset):
     remaining = awaited(RemoteDataset._remaining)
     budget = awaited(RemoteDataset._budget)
     history = awaited(RemoteDataset._history)
+    entries = awaited(RemoteDataset._entries)
     releases = awaited(RemoteDataset._releases)
     find = awaited(RemoteDataset._find)
     verify = awaited(RemoteDataset._verify)
