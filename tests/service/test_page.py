@@ -148,6 +148,10 @@ def test_a_question_is_priced_released_shown_and_saved(
     assert left(world, "ann") == before - 2
     told = page.locator("article.release").inner_text()
     assert "Paid epsilon 2." in told and "no answer would become more than 7.39 times as likely" in told
+    page.get_by_text("You have asked this already").wait_for()
+    page.get_by_role("button", name="Release").click()
+    page.get_by_text("Answered before, so it was free.").wait_for()
+    assert left(world, "ann") == before - 2
     page.get_by_text("Certificate: what was proven").click()
     page.get_by_text("Replacing one record moves these 3 numbers by at most 2 in L1").wait_for()
     page.get_by_text("The numbers").click()
@@ -174,7 +178,7 @@ def test_the_slider_moves_the_price(world: World, enter: Enter) -> None:
     page.keyboard.press("Home")
     costs(page, "0.001")
     assert page.locator("svg.band.wide-band").count() == 1
-    assert "An error of 5 % from epsilon" in page.locator(".usable").inner_text()
+    assert "An error of 5% from epsilon" in page.locator(".usable").inner_text()
 
 
 @in_browser

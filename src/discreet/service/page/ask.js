@@ -61,6 +61,9 @@ export async function pick(me, dataset) {
   };
 }
 
+// Questions of this visit that are answered: asked again, they are free.
+const answered = new Set();
+
 // One key for one question: whoever sends it again gets the same answer, and pays once.
 const keys = new Map();
 
@@ -89,7 +92,8 @@ export async function compose(me, dataset, name) {
   const said = h("div", { class: "said", "aria-live": "polite" });
   const result = h("div", { id: "result", tabindex: "-1", "aria-live": "polite" });
   const question = (promise) => ({ plans: [{ plan: name, arguments: { ...form.read(), ...promise } }] });
-  const price = pricing({ plan, dataset, budget, accountant: described.accountant, question });
+  const known = (asked) => !fresh.checked && answered.has(JSON.stringify([dataset, asked]));
+  const price = pricing({ plan, dataset, budget, accountant: described.accountant, question, known });
   const ask = h("button", { type: "submit", class: "wide" }, "Release");
 
   async function release(event) {
@@ -102,12 +106,15 @@ export async function compose(me, dataset, name) {
       fill(said, note("bad", h("p", {}, error.message)));
       return;
     }
-    const { key, forget } = keyOf(body);
+    const { key, forget } = keyOf([dataset, body]);
     ask.disabled = true;
     try {
-      const releases = await follow(dataset, body, key, said);
-      if (!releases) return;
+      const found = await follow(dataset, body, key, said);
+      if (!found) return;
       if (body.fresh) forget();
+      const { fresh: _, ...asked } = body;
+      const releases = known(asked) ? found.map((one) => ({ ...one, charged: { loss: "0" } })) : found;
+      if (asked.plans[0].arguments.protects !== "query") answered.add(JSON.stringify([dataset, asked]));
       fill(said);
       fill(result, releases.map((one) => shown(me, dataset, one, { link: true })));
       say(`Released: ${releases.length === 1 ? "the answer is below" : `${releases.length} answers are below`}.`);

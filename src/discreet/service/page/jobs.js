@@ -5,11 +5,11 @@ import { get, part, send } from "./api.js";
 import { button, fill, h, note, quiet, say, table } from "./dom.js";
 import { titled, when } from "./words.js";
 
-const PHASES = ["queued", "preparing", "reserved", "answering", "storing", "done"];
+const PHASES = ["queued", "preparing", "reserving", "answering", "storing", "done"];
 const WORDS = {
   queued: "Waiting for its turn",
   preparing: "Preparing",
-  reserved: "Budget reserved",
+  reserving: "Reserving the budget",
   answering: "Answering",
   storing: "Storing the answer",
   done: "Done",
@@ -47,7 +47,7 @@ export async function follow(dataset, body, key, where) {
       phase = answer.job.phase;
       fill(progress, steps(phase));
       say(WORDS[phase] ?? phase);
-      cancel.hidden = PHASES.indexOf(phase) >= PHASES.indexOf("reserved");
+      cancel.hidden = PHASES.indexOf(phase) >= PHASES.indexOf("reserving");
     }
     answer = await get(`/jobs/${part(id)}?wait=1`);
   }

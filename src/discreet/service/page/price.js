@@ -27,7 +27,7 @@ function band(relative, share) {
     svg("polyline", { points: along(0).join(" "), class: "band-line" }));
 }
 
-export function pricing({ plan, dataset, budget, accountant, question }) {
+export function pricing({ plan, dataset, budget, accountant, question, known }) {
   const unit = accountant === "zcdp" && plan.arguments.some((one) => one.name === "rho") ? "rho" : "epsilon";
   const has = plan.arguments.some((one) => one.name === "delta") && unit === "epsilon";
   const mine = budget.yours ?? budget;
@@ -119,7 +119,7 @@ export function pricing({ plan, dataset, budget, accountant, question }) {
     return h("p", {}, `The most that fits is ${unitOf(remaining)} ${number(most, 4)}. `, button(`Use ${number(most, 4)}`, () => set(most), { class: "plain" }));
   }
 
-  function draw(price) {
+  function draw(price, free) {
     const cost = lossOf(price.cost);
     const after = Math.max(0, lossOf(price.remaining) - cost);
     const line = price.plans[0];
@@ -128,7 +128,8 @@ export function pricing({ plan, dataset, budget, accountant, question }) {
       h("dl", { class: "facts" },
         h("dt", {}, "Costs"), h("dd", { class: "cost" }, amount(price.cost)),
         h("dt", {}, "Leaves"), h("dd", {}, price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
-      price.affordable ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.remaining)),
+      free ? note("calm", h("p", {}, "You have asked this already: asking again gives the same answer, free.")) : null,
+      price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.remaining)),
       price.plans.map(explained));
   }
 
@@ -146,8 +147,9 @@ export function pricing({ plan, dataset, budget, accountant, question }) {
     running?.abort();
     running = new AbortController();
     try {
-      const price = await ask(question(promise()), running.signal);
-      if (now === turn) draw(price);
+      const asked = question(promise());
+      const price = await ask(asked, running.signal);
+      if (now === turn) draw(price, known(asked));
     } catch (error) {
       if (error.name === "AbortError" || now !== turn) return;
       mark(null, left);

@@ -15,7 +15,7 @@ export function number(value, digits = 3) {
   return given.toLocaleString("en", { maximumSignificantDigits: size >= 1000 ? Math.max(digits, 6) : digits });
 }
 
-export const percent = (share) => `${number(100 * share, 2)} %`;
+export const percent = (share) => `${number(100 * share, 2)}%`;
 
 // epsilon 0.5 and delta 1e-6, exact as the server has them
 export function amount(given, unit = unitOf(given)) {
