@@ -81,7 +81,9 @@ class WherePlan(DeclaredPlan):
         Condition | str | Mapping[str, Any] | None, ConditionKind(optional=True, unsaid=True)
     ] = None
 
-    whole_only: ClassVar = "Every group would pay by itself; ask for them one by one with where=."
+    whole_only: ClassVar = (
+        "Groups share a price only where records are added up; ask for them one by one with where=."
+    )
 
     @abstractmethod
     def prepare_whole(self, setting: Setting) -> Program:

@@ -217,8 +217,9 @@ def _additive(stage: Stage[Perturbation]) -> Noise:
     """Return the noise of a stage that adds some to sums; a choice is refused."""
     if not isinstance(stage.noise, Noise | TableNoise):
         raise ArgumentError(
-            "by must be left out of a question whose answer is a choice, which every group would pay "
-            f"for by itself, got {stage.name!r}. Ask for the groups one by one with where=."
+            "by must be left out of a question that makes a choice by the records of a group, got the "
+            f"choice of {stage.name!r}. Ask for the groups one by one with where=, or without that "
+            "choice (edges='uniform', a public clip=)."
         )
     return stage.noise  # type: ignore[return-value]
 
