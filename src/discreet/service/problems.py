@@ -74,6 +74,8 @@ async def _plain(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         return answer(NotFound("There is nothing at this path; /openapi.json lists what there is."))
+    if error.status_code == 400:  # bytes that are no UTF-8, numbers of thousands of digits
+        return answer(ArgumentError("The body must be JSON in UTF-8 that can be read, got another."))
     told = {"code": "request", "message": f"{error.detail}."}
     return JSONResponse({"error": told}, status_code=error.status_code, headers=error.headers)
 
