@@ -1,8 +1,8 @@
 """The default forest against what its user could have asked for instead, on 17 tables.
 
 An option is a number of trees, a depth, random splits, or a single tree. All of them keep the same
-promise, replace-one. The rules of the default were found on these tables, with other noise, and tried on
-four others (``docs/theory/forests.md``).
+promise, replace-one. The rules of the default were found on these tables, with other noise, and tried
+on four others (``docs/theory/forests.md``).
 """
 
 from __future__ import annotations
