@@ -79,7 +79,12 @@ def plan(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def write_project(
-    folder: Path, *, epsilon: float = 10.0, store: str = "service.db", **terms: Any
+    folder: Path,
+    *,
+    epsilon: float = 10.0,
+    store: str = "service.db",
+    ledger: str = "ledger.db",
+    **terms: Any,
 ) -> Path:
     """Protect loans, write the project file and a model beside it."""
     from sklearn.linear_model import LogisticRegression
@@ -93,7 +98,7 @@ def write_project(
         folder / "loans.csv",
         schema,
         dataset="loans",
-        ledger=folder / "ledger.db",
+        ledger=ledger if "://" in ledger else folder / ledger,
         epsilon=epsilon,
         delta=1e-4,
         **terms,
@@ -103,7 +108,7 @@ def write_project(
     dump(LogisticRegression(), folder / "plain.skops")
     project = folder / "discreet.toml"
     project.write_text(
-        '[loans]\ndata = "loans.csv"\nschema = "loans.toml"\nledger = "ledger.db"\n\n'
+        f'[loans]\ndata = "loans.csv"\nschema = "loans.toml"\nledger = "{ledger}"\n\n'
         f'[service]\nstore = "{store}"\nrequests_per_minute = 100000\nstrangers_per_minute = 100000\n\n'
         '[service.models.risk]\nfile = "risk.skops"\n\n[service.models.plain]\nfile = "plain.skops"\n',
         encoding="utf-8",

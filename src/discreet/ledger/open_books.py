@@ -139,8 +139,14 @@ class OpenBooks:
         check_name("dataset", dataset)
         check_label("version", version)
         check_name("plan_key", plan_key)
+        asked = (dataset, version, plan_key)
         with self._reading(dataset) as connection:
-            return find_lost(connection, self._locks, dataset, version, plan_key)
+            lost = find_lost(connection, self._locks, *asked)
+        if lost is None:
+            return None
+        # Its answer may have been stored after this moment was read and before the lock was looked at.
+        with self._reading(dataset) as connection:
+            return lost if lost == find_lost(connection, self._locks, *asked) else None
 
     def check_reader(self, dataset: str, analyst: str | None) -> None:
         """Raise unless this analyst may ask; ``None`` is the owner, who always may.
