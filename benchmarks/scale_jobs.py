@@ -122,6 +122,7 @@ def measure(job: str, folder: Path, way: str) -> dict[str, Any]:
         "client cpu": float(seconds[0]),
         "opening cpu": opened,
         "client MB": _peak_mb(),
+        "client own MB": _memory_mb("RssAnon"),
         "worker MB": worker_peak,
         "received MB": received[0] / 1e6,
         "passes": float(read.sum()) / _stored_bytes(folder, names),
@@ -215,8 +216,13 @@ def _forget_peak() -> None:
 
 def _peak_mb() -> float:
     """Return the most memory this process has had, since it was told to forget that."""
+    return _memory_mb("VmHWM")
+
+
+def _memory_mb(kind: str) -> float:
+    """Return a figure of this process; ``RssAnon`` leaves out code that is read from libraries."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
 
 
 def _columns(plan: dc.Plan) -> set[str]:
