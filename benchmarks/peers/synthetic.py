@@ -1,10 +1,11 @@
 """MST and AIM, as OpenDP ships them over mbi: synthetic codes and the time they took.
 
-Two settings make them end. MST divides its budget for choices by their number and leaves one last
-digit for rounding, which is too little from some ten columns on: here it leaves 1e-12 of it. AIM fits
-its model anew in every one of 16 rounds per column: here it has two rounds per column to begin with,
-tables of pairs (which is what all are measured by) and a model of at most 10 MB. Both have a cell for
-values that are not listed, which noise may fill: such records are dropped.
+Settings differ from the defaults so that they may end. MST divides its budget for choices by their
+number and leaves one last digit for rounding, which is too little from some ten columns on: here it
+leaves 1e-12 of it. AIM fits its model anew in every one of 16 rounds per column: here it has two rounds
+per column to begin with, tables of pairs (which is what all are measured by) and a model of at most
+10 MB, and may still take more than a quarter of an hour. Both have a cell for values that are not
+listed, which noise may fill: such records are dropped.
 """
 
 from __future__ import annotations
