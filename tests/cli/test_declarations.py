@@ -276,7 +276,7 @@ def test_help_names_files_choices_and_defaults() -> None:
     told = {parameter.name: parameter for parameter in command.params}
     assert command.help == "An answer of everything."
     assert told["model"].help.startswith("A file of skops, XGBoost (.json, .ubj)")
-    assert told["model"].help.endswith("or CARD#NAME of a card: fitted.")
+    assert told["model"].help.endswith("CARD#NAME of a card, or a name of --server's: fitted.")
     assert told["x"].opts == ["--query", "--x"]
     assert told["clip"].help == "How far, or auto. Or none."
     assert told["mechanism"].help == "Of noise. One of auto, laplace."

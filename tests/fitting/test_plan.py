@@ -17,6 +17,7 @@ from discreet.errors import ArgumentError
 from discreet.fitting.held_out import Side, class_score
 from discreet.fitting.plan import PLANS
 from discreet.plans import Setting
+from discreet.privacy.accounting import joint_delta
 from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
@@ -171,6 +172,18 @@ def test_a_number_is_not_chosen_for() -> None:
     plan = dc.fit("price", choose="held-out", epsilon=1.0)
     with pytest.raises(ArgumentError, match="choose must be 'rule'"):
         session().price(plan)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_of_a_large_epsilon_with_a_delta_as_much_is_spent_as_lattices_leave_room_for(
+    accountant: Any,
+) -> None:
+    setting = Setting(SCHEMA, "replace-one", 4_000)
+    made = dc.fit("class", choose="held-out", epsilon=30.0, delta=1e-6).prepare(setting)
+    assert made.joint is not None and 4.0 < made.joint[0] < 30.0
+    assert joint_delta(made.events, made.joint[0]) <= 1e-6
+    assert made.cost(accountant).loss > 0
+    assert any("leaves room for epsilon" in reason for reason in made.reasons)
 
 
 EXAMPLES = [

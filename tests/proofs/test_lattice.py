@@ -72,8 +72,8 @@ def test_clipping_without_a_filling_lets_what_is_no_number_through() -> None:
 
 def read_widening(symbols: Symbols, given: Told, size: Any, more: int) -> Told:
     """Return the bounds of a certificate that is widened by so much per coordinate."""
-    told = SimpleNamespace(size=size, statements=(), _map=lambda change: change(given))
-    return symbols.read(Certificate.widen, replace=lambda bounds, **_: bounds)(told, more)
+    told = SimpleNamespace(size=size, statements=(), bounds={"any": given})
+    return symbols.read(Certificate.widen, replace=lambda _, bounds, **__: bounds)(told, more)["any"]
 
 
 def rounded_apart(before: Any, after: Any, step: Any) -> tuple[Any, list[Any]]:

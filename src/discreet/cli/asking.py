@@ -24,7 +24,7 @@ from discreet.cli.project import (
     ProjectOption,
     open_session,
 )
-from discreet.cli.remote import KeyFileOption, ServerOption, open_remote, refuse_here
+from discreet.cli.serving.remote import KeyFileOption, ServerOption, open_remote, refuse_here
 from discreet.cli.speech import in_options
 from discreet.cli.writing import (
     PICTURES,

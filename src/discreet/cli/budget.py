@@ -19,7 +19,7 @@ from discreet.cli.project import (
     open_books,
     open_ledger,
 )
-from discreet.cli.remote import (
+from discreet.cli.serving.remote import (
     KeyFileOption,
     ServerOption,
     open_remote,

@@ -35,8 +35,8 @@ COMMANDS: Homes = {
     "verify": ("discreet.cli.budget", "verify"),
     "budget": ("discreet.cli.budget", "budget_command"),
     "card": ("discreet.cli.cards", "card_command"),
-    "serve": ("discreet.cli.service", "serve_command"),
-    "keys": ("discreet.cli.service", "keys_command"),
+    "serve": ("discreet.cli.serving.server", "serve_command"),
+    "keys": ("discreet.cli.serving.server", "keys_command"),
     "dataflow": ("discreet.cli.about.dataflow", "dataflow_command"),
     "audit": ("discreet.cli.about.audit", "audit_command"),
     "claims": ("discreet.cli.about.claims", "claims_command"),
@@ -60,9 +60,9 @@ GROUPS: Mapping[str, Homes] = {
         "answer": ("discreet.cli.cards", "answer"),
     },
     "keys": {
-        "new": ("discreet.cli.service", "new_key"),
-        "list": ("discreet.cli.service", "list_keys"),
-        "revoke": ("discreet.cli.service", "revoke_key"),
+        "new": ("discreet.cli.serving.server", "new_key"),
+        "list": ("discreet.cli.serving.server", "list_keys"),
+        "revoke": ("discreet.cli.serving.server", "revoke_key"),
     },
 }
 """Commands that are several, and each of them."""

@@ -20,7 +20,7 @@ from discreet.additive.result import AdditiveModel
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
 from discreet.cli.project import complete_column
-from discreet.cli.remote import open_remote
+from discreet.cli.serving.remote import open_remote
 from discreet.client import RemoteModel
 from discreet.docstrings import entries, opening, unmarked
 from discreet.errors import ArgumentError

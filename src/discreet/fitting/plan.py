@@ -13,6 +13,7 @@ from discreet.fitting.rule import MODELS, Facts, ModelName, suited
 from discreet.plans import Program, Setting, share_out
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf
 from discreet.plans.parts import WherePlan
+from discreet.privacy.accounting.joint import joint_delta
 from discreet.trees.forest import random_forest
 from discreet.trees.plan import decision_tree
 
@@ -25,6 +26,9 @@ PLANS: Mapping[ModelName, Callable[..., WherePlan]] = {
 
 _CANDIDATES: tuple[ModelName, ...] = ("additive", "forest")
 """What is tried on records held out; each takes an equal part of the budget."""
+
+_PLENTY, _NEAR = 4.0, 0.05
+"""An epsilon that is never cut down, and how near the greatest with room for lattices is found."""
 
 
 class fit(WherePlan):
@@ -101,9 +105,25 @@ class fit(WherePlan):
                 f"{self.target!r}: an additive model alone predicts numbers."
             )
         columns = (*features, self.target)
+        made = self._contest(setting, facts, columns, self.epsilon)
+        low, high = _PLENTY, self.epsilon
+        if low >= high or _is_kept(made):
+            return made
+        while high - low > _NEAR:
+            middle = (low + high) / 2
+            kept = _is_kept(self._contest(setting, facts, columns, middle))
+            low, high = (middle, high) if kept else (low, middle)
+        made = self._contest(setting, facts, columns, low)
+        told = f"noise on a lattice leaves room for epsilon {low:.4g}, which is all that is spent"
+        return replace(made, reasons=(*made.reasons, told))
+
+    def _contest(
+        self, setting: Setting, facts: Facts, columns: tuple[str, ...], epsilon: float
+    ) -> Program:
+        """Return all candidates and the choice between them, for so much in all."""
         trained, held = (Side(setting, columns, held) for held in (False, True))
         count = len(_CANDIDATES)
-        own, *epsilons = share_out(self.epsilon, (CHOICE, *[(1 - CHOICE) / count] * count))
+        own, *epsilons = share_out(epsilon, (CHOICE, *[(1 - CHOICE) / count] * count))
         deltas = share_out(self.delta, (1.0,) * count) if self.delta else [0.0] * count
         programs: dict[str, Program] = {
             name: self._question(name, min(epsilons), min(deltas)).prepare_whole(trained.within)
@@ -116,9 +136,14 @@ class fit(WherePlan):
             contest.finish,
             {key: error for one in programs.values() for key, error in one.expected_error.items()},
             statements=("filter-basic",),
-            joint=(self.epsilon, self.delta) if self.delta else None,
+            joint=(epsilon, self.delta) if self.delta else None,
             reasons=(f"answered by {told}, whichever fits records better that were held out",),
         )
+
+
+def _is_kept(program: Program) -> bool:
+    """Say whether all stages together keep what is promised of them."""
+    return program.joint is None or joint_delta(program.events, program.joint[0]) <= program.joint[1]
 
 
 _ARTICLES: Mapping[ModelName, str] = {

@@ -69,7 +69,7 @@ def page(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Respon
     """Return an answer as a page of its own, which opens anywhere."""
     found = report([_find(office, caller, dataset, id)])
     # To be saved: its pictures and styles are inside it, which the policy of this site forbids to show.
-    headers = {"content-disposition": f'attachment; filename="{id}.html"'}
+    headers = {"content-disposition": "; ".join(("attachment", f'filename="{id}.html"'))}
     return Response(found.html, media_type="text/html; charset=utf-8", headers=headers)
 
 

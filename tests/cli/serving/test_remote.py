@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.cli.remote import open_remote, open_server
+from discreet.cli.serving.remote import open_remote, open_server
 from discreet.cli.speech import in_options
 from tests.cli.shell import shell, told
 from tests.service.conftest import World, make_world, world
@@ -34,7 +34,7 @@ def at(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         OPENED.append(dc.connect(*args, **options))
         return OPENED[-1]
 
-    monkeypatch.setattr("discreet.cli.remote.connect", remembered)
+    monkeypatch.setattr("discreet.cli.serving.remote.connect", remembered)
     yield ["--server", world.server.url]
     for opened in OPENED:
         opened.close()

@@ -1,0 +1,1 @@
+"""A service of data sets, and questions to one."""
