@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from discreet.errors import BudgetExhausted, DiscreetError, LedgerUnavailable, UnderWay
@@ -163,3 +164,58 @@ def test_an_answer_that_comes_after_all_overrules_that_it_is_lost(
         world.ask("ann", AGES, **NAMED)
     assert told == [410] and world.ask("ann", AGES, **NAMED).status_code == 200
     assert spent(world) == "0.5"
+
+
+def test_a_lost_job_that_is_asked_again_twice_is_charged_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as breaking:
+        breaking.setattr(Session, "_run", lambda *_: 1 / 0)
+        world.ask("ann", AGES, fresh=True)
+    path, owner = f"/v1/jobs/{only_job(world)['id']}/again", world.client("owner")
+    first, second = owner.post(path), owner.post(path)
+    assert first.status_code == second.status_code == 200
+    assert first.json()["releases"] == second.json()["releases"] and spent(world) == "1"
+
+
+def sealed(income: float) -> dict[str, Any]:
+    query, rows = {"income": income, "age": 37.0}, [{"income": 30_000.0, "age": 50.0}]
+    about = {"model": "risk", "x": query, "protects": "query", "background": rows, "radius": 1.0}
+    return plan("shap_values", **about, epsilon=1.0)
+
+
+def test_another_sealed_query_under_the_same_name_is_refused(world: World) -> None:
+    first = world.ask("ann", sealed(41_235.0), **NAMED)
+    again = world.ask("ann", sealed(41_235.0), **NAMED)
+    other = world.ask("ann", sealed(20_000.0), **NAMED)
+    assert first.status_code == again.status_code == 200, first.text
+    assert first.json()["releases"] == again.json()["releases"]
+    assert other.status_code == 409 and "Idempotency-Key" in other.text and spent(world) == "1"
+
+
+def test_nobody_can_try_guesses_of_a_sealed_query_by_what_is_kept(world: World) -> None:
+    """The mark is made with the asker's key: neither the store nor the service's secret make it."""
+    ring = world.office.keys
+    body = b"the query"
+    key, other = (ring.new("analyst", analyst="ann")[0] for _ in range(2))
+    assert ring.sealed_mark(key, body) == ring.sealed_mark(key, body)
+    assert ring.sealed_mark(key, body) != ring.sealed_mark(other, body)
+    assert ring.sealed_mark(key, body) != ring.sealed_mark(key, b"another")
+    assert ring.mark(body) not in ring.sealed_mark(key, body)
+    first = world.ask("ann", sealed(41_235.0), **NAMED)
+    assert first.status_code == 200
+    (kept,) = world.office.jobs._book.newest(ring.open(world.keys["ann"]))
+    request = {"plans": [sealed(41_235.0)]}
+    sent = httpx.Request("POST", "http://x", json=request).content
+    assert kept.mark == ring.sealed_mark(world.keys["ann"], sent) and kept.asked is None
+
+
+def test_jobs_are_forgotten_after_their_days_unless_their_answers_are_lost(world: World) -> None:
+    counts = [plan("count", where=f"age >= {age}", epsilon=0.1) for age in (30, 40, 50)]
+    old, gone, new = (world.ask("ann", one).json()["job"]["id"] for one in counts)
+    for id_ in (old, gone):
+        change(world, id_, finished="2020-01-01T00:00:00+00:00")
+    change(world, gone, state="lost")
+    book = world.office.jobs._book
+    book.forget(90)
+    assert [book.find(id_) is not None for id_ in (old, gone, new)] == [False, True, True]

@@ -34,15 +34,11 @@ if sys.platform != "win32":  # pragma: no branch - Windows knows who is at work 
 
 
 class Locks(Protocol):
-    """The locks of one ledger.
-
-    Attributes:
-        lasting: Whether they are held as long as the process lives. A server that is started anew
-            forgets them; then whoever is alive must ``renew`` them.
-    """
+    """The locks of one ledger."""
 
     @property
-    def lasting(self) -> bool: ...
+    def lasting(self) -> bool:
+        """Whether they are held as long as the process lives; else ``renew`` them now and then."""
 
     def take(self, names: Collection[str]) -> None:
         """Hold these locks until they are given back or the process ends."""

@@ -105,7 +105,8 @@ class Desks:
 
     def renew_locks(self) -> None:
         """Show others again what is under way here, after a ledger's server was started anew."""
-        for _, ledger in list(self._opened.values()):  # who waits for a table to be opened would look dead
+        # Without the lock: a worker that waits for a table to be opened would look dead.
+        for _, ledger in list(self._opened.values()):
             ledger.renew_locks()
 
     def close(self) -> None:
