@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from discreet.service.access.keys import Caller, KeyRing, Role
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.jobs import Jobs
 from discreet.service.asked.models import Models
+from discreet.service.asked.prices import Prices
 from discreet.service.guards import Frequency
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings, path_of
@@ -35,6 +36,7 @@ class Office:
     desks: Desks
     models: Models
     jobs: Jobs
+    prices: Prices
     metrics: Metrics
     rate: Frequency
     strangers: Frequency
@@ -51,7 +53,8 @@ class Office:
             keys=KeyRing(store, path_of(desks.project, settings.secret)),
             desks=desks,
             models=Models(store, settings, desks),
-            jobs=Jobs(store, desks, threads=settings.jobs, waiting=settings.waiting_jobs),
+            jobs=Jobs(store, desks, settings),
+            prices=Prices(settings.prices, float(settings.slowest_price)),
             metrics=Metrics(),
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
@@ -66,20 +69,33 @@ class Office:
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""
         self.jobs.close()
+        self.prices.close()
         self.desks.close()
         self.store.close()
 
     def admit(self, request: Request) -> Caller:
         """Return who asks, by the key of the request."""
-        kind, _, key = request.headers.get("authorization", "").partition(" ")
         address = request.client.host if request.client else ""
         try:
-            caller = self.keys.open(key.strip() if kind.lower() == "bearer" else "")
+            caller = self.keys.open(key_of(request.headers))
         except NotAuthenticated:
             self.strangers.check(address)
             raise
         self.rate.check(caller.key)
         return caller
+
+    def is_owner(self, headers: Mapping[str, str]) -> bool:
+        """Say whether a request has an owner's key, before anything of it is read."""
+        try:
+            return self.keys.open(key_of(headers)).role == OWNER
+        except DiscreetError:
+            return False
+
+
+def key_of(headers: Mapping[str, str]) -> str:
+    """Return the key of a request; empty if it has none."""
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else ""
 
 
 def office_of(request: Request) -> Office:

@@ -16,9 +16,10 @@ from discreet.service.access.keys import Caller
 from discreet.service.access.visibility import may_see_value
 from discreet.service.asked.job import ReleaseJob
 from discreet.service.asked.wire import is_sealed, read_plans
-from discreet.service.office import AnOffice, Asker, Office, Owner
+from discreet.service.office import AnOffice, Asker, Office, Owner, key_of
 from discreet.service.problems import status_of
 from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
+from discreet.session import Session
 
 router = APIRouter(tags=["asking"])
 
@@ -39,11 +40,12 @@ Retry = Annotated[
 
 
 @router.post("/v1/datasets/{dataset}/price", responses=faults(402, 409))
-def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
+async def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
     """Return what plans would cost and how far off they would be; spends nothing, reads no row."""
-    session = office.desks.seat(caller, dataset)
-    plans = read_plans(asked.plans, asked.rows, dataset, office.models)
-    return session.price(plans, queries=asked.queries).to_json()
+    # To open the table takes as long as it has rows: that is not counted.
+    session = await run_in_threadpool(office.desks.seat, caller, dataset)
+    found: dict[str, Any] = await office.prices.find(lambda: _price(office, session, asked))
+    return found
 
 
 @router.post(
@@ -61,7 +63,8 @@ async def release(
 ) -> JSONResponse:
     """Answer plans, all of them or none, and charge for them; what was answered before is free."""
     sealed = any(is_sealed(one) for one in asked.plans)
-    mark = "" if sealed else office.keys.mark(await request.body())
+    text, keys = await request.body(), office.keys
+    mark = keys.sealed_mark(key_of(request.headers), text) if sealed else keys.mark(text)
     found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
     if not isinstance(found, ReleaseJob):
         return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
@@ -89,9 +92,14 @@ def cancel(id: JobId, caller: Asker, office: AnOffice) -> dict[str, Any]:
 
 @router.post("/v1/jobs/{id}/again", responses=faults(402, 409, 410))
 async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
-    """Ask a lost job again, for another charge; the owner's."""
+    """Ask a lost job again, for another charge; the owner's. Sent twice, it is charged once."""
     new = await run_in_threadpool(_begin_again, office, caller, id)
     return await _when_done(office, caller, new, _seconds(None))
+
+
+def _price(office: Office, session: Session, asked: PriceAsked) -> dict[str, Any]:
+    plans = read_plans(asked.plans, asked.rows, session.dataset, office.models)
+    return session.price(plans, queries=asked.queries).to_json()
 
 
 def _find_or_begin(
@@ -122,10 +130,15 @@ def _find_or_begin(
 
 def _begin_again(office: Office, caller: Caller, id_: str) -> ReleaseJob:
     lost = office.jobs.again(caller, id_)
+    # Its name follows from the job, so that asking twice is charged once.
+    retry, mark = f"again {lost.id}", office.keys.mark(str(lost.asked).encode())
+    known = office.jobs.find(caller, lost.dataset, retry, mark)
+    if known is not None:
+        return known
     asked = ReleaseAsked.model_validate_json(str(lost.asked))
     plans = read_plans(asked.plans, asked.rows, lost.dataset, office.models)
     return office.jobs.begin(
-        caller, lost.dataset, plans, fresh=asked.fresh, retry=None, mark="", asked=lost.asked
+        caller, lost.dataset, plans, fresh=asked.fresh, retry=retry, mark=mark, asked=lost.asked
     )
 
 
