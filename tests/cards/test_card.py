@@ -115,7 +115,7 @@ def test_a_function_has_no_file(session: dc.Session) -> None:
     def score(rows: Any) -> Any:
         return rows[:, 0]
 
-    named = dc.Model(score, bounds=(0, 1), name="score")
+    named = dc.Model(score, bounds=(0, 100), name="score")
     with pytest.raises(ModelError, match="model 'score' cannot be put into a card"):
         dc.describe(session, models={"score": named}, files=True)
     card = dc.describe(session, models={"score": named})

@@ -104,13 +104,72 @@ def test_no_range_pays_for_clipping_all_records() -> None:
         assert prices[-1] - prices[0] <= rows / 2 + len(prices)
 
 
-def test_groups_are_refused_and_parts_are_answered() -> None:
-    with pytest.raises(dc.errors.ArgumentError, match="by must be left out"):
-        dc.mean("pay", clip="auto", by="home", epsilon=1.0).prepare(setting("replace-one"))
+def test_parts_are_answered() -> None:
     session = dc.protect(skewed(), SCHEMA, dataset="d", epsilon=9.0, ledger=":memory:")
     release = session.release(dc.mean("pay", clip="auto", where="home == 'a'", epsilon=2.0))
     assert len(release.stages) == 2 and float(session.remaining.loss) == 7.0
     assert "clip-auto" in release.guarantee.statements
+
+
+@pytest.mark.parametrize("part", [{}, {"where": "gap > 0"}])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", ["mean", "total", "variance", "std"])
+def test_groups_share_one_range(name: str, relation: str, part: dict[str, str]) -> None:
+    plan = getattr(dc, name)("pay", clip="auto", by="home", epsilon=2.0, **part)
+    session = dc.protect(
+        skewed(), SCHEMA, dataset="d", epsilon=9.0, ledger=":memory:", relation=relation
+    )
+    release = session.release(plan)
+    assert float(session.remaining.loss) == 7.0
+    choice, *sums = release.stages
+    assert choice["name"] == "clip" and choice["epsilon"] == pytest.approx(0.4)
+    assert "groups" not in choice["certificate"]["statements"]
+    assert ("where" in choice["certificate"]["statements"]) == bool(part)
+    assert all("groups" in stage["certificate"]["statements"] for stage in sums)
+    assert len({one.clip for one in release.value.results}) == 1
+
+
+def test_levels_share_one_range() -> None:
+    level = dc.Level("ward", {"north": ["a", "b"], "south": ["c"]})
+    schema = dc.Schema(
+        {"pay": SCHEMA["pay"], "ward": dc.Category("a", "b", "c", missing=False, other=False)},
+        levels={"hospital": level},
+    )
+    wards = np.random.default_rng(8).choice(["a", "b", "c"], ROWS)
+    frame = skewed()[["pay"]].assign(ward=wards)
+    session = dc.protect(frame, schema, dataset="d", epsilon=9.0, ledger=":memory:", seed=1)
+    plan = dc.total("pay", clip="auto", by=["hospital", "ward"], epsilon=2.0)
+    found = session.release(plan).value
+    assert float(session.remaining.loss) == pytest.approx(7.2)  # the range is paid for once
+    totals = [one.value for one in found.results]
+    assert totals[0] == pytest.approx(totals[2] + totals[3])
+
+
+def test_tables_that_are_too_small_give_no_part_of_epsilon_away() -> None:
+    for part in ({"by": "home"}, {"where": "home == 'a'"}):
+        few = dc.mean("pay", clip="auto", epsilon=1.0, **part).prepare(setting("replace-one", 149))
+        assert len(few.stages) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", ["mean", "total", "std"])
+def test_intervals_of_groups_hold_what_is_clipped_and_the_bias_holds_the_rest(
+    name: str, relation: str
+) -> None:
+    frame, exact = skewed(), {"mean": np.mean, "total": np.sum, "std": np.std}[name]
+    plan = getattr(dc, name)("pay", clip="auto", by="home", epsilon=1.0)
+    releaser = SimulatedReleaser(PrivateTable(frame, SCHEMA, relation), seed=5)
+    program = plan.prepare(setting(relation))
+    held, near, draws = 0, 0, 300
+    for _ in range(draws):
+        for home, one in zip(("a", "b"), program.finish(releaser).results, strict=True):
+            own = frame.loc[frame["home"] == home, "pay"]
+            low, high = one.clip or (0.0, 1e7)
+            held += one.low <= exact(np.clip(own, low, high)) <= one.high
+            near += exact(own) <= one.high + one.bias
+    assert held >= 0.915 * 2 * draws
+    assert near >= 0.93 * 2 * draws
 
 
 def test_plans_with_the_word_read_back() -> None:

@@ -99,6 +99,8 @@ class evaluate(WherePlan):
         kind = kind_of(self.model, schema)
         self._check_fits(kind)
         bound = self.model.bind(schema)
+        if kind == "binary" and self.model.output != "margin":
+            bound.public.check_scores()
         several = bound if isinstance(bound, tuple) else ()
         question = EvaluationQuestion(
             setting,

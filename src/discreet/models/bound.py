@@ -13,6 +13,7 @@ from discreet.models.forms.network import NetworkForm
 from discreet.models.forms.trees import TreeEnsemble
 from discreet.models.inputs import ModelCall
 from discreet.models.sight import Sight
+from discreet.models.within import PublicAnswers
 from discreet.privacy.certificate import Box
 from discreet.privacy.relation import Relation
 from discreet.schema import FloatArray
@@ -27,7 +28,8 @@ class BoundModel:
 
     ``sight`` is what it sees of encoded rows, and what engines must show to its ``form``. ``form`` is
     what it was recognised as, None for a model known by its answers alone; ``third_party``
-    is what is known of a model that is not evaluated by code of ours.
+    is what is known of a model that is not evaluated by code of ours, ``public`` how its answers to
+    public rows lie in its bounds.
     """
 
     columns: tuple[str, ...]
@@ -36,6 +38,7 @@ class BoundModel:
     sight: Sight = field(repr=False)
     form: Form | None = field(default=None, repr=False)
     third_party: ThirdParty | None = field(default=None, repr=False)
+    public: PublicAnswers | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> FormName:

@@ -36,6 +36,7 @@ from discreet.models.native import as_estimator
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.readers.boosters import booster_margin
 from discreet.models.sight import Sight
+from discreet.models.within import PublicAnswers
 from discreet.privacy.certificate import Box
 from discreet.schema import Category, FloatArray, Schema
 
@@ -66,7 +67,8 @@ class Model:
       bounds: least and greatest output; predictions are clipped to them. Left out, probabilities
         have (0, 1), and trees the interval of their leaves. A ``Schema`` stands for the interval
         certified over its ranges: trees, linear models, perceptrons. Everything else needs public
-        bounds from you.
+        bounds from you. Answers to public rows are compared with them: a model is refused if all of
+        these are beyond one end, else the guarantee tells how many are clipped.
       name: a stable name for a function, so that its releases can be found again.
       columns: which columns of the schema it gets, in its order; left out, those a model has the names
         of, else all but the target.
@@ -151,8 +153,8 @@ class Model:
         """Fit the model to a schema's encoding and try it on public rows.
 
         Raises:
-          ModelError: if it needs columns the schema lacks, fails on rows drawn from the schema, or does
-            not answer every row by itself.
+          ModelError: if it needs columns the schema lacks, fails on rows drawn from the schema, answers
+            all of them beyond one end of its bounds, or does not answer every row by itself.
         """
         with quietly():
             bound, single = self.attach(schema)
@@ -166,13 +168,17 @@ class Model:
         Besides: whether its answers come in single precision.
 
         Raises:
-          ModelError: if it needs columns the schema lacks, or fails on rows drawn from the schema.
+          ModelError: if it needs columns the schema lacks, fails on rows drawn from the schema, or
+            answers all of them beyond one end of its bounds.
         """
         handover = self._handover(schema)
         rows = public_rows(schema, handover.columns)
         with quietly():
             bound, answers, single = self._first_that_works(handover, rows)
-            self._fills = (*bound.sight.told(handover.columns), *handover.told())
+            assert bound.public is not None
+            bound.public.check(self.output)
+            told = (*handover.told(), *bound.public.told())
+            self._fills = (*bound.sight.told(handover.columns), *told)
             return replace(bound, form=self._form(handover, bound.sight, rows, answers)), single
 
     def inputs(self, schema: Schema) -> str:
@@ -275,7 +281,9 @@ class Model:
             if sight.takes_missing and np.isnan(answers).any():
                 continue
             calls = RowCalls(call, shape, isolated=self.isolated)
-            return BoundModel(handover.columns, self.bounds, calls, sight), answers[places], single
+            public = PublicAnswers.of(answers, self.bounds)
+            bound = BoundModel(handover.columns, self.bounds, calls, sight, public=public)
+            return bound, answers[places], single
         raise ModelError(
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."

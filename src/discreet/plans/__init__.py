@@ -11,12 +11,13 @@ from discreet.plans.plan import (
     Releaser,
     Setting,
     Stage,
-    Strategy,
     share_out,
 )
 from discreet.plans.release import Release, copy_of
 from discreet.plans.results.attribution import Attribution, Ranking
 from discreet.plans.results.result import Curve, Histogram, Result, Surface
+from discreet.plans.shared import Shared
+from discreet.plans.strategy import Strategy
 
 __all__ = [
     "Attribution",
@@ -34,6 +35,7 @@ __all__ = [
     "Releaser",
     "Result",
     "Setting",
+    "Shared",
     "Stage",
     "Strategy",
     "Surface",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.arguments import shown
 from discreet.data import Contribution
@@ -24,11 +24,15 @@ from discreet.numerics import check_positive, check_probability, float_of_units,
 from discreet.plans.diagnosis import Diagnosis, rehearse
 from discreet.plans.expected import Expected
 from discreet.plans.results.result import Result
+from discreet.plans.strategy import Strategy
 from discreet.privacy.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray, Schema
+
+if TYPE_CHECKING:
+    from discreet.plans.shared import Shared
 
 _LONGEST_ARGUMENT = 60
 
@@ -165,6 +169,7 @@ class Program:
 
     ``joint`` is an epsilon and a delta that all stages keep together; without it each is promised by
     itself, and promises are added. ``reasons`` tell why a strategy was taken, by public facts.
+    ``shared`` is what is asked of all records first, also where groups are told apart.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -176,6 +181,7 @@ class Program:
     statements: tuple[str, ...] = ()
     joint: tuple[float, float] | None = None
     reasons: tuple[str, ...] = ()
+    shared: Shared | None = None
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -191,26 +197,6 @@ class Program:
         if self.joint is not None:
             return event_cost(accountant, self.events, *self.joint)
         return total([stage.cost(accountant) for stage in self.stages])
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """One strategy to answer many questions within the same budget, and how good its answers are.
-
-    ``error`` is a mean in the unit ``measure`` names, ``spread`` the standard deviation between the
-    public queries it was tried on (zero if it is the same for all); both follow from public facts.
-    """
-
-    name: str
-    error: float
-    measure: str
-    recommended: bool = False
-    spread: float = 0.0
-
-    def __str__(self) -> str:
-        mark = "  <- recommended" if self.recommended else ""
-        spread = f" (spread {self.spread:.2g})" if self.spread else ""
-        return f"{self.name}: {self.measure} {self.error:.3g}{spread}{mark}"
 
 
 class Holding(Protocol):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.mechanisms.selection.basic import ExponentialMechanism
-from discreet.plans import Program, Releaser, Setting, Stage, share_out
+from discreet.plans import Program, Releaser, Setting, Shared, Stage, share_out
 from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages.parts import has_value
 from discreet.privacy.accounting import BoundedRangeEvent
@@ -146,22 +146,29 @@ def auto_clipped(column: str, setting: Setting, epsilon: float, build: Build, bi
     """
     number = number_of(setting.schema, column)
     whole = Box(number.low, number.high)
-    if setting.rows is not None and setting.rows * epsilon * SHARE < _ENOUGH:
+    if setting.most_rows * epsilon * SHARE < _ENOUGH:
         return build(whole, epsilon)
     rest, first = share_out(epsilon, (1 - SHARE, SHARE))
-    stage, widest = choice_stage(column, setting, first), build(whole, rest)
+    stage = choice_stage(column, setting, first)
 
-    def finish(releaser: Releaser) -> Statistic:
+    def within(box: Box) -> Program:
+        program = build(box, rest)
+
+        def finish(releaser: Releaser) -> Statistic:
+            found: Any = program.finish(releaser)
+            # Of a tail that halves with every doubling; records that stand far out lose more.
+            excess = 0.0 if box == whole else _DOUBLING / first * box.width / 2
+            records = max(found.records or setting.rows or 1.0, 1.0)
+            told: Statistic = replace(found, bias=bias(found, excess, box.width, records))
+            return told
+
+        return replace(program, finish=finish)
+
+    def ask(releaser: Releaser) -> Program:
         ((distance,),) = releaser.answer(stage)
-        box = range_within(number, float(distance))
-        found: Any = build(box, rest).finish(releaser)
-        # Of a tail that halves with every doubling; records that stand far out lose more.
-        excess = 0.0 if box == whole else _DOUBLING / first * box.width / 2
-        records = max(found.records or setting.rows or 1.0, 1.0)
-        told: Statistic = replace(found, bias=bias(found, excess, box.width, records))
-        return told
+        return within(range_within(number, float(distance)))
 
-    return replace(widest, stages=(stage, *widest.stages), finish=finish)
+    return Shared((stage,), within(whole), ask).program()
 
 
 def range_within(number: Number, distance: float) -> Box:

@@ -217,8 +217,8 @@ def test_a_tiny_delta_falls_back_to_laplace_noise() -> None:
 
 
 def test_positions_are_refused_under_add_remove() -> None:
-    plan = permutation_importance(FOREST, epsilon=1.0)
-    with pytest.raises(ArgumentError, match="sampling must be 'marginal' for parts, groups"):
+    plan = permutation_importance(FOREST, sampling="permutation", epsilon=1.0)
+    with pytest.raises(ArgumentError, match="sampling must be 'auto' or 'marginal' for parts, groups"):
         plan.prepare(Setting(SCHEMA, "add-remove", None))
 
 
@@ -228,10 +228,13 @@ def test_bad_arguments_are_said() -> None:
 
     for wrong, message in (
         ({"repeats": 0}, "repeats must be a whole number"),
-        ({"sampling": "shuffle"}, "sampling must be one of permutation, marginal"),
+        ({"sampling": "shuffle"}, "sampling must be one of auto, permutation, marginal"),
         ({"release": "all"}, "release must be one of values, ranking"),
         ({"k": 2}, "k must be left out unless release='ranking'"),
-        ({"background": ROWS[:5]}, "background must be left out unless sampling='marginal'"),
+        (
+            {"sampling": "permutation", "background": ROWS[:5]},
+            "background must be left out of sampling='permutation'",
+        ),
         ({"mechanism": "exponential"}, "mechanism must be one of auto, laplace, linf, gaussian"),
         ({"release": "ranking", "mechanism": "gaussian"}, "mechanism must be one of auto, expon"),
         ({"seed": -1}, "seed must be a whole number"),

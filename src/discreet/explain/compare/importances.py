@@ -18,7 +18,7 @@ from discreet.explain.shap.importance import importance_contribution
 from discreet.explain.shap.queries import Queries
 from discreet.models import BoundModel
 from discreet.numerics import up
-from discreet.plans import Attribution, Program, Releaser
+from discreet.plans import Attribution, Program, Releaser, Shared
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.schema import FloatArray, Schema
 
@@ -81,7 +81,23 @@ def _together(first: Certificate, second: Certificate) -> Certificate:
 
 def two_importances(parts: Sequence[Program], features: tuple[str, ...]) -> Program:
     """Return the program that releases importances of two models and subtracts them."""
+    first, second = (part.shared for part in parts)
+    if first is not None and second is not None:
+        return _after_both(first, second, features)
+    return _two(parts, features)
 
+
+def _after_both(first: Shared, second: Shared, features: tuple[str, ...]) -> Program:
+    """Return what is asked once values to draw have been released for either model."""
+
+    def ask(releaser: Releaser) -> Program:
+        return _two((first.ask(releaser), second.ask(releaser)), features)
+
+    rest = _two((first.rest, second.rest), features)
+    return Shared((*first.stages, *second.stages), rest, ask).program()
+
+
+def _two(parts: Sequence[Program], features: tuple[str, ...]) -> Program:
     def finish(releaser: Releaser) -> Attribution:
         first, second = (part.finish(releaser) for part in parts)
         assert isinstance(first, Attribution) and isinstance(second, Attribution)

@@ -133,7 +133,6 @@ class compare(PartPlan):
 
     def _permuted(self, models: tuple[BoundModel, BoundModel], setting: Setting) -> Program:
         """Return importances of each model for half of the budget, subtracted."""
-        drawn = setting.rows is None or self.background is not None
         promise = zip(
             share_out(self.epsilon, (1.0, 1.0)), share_out(self.delta, (1.0, 1.0)), strict=True
         )
@@ -141,7 +140,6 @@ class compare(PartPlan):
             permutation_importance(
                 model,
                 scoring=self.scoring,
-                sampling="marginal" if drawn else "permutation",
                 background=self.background,
                 clip=None if self.clip == "auto" else self.clip,
                 epsilon=epsilon,

@@ -27,7 +27,12 @@ from discreet.explain.permutation.contribution import (
     value_noise,
 )
 from discreet.explain.permutation.losses import Draws, Scoring, choose_scorer
-from discreet.explain.permutation.release import Marginals, RankingRelease, ValueRelease
+from discreet.explain.permutation.release import (
+    Marginals,
+    RankingRelease,
+    ValueRelease,
+    prepare_release,
+)
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.parts import read_background
 from discreet.mechanisms import Noise, NoiseName
@@ -35,7 +40,7 @@ from discreet.mechanisms.additive.registry import noise_names
 from discreet.mechanisms.selection.ranking import ORDERS, OrderName
 from discreet.mechanisms.selection.registry import tells_gap
 from discreet.numerics import check_choice, check_whole
-from discreet.plans import Perturbation, Program, Setting, Stage, share_out
+from discreet.plans import Program, Setting, Stage, share_out
 from discreet.plans.expected import of_mean, of_mean_choice
 from discreet.plans.held import FittedModel, Rows
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Positive, Whole, checked_later
@@ -44,7 +49,7 @@ from discreet.plans.stages import size_stage
 from discreet.plans.stages.counts import SIZE_SHARE
 from discreet.plans.stages.parts import may_lack, part_stage
 
-Sampling = Literal["permutation", "marginal"]
+Sampling = Literal["auto", "permutation", "marginal"]
 Wanted = Literal["values", "ranking"]
 
 _MARGINAL_SHARE = 0.2
@@ -64,11 +69,13 @@ class permutation_importance(PartPlan):
         ``brier``.
       repeats: permutations that are averaged; more of them cost time, not privacy.
       sampling: ``permutation`` permutes values among the records (replace-one alone); ``marginal``
-        draws them from ``background``, which halves the bound and holds under both relations.
+        draws them from ``background``, which halves the bound and holds under both relations, for
+        parts, groups and persons. ``auto`` permutes where that is allowed and no background is given.
       release: ``values`` with noise bands, or the ``ranking`` alone, which is cheaper.
       k: how many features a ranking has, best first; all of them if left out.
-      background: public rows or a released ``dc.background(...)`` to draw from. Left out with
-        ``marginal``, noisy counts of every feature are released first, for a fifth of epsilon.
+      background: public rows or a released ``dc.background(...)`` to draw from. Left out where values
+        are drawn, noisy counts of every feature are released first, for a fifth of epsilon; groups
+        share them.
       clip: lower the greatest loss of one record to this: less noise, and a bias where records exceed
         it. ``auto`` takes what ranks rows drawn from the schema best, for rankings of models whose
         output is a value (replace-one); None the greatest loss.
@@ -94,7 +101,7 @@ class permutation_importance(PartPlan):
     _: KW_ONLY
     scoring: Annotated[Scoring, OneOf(get_args(Scoring), by=checked_later)] = "auto"
     repeats: Annotated[int, Whole(1, 1_000)] = 5
-    sampling: Annotated[Sampling, OneOf(get_args(Sampling))] = "permutation"
+    sampling: Annotated[Sampling, OneOf(get_args(Sampling))] = "auto"
     release: Annotated[Wanted, OneOf(get_args(Wanted))] = "values"
     k: Annotated[int | None, Whole(1, optional=True)] = None
     background: Annotated[Any, Rows(read_background, optional=True)] = None
@@ -114,17 +121,18 @@ class permutation_importance(PartPlan):
             raise ArgumentError(f"k must be left out unless release='ranking', got {self.k!r}.")
         if self.background is not None and self.sampling == "permutation":
             raise ArgumentError(
-                "background must be left out unless sampling='marginal': values come from the table."
+                "background must be left out of sampling='permutation', got rows: values come from the "
+                "table. Use 'auto' or 'marginal'."
             )
         return {}
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Choose a loss and an engine, certify what a record adds and calibrate the noise."""
-        relation = setting.relation
-        if self.sampling == "permutation" and not (relation.rows_public and relation.keeps_places):
+        if self.sampling == "permutation" and not _may_permute(setting):
             raise ArgumentError(
-                "sampling must be 'marginal' for parts, groups and persons and under add-remove, got "
-                "'permutation': without one record others have other partners, and no bound holds."
+                "sampling must be 'auto' or 'marginal' for parts, groups and persons and under "
+                "add-remove, got 'permutation': without one record others have other partners, and no "
+                "bound holds."
             )
         shares = self._shares(setting)
         permuted, marginals = self._permuted_losses(setting, shares)
@@ -135,7 +143,7 @@ class permutation_importance(PartPlan):
         difference = value_noise(permuted, setting, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, permuted, shares)
         rows = _public_rows(setting)
-        release = ValueRelease(permuted, marginals, rows, difference, size)
+        release = ValueRelease(permuted, rows, difference, size)
         error = of_mean(
             difference.half_width,
             rows,
@@ -144,9 +152,7 @@ class permutation_importance(PartPlan):
             bias=self._bias(permuted, setting),
             together=len(permuted.measured),
         )
-        stages = _stages(marginals, difference.stage, size)
-        expected = {"importance": error}
-        return Program(stages, release.finish, expected, assumptions=self._assumed)
+        return prepare_release(release, marginals, {"importance": error}, self._assumed)
 
     def _ranked(
         self,
@@ -169,11 +175,16 @@ class permutation_importance(PartPlan):
             stage = ranking_stage(permuted, setting, k=k, epsilon=epsilon, delta=delta, mechanism=law)
         size = _size(setting, permuted, shares)
         rows = _public_rows(setting)
-        release = RankingRelease(permuted, marginals, rows, stage, size)
+        release = RankingRelease(permuted, rows, stage, size)
         lost = of_mean_choice(stage.noise.std, rows, self._greatest_loss(permuted, setting), _LOSS)
         errors = {"importance lost by a wrong choice": lost}
-        stages = _stages(marginals, stage, size)
-        return Program(stages, release.finish, errors, assumptions=self._assumed)
+        return prepare_release(release, marginals, errors, self._assumed)
+
+    def _drawn(self, setting: Setting) -> bool:
+        """Say whether values are drawn, and not permuted among the records."""
+        if self.sampling == "auto":
+            return self.background is not None or not _may_permute(setting)
+        return self.sampling == "marginal"
 
     @property
     def _assumed(self) -> tuple[str, ...]:
@@ -191,7 +202,7 @@ class permutation_importance(PartPlan):
 
     def _shares(self, setting: Setting) -> dict[str, tuple[float, float]]:
         """Return what every stage may spend; the number of records is Laplace and needs no delta."""
-        own_values = self.sampling == "marginal" and self.background is None
+        own_values = self._drawn(setting) and self.background is None
         # A ranking says nothing that has to be divided, unless it tells gaps.
         divided = self.release == "values" or tells_gap(self.mechanism)
         weights = {"marginals": _MARGINAL_SHARE} if own_values else {}
@@ -211,13 +222,18 @@ class permutation_importance(PartPlan):
         if self.background is not None:
             rows = self.background.encode(schema, model.columns, check=False)
             draws = Draws.of(rows, self.seed)
-        elif self.sampling == "marginal":
+        elif self._drawn(setting):
             marginals = Marginals.of(setting, model.columns, self.seed, *shares["marginals"])
             draws = marginals.unknown()
         assert schema.target is not None
         engine = engine_for("permute", model)
         permuted = PermutedLosses(model, engine, scorer, schema.target, self.repeats, self.seed, draws)
         return permuted, marginals
+
+
+def _may_permute(setting: Setting) -> bool:
+    """Say whether all other records keep their places, and so their partners."""
+    return setting.relation.rows_public and setting.relation.keeps_places
 
 
 def _size(
@@ -234,10 +250,3 @@ def _public_rows(setting: Setting) -> int | None:
     """Return how many records have a target, if that is public."""
     target = setting.schema.target
     return None if target is not None and may_lack(setting.schema[target]) else setting.rows
-
-
-def _stages(
-    marginals: Marginals | None, answer: Stage[Any], size: Stage[Noise] | None
-) -> tuple[Stage[Perturbation], ...]:
-    first = () if marginals is None else marginals.stages.stages
-    return (*first, answer) if size is None else (*first, answer, size)

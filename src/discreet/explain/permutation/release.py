@@ -14,7 +14,17 @@ from discreet.explain.permutation.contribution import (
 from discreet.explain.permutation.losses import Draws
 from discreet.explain.permutation.noise import Difference, Order
 from discreet.mechanisms import Noise
-from discreet.plans import Attribution, Ranking, Releaser, Setting, Stage
+from discreet.plans import (
+    Attribution,
+    Expected,
+    Perturbation,
+    Program,
+    Ranking,
+    Releaser,
+    Setting,
+    Shared,
+    Stage,
+)
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.stages import noisy_mean
 from discreet.plans.stages.marginals import PairTables, TreeStages, tree_stages
@@ -65,19 +75,24 @@ class ValueRelease:
     """Builds importances from the noisy sums of one prepared plan."""
 
     permuted: PermutedLosses
-    marginals: Marginals | None
     rows: int | None
     difference: Difference
     size: Stage[Noise] | None
 
+    def with_draws(self, draws: Draws) -> ValueRelease:
+        """Return it with values to draw that are known by now."""
+        known, weight = replace(self.permuted, draws=draws), self.difference.weight
+        stage = replace(self.difference.stage, contribution=value_contribution(known, weight))
+        return replace(self, permuted=known, difference=replace(self.difference, stage=stage))
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """The sums, and the number of records where it is private."""
+        return (self.difference.stage,) if self.size is None else (self.difference.stage, self.size)
+
     def finish(self, releaser: Releaser) -> Attribution:
-        """Release values to draw, if there are none, then sums in one pass over the rows; divide."""
-        stage = self.difference.stage
-        if self.marginals is not None:
-            known = replace(self.permuted, draws=self.marginals.ask(releaser))
-            contribution = value_contribution(known, self.difference.weight)
-            stage = replace(stage, contribution=contribution)
-        answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
+        """Release sums in one pass over the rows; divide."""
+        answers = releaser.answer(*self.stages)
         used, most = list(self.permuted.measured), self.permuted.scorer.most
         mean, each = (
             noisy_mean(
@@ -112,18 +127,24 @@ class RankingRelease:
     """Builds a ranking from the picks of one prepared plan."""
 
     permuted: PermutedLosses
-    marginals: Marginals | None
     rows: int | None
     stage: Stage[Order]
     size: Stage[Noise] | None
 
+    def with_draws(self, draws: Draws) -> RankingRelease:
+        """Return it with values to draw that are known by now."""
+        known = replace(self.permuted, draws=draws)
+        stage = replace(self.stage, contribution=ranking_contribution(known))
+        return replace(self, permuted=known, stage=stage)
+
+    @property
+    def stages(self) -> tuple[Stage[Perturbation], ...]:
+        """The choice, and the number of records where it is private and needed."""
+        return (self.stage,) if self.size is None else (self.stage, self.size)
+
     def finish(self, releaser: Releaser) -> Ranking:
-        """Release values to draw, if there are none, then pick."""
-        stage, noise = self.stage, self.stage.noise
-        if self.marginals is not None:
-            known = replace(self.permuted, draws=self.marginals.ask(releaser))
-            stage = replace(stage, contribution=ranking_contribution(known))
-        answers = releaser.answer(*((stage,) if self.size is None else (stage, self.size)))
+        """Pick."""
+        noise, answers = self.stage.noise, releaser.answer(*self.stages)
         chosen = answers[0][0]
         rows = self._rows(answers)
         gaps = None
@@ -146,3 +167,23 @@ class RankingRelease:
         if self.size is None:
             return None if self.rows is None else float(self.rows)
         return max(float(answers[1][0]), 1.0)
+
+
+def prepare_release(
+    release: ValueRelease | RankingRelease,
+    marginals: Marginals | None,
+    expected: dict[str, Expected],
+    assumed: tuple[str, ...],
+) -> Program:
+    """Return the question, after values to draw have been released, if there are none."""
+
+    def program(known: ValueRelease | RankingRelease) -> Program:
+        return Program(known.stages, known.finish, expected, assumptions=assumed)
+
+    if marginals is None:
+        return program(release)
+
+    def ask(releaser: Releaser) -> Program:
+        return program(release.with_draws(marginals.ask(releaser)))
+
+    return Shared(marginals.stages.stages, program(release), ask).program()

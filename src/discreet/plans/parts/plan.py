@@ -2,7 +2,8 @@
 
 A plan of records one by one derives from ``PartPlan`` and says in ``prepare_whole`` how it is made
 ready for all of them; it must do without a public number of records, as under add-remove. One whose
-answer is a choice, or that asks again once it has an answer, derives from ``WherePlan``.
+answer is a choice, or that asks again once it has an answer, derives from ``WherePlan``; unless it asks
+again by what it was answered of all records (``Shared``), which groups share.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.kinds import Columns, Kind
 from discreet.plans.parts.hierarchy import Hierarchy
 from discreet.plans.parts.membership import Membership
-from discreet.plans.parts.program import prepare_part, tell_part
+from discreet.plans.parts.program import prepare_groups, prepare_part, tell_part
 from discreet.plans.plan import Program, Setting, share_out
 from discreet.schema import Condition
 from discreet.schema.conditions import condition_from_json, read_condition, settled
@@ -142,5 +143,7 @@ class PartPlan(WherePlan):
         epsilon, delta = (share_out(one, (1.0,) * len(levels)) for one in (self.epsilon, self.delta))
         even = self.paid(min(epsilon), min(delta))
         within = setting.within(setting.relation.between_groups)
-        program = Hierarchy(even.prepare_whole(within), levels).prepare()
+        program = prepare_groups(
+            even.prepare_whole(within), member, lambda one: Hierarchy(one, levels).prepare()
+        )
         return replace(program, assumptions=program.assumptions + tell_part(member))

@@ -26,6 +26,7 @@ from discreet.mechanisms.additive.wrapped import WrappedNoise
 from discreet.plans.parts.membership import Membership
 from discreet.plans.plan import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.results.groups import Groups
+from discreet.plans.results.result import Result
 from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import Certificate
 from discreet.randomness import IntArray, NoiseSource
@@ -147,19 +148,47 @@ def prepare_part(
     relation = setting.relation
     within = relation.between_groups if membership.grouped else relation.within_part
     program = prepare(setting.within(within))
-    parted = Parted(membership)
-    stages = tuple(map(parted.stage, program.stages))
     told = program.assumptions + tell_part(membership)
-    if not membership.grouped:
-        return replace(
-            program,
-            stages=stages,
-            finish=lambda releaser: program.finish(parted.answer_with(releaser)),
-            assumptions=told,
-        )
-    finish = Stacked(program, stages, membership)
-    finish.rehearse()
-    return replace(program, stages=stages, finish=finish, assumptions=told)
+    if membership.grouped:
+        stacked = prepare_groups(program, membership, lambda one: Stacked.of(one, membership).program)
+        return replace(stacked, assumptions=told)
+    parted = Parted(membership)
+    return replace(
+        program,
+        stages=tuple(map(parted.stage, program.stages)),
+        finish=lambda releaser: program.finish(parted.answer_with(releaser)),
+        assumptions=told,
+    )
+
+
+def prepare_groups(
+    program: Program, membership: Membership, stack: Callable[[Program], Program]
+) -> Program:
+    """Return a question of every group, after what is asked of all of them together.
+
+    Args:
+      program: the question of all records.
+      membership: who is in which group.
+      stack: makes a question of all records that of every group, and refuses it if it asks for more
+        than the stages it was priced by.
+
+    Guarantees:
+      - What is shared is asked of the whole part, once; what follows from it is asked of groups as of
+        groups. [where] [groups]
+    """
+    shared = program.shared
+    if shared is None:
+        return stack(program)
+    part = replace(membership, by=(), split=None)
+    whole = None if membership.where is None else Parted(part)
+    first = shared.stages if whole is None else tuple(map(whole.stage, shared.stages))
+    rest = stack(shared.rest)
+
+    def finish(releaser: Releaser) -> Result:
+        asked = releaser if whole is None else whole.answer_with(releaser)
+        return stack(shared.ask(asked)).finish(releaser)
+
+    return replace(rest, stages=(*first, *rest.stages), finish=finish)
 
 
 def _check_size(program: Program, membership: Membership) -> None:
@@ -175,9 +204,21 @@ def _check_size(program: Program, membership: Membership) -> None:
 class Stacked:
     """Answers the stages of all groups at once and makes a result of each."""
 
-    program: Program
-    stages: Sequence[Stage[Perturbation]]
+    question: Program
+    stages: tuple[Stage[Perturbation], ...]
     membership: Membership
+
+    @classmethod
+    def of(cls, question: Program, membership: Membership) -> Stacked:
+        """Return a question of all records as one of every group."""
+        stages = tuple(map(Parted(membership).stage, question.stages))
+        return cls(question, stages, membership)
+
+    @property
+    def program(self) -> Program:
+        """The question made ready, once it has been tried."""
+        self.rehearse()
+        return replace(self.question, stages=self.stages, finish=self)
 
     def __call__(self, releaser: Releaser) -> Groups:
         """Ask for all groups at once, and answer for each."""
@@ -185,8 +226,8 @@ class Stacked:
 
     def rehearse(self) -> None:
         """Try it without records: a question must ask for nothing but the stages it was priced by."""
-        _check_size(self.program, self.membership)
-        empty = [np.zeros(self._length(stage)) for stage in self.program.stages]
+        _check_size(self.question, self.membership)
+        empty = [np.zeros(self._length(stage)) for stage in self.question.stages]
         try:
             self.finish([np.tile(values, self.membership.groups) for values in empty])
         except KeyError:
@@ -197,12 +238,12 @@ class Stacked:
 
     def finish(self, answers: Sequence[FloatArray]) -> Groups:
         """Return the results of all groups from what their stages were answered."""
-        member, asked = self.membership, self.program.stages
+        member, asked = self.membership, self.question.stages
         split = [np.split(np.asarray(values), member.groups) for values in answers]
         results = []
         for group in range(member.groups):
             own = {_asked(stage): parts[group] for stage, parts in zip(asked, split, strict=True)}
-            results.append(self.program.finish(_OneGroup(own)))
+            results.append(self.question.finish(_OneGroup(own)))
         counted = [place for place, stage in enumerate(asked) if stage.name.startswith(SIZE_NAME)]
         sizes = None if not counted else tuple(float(part[0]) for part in split[counted[0]])
         noise = None if not counted else _additive(asked[counted[0]]).half_width(Groups.level)
