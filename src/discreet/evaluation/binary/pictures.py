@@ -104,7 +104,8 @@ class EvaluationDisplay:
         score = frame["score"].to_numpy()
         ax.fill_between(score, *ends, color=LINE, alpha=BAND_ALPHA, lw=0, label=self._band)
         ax.plot(score, frame["value"], color=LINE, lw=1.8, marker="o", ms=4, label="released")
-        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
+        if self.evaluation.output == "probability":  # of other scores none says how often
+            ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
         for group, colour in zip(self._shown, _COLOURS[1:], strict=False):
             own = self.evaluation.calibration_curve(group=group)
             own = own[own["high"] - own["low"] < 1.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,11 +11,12 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
+from discreet.evaluation.binary.calibration import calibration_error
+from discreet.evaluation.binary.curves import calibration_frame, lift_curve, rate_curve
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import METRICS, Tally
 from discreet.evaluation.bins import SplitBins, turn_of
-from discreet.evaluation.figures import Figure, ratio
+from discreet.evaluation.figures import Figure
 from discreet.numerics import check_choice, check_whole
 from discreet.plans.results.bands import at_once
 from discreet.plans.results.result import Drawing, Result
@@ -31,7 +31,7 @@ AT_THRESHOLD = (*METRICS, "balanced_accuracy")
 OF_SCORES = ("auc", "average_precision", "brier", "log_loss", "calibration_error", "mean_score")
 _AREAS = ("auc", "average_precision")
 _OF_PROBABILITIES = ("brier", "log_loss", "calibration_error")
-_CALIBRATION_BINS = 10
+CALIBRATION_BINS = 10
 _FEWEST_RECORDS = 30
 
 Group = str | Sequence[str] | None
@@ -207,7 +207,7 @@ class BinaryEvaluation(Result):
                 "probabilities between 0 and 1. Use dc.Model(model, output='probability')."
             )
         if name == "calibration_error":
-            return calibration_error(tally, _CALIBRATION_BINS)
+            return calibration_error(tally, CALIBRATION_BINS)
         if name in _AREAS:
             return tally.auc if name == "auc" else tally.average_precision
         return tally.mean_score if name == "mean_score" else tally.loss(name)
@@ -257,55 +257,27 @@ class BinaryEvaluation(Result):
 
     def roc_curve(self, group: Group = None) -> pd.DataFrame:
         """Return the false and the true positive rate at every knot, rising, with their intervals."""
-        return self._curve(("false_positive_rate", "true_positive_rate"), group, rising=True)
+        return rate_curve(self.tally(group), ("false_positive_rate", "true_positive_rate"), rising=True)
 
     def precision_recall_curve(self, group: Group = None) -> pd.DataFrame:
         """Return recall (the true positive rate) and precision at every knot."""
-        return self._curve(("true_positive_rate", "precision"), group, rising=False)
+        return rate_curve(self.tally(group), ("true_positive_rate", "precision"), rising=False)
 
     def lift_curve(self, group: Group = None) -> pd.DataFrame:
         """Return at every knot the share selected, and how much more of the class it holds."""
-        import pandas as pd
+        return lift_curve(self.tally(group))
 
-        tally, rows = self.tally(group), []
-        for knot in self.knots[::-1]:
-            lift = ratio(tally.metric("precision", knot), tally.prevalence)
-            selected = tally.metric("selection_rate", knot).value
-            rows.append({"threshold": knot, "selection_rate": selected, **lift.to_json()})
-        return pd.DataFrame(rows)
+    def calibration_curve(self, bins: int | None = None, group: Group = None) -> pd.DataFrame:
+        """Return the mean score and the share of the class in bins of about equal width.
 
-    def calibration_curve(self, bins: int = _CALIBRATION_BINS, group: Group = None) -> pd.DataFrame:
-        """Return the mean score and the share of the class in bins of about equal width."""
-        import pandas as pd
-
-        check_whole("bins", bins, 2, len(self.knots) - 1, "There are no finer ones.")
-        rows = [
-            {
-                "score_low": part.low,
-                "score_high": part.high,
-                "score": part.score.value,
-                **part.observed.to_json(),
-                "records": part.size.value,
-            }
-            for part in calibration_bins(self.tally(group), int(bins))
-        ]
-        return pd.DataFrame(rows)
-
-    def _curve(self, names: tuple[str, str], group: Group, *, rising: bool) -> pd.DataFrame:
-        import pandas as pd
-        from scipy.optimize import isotonic_regression
-
-        tally, knots = self.tally(group), self.knots[::-1]
-        made: dict[str, Any] = {"threshold": [math.inf, *knots] if rising else list(knots)}
-        for name in names:
-            figures = [tally.metric(name, knot) for knot in knots]
-            columns = {"": "value", "_low": "low", "_high": "high"}
-            for suffix, part in columns.items():
-                values = np.array([getattr(figure, part) for figure in figures])
-                if rising:
-                    values = np.append(0.0, np.clip(isotonic_regression(values).x, 0.0, 1.0))
-                made[name + suffix] = values
-        return pd.DataFrame(made)
+        Args:
+          bins: how many; ten if left out, or as many as there are bins of scores, if these are fewer.
+          group: by its value, or by its values of several columns.
+        """
+        finest = len(self.knots) - 1
+        if bins is not None:
+            check_whole("bins", bins, 2, finest, "There are no finer ones.")
+        return calibration_frame(self.tally(group), int(bins or min(CALIBRATION_BINS, finest)))
 
     def by_group(
         self, threshold: float | None = None, metrics: Sequence[str] | None = None
