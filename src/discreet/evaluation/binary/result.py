@@ -17,8 +17,8 @@ from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import METRICS, Tally
 from discreet.evaluation.bins import SplitBins, turn_of
 from discreet.evaluation.figures import Figure
+from discreet.evaluation.groups import Group, Label, coarser, find_group, is_small, within
 from discreet.numerics import check_choice, check_whole
-from discreet.plans.results.bands import at_once
 from discreet.plans.results.result import Drawing, Result
 from discreet.schema import FloatArray
 
@@ -32,9 +32,6 @@ OF_SCORES = ("auc", "average_precision", "brier", "log_loss", "calibration_error
 _AREAS = ("auc", "average_precision")
 _OF_PROBABILITIES = ("brier", "log_loss", "calibration_error")
 CALIBRATION_BINS = 10
-_FEWEST_RECORDS = 30
-
-Group = str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ class BinaryEvaluation(Result):
       overall: noisy cells of all records, by outcome and score, released beside those of many groups;
         none where groups are few, and added up.
       overall_std: standard deviation of the noise on one of these.
+      nested: whether the columns are levels, coarse ones first: a group is told for each of them.
     """
 
     columns: tuple[str, ...]
@@ -82,6 +80,7 @@ class BinaryEvaluation(Result):
     anchor_std: float | None = field(default=None, kw_only=True)
     overall: tuple[float, ...] = field(default=(), kw_only=True)
     overall_std: float | None = field(default=None, kw_only=True)
+    nested: bool = field(default=False, kw_only=True)
 
     @property
     def extent(self) -> str:
@@ -149,19 +148,21 @@ class BinaryEvaluation(Result):
         if group is None:
             cells, groups = self._cells.sum(axis=0), len(self.groups)
             return Tally(self.bins, cells, noise, groups, asked, self.rows is not None)
-        return Tally(self.bins, self._cells[self._place(group)], noise, 1, asked)
+        places = within(self.groups, find_group(self.told, group))
+        return Tally(self.bins, self._cells[places].sum(axis=0), noise, len(places), asked)
 
-    def _place(self, group: Group) -> int:
-        named = (group,) if isinstance(group, str) else tuple(group or ())
-        if named not in self.groups:
-            known = ", ".join(" and ".join(names) for names in self.groups[:12]) or "none"
-            raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
-        return self.groups.index(named)
+    @cached_property
+    def told(self) -> tuple[Label, ...]:
+        """All groups; of levels those of every one, coarse ones first."""
+        return (*(coarser(self.groups) if self.nested else ()), *self.groups)
+
+    def size(self, group: Group = None) -> Figure:
+        """Return the noisy number of records of a group, or of all."""
+        return self.tally(group).size
 
     def small(self, group: Group) -> bool:
         """Return whether a group has too few records to say much of it, by its noisy counts alone."""
-        size = self.tally(group).size
-        return size.value < max(_FEWEST_RECORDS, 2 * size.noise)
+        return is_small(self.size(group))
 
     def threshold(self, threshold: float | None) -> float:
         """Return a threshold inside the range of scores, or raise a sentence."""
@@ -280,17 +281,22 @@ class BinaryEvaluation(Result):
         return calibration_frame(self.tally(group), int(bins or min(CALIBRATION_BINS, finest)))
 
     def by_group(
-        self, threshold: float | None = None, metrics: Sequence[str] | None = None
+        self,
+        threshold: float | None = None,
+        metrics: Sequence[str] | None = None,
+        *,
+        of: str | None = None,
     ) -> GroupMetrics:
         """Return figures of every group beside those of all records, as fairlearn's MetricFrame.
 
         Args:
           threshold: at which records are selected.
           metrics: names as in ``metric``; the rates that fairness is told by if left out.
+          of: a level, where there are several; the finest if left out.
         """
         from discreet.evaluation.binary.fairness import group_metrics
 
-        return group_metrics(self, self.threshold(threshold), metrics)
+        return group_metrics(self, self.threshold(threshold), metrics, of)
 
     def fairness(self, name: str, threshold: float | None = None, agg: str = "worst_case") -> Figure:
         """Return a criterion of fairness, by its name in fairlearn, with its interval.
@@ -331,16 +337,12 @@ class BinaryEvaluation(Result):
         """Return the least ratio of true or false positive rates of groups."""
         return self.fairness("equalized_odds_ratio", threshold, agg)
 
-    def level_for(self, comparisons: int) -> float:
-        """Return the level at which so many intervals hold together."""
-        return at_once(self.level, max(comparisons, 1))
-
     def to_frame(self) -> pd.DataFrame:
         """Return figures at the default threshold: one row per group and metric, all records first."""
         import pandas as pd
 
         parts = []
-        for group in (None, *(self.groups if self.columns else ())):
+        for group in (None, *(self.told if self.columns else ())):
             frame = self.metrics(group=group).reset_index()
             frame.insert(0, "group", "(all)" if group is None else " and ".join(group))
             frame["small"] = False if group is None else self.small(group)
