@@ -27,6 +27,7 @@ EXAMPLES = [
     Example(
         "evaluate", lambda model: dc.evaluate(model, bins=6, cuts="quantile", epsilon=1.0), ("trees",)
     ),
+    Example("evaluate", lambda model: dc.evaluate(model, by="age >= 40", epsilon=1.0), ("trees",)),
 ]
 
 

@@ -15,12 +15,12 @@ from discreet.errors import ArgumentError
 from discreet.evaluation.binary.release import prepare_binary, suitable_bins
 from discreet.evaluation.classes.models import EvaluatedModel
 from discreet.evaluation.classes.release import prepare_classes
+from discreet.evaluation.groups import EvaluationGroups, groups_of
 from discreet.evaluation.question import (
     CutsName,
     EvaluationQuestion,
     FocusName,
     TargetKind,
-    groups_of,
     kind_of,
     target_of,
 )
@@ -28,6 +28,8 @@ from discreet.evaluation.regression.release import prepare_regression
 from discreet.plans import Diagnosis, ExactSums, Program, Setting
 from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, OneOf, Positive, Switch, Whole
 from discreet.plans.parts import WherePlan
+from discreet.plans.parts.plan import GroupsKind
+from discreet.schema import Condition, Schema
 
 MOST_BINS = 200
 
@@ -54,7 +56,10 @@ class evaluate(WherePlan):
         classifier of more than two classes is evaluated by all of them, a ``dc.Model`` of one of its
         classes by that one against the rest.
       by: one category, or several for every combination of their values: everything is told for all
-        records and for every group, at the price of the whole.
+        records and for every group, at the price of the whole. Levels of a category
+        (``["hospital", "ward"]``) are told one and all, at the price of the finest. A condition, as
+        ``dc.col("age") >= 40`` or ``"age >= 40"``, makes two groups: where it is true and where it is
+        false; records of which it is unknown are left out.
       bins: of scores; as many as suit the number of records and epsilon if left out.
       cuts: where bins are cut: ``public`` at scores of rows drawn from the schema and at even steps, or
         ``quantile``: at private quantiles of the records' scores, for a tenth of epsilon.
@@ -73,14 +78,16 @@ class evaluate(WherePlan):
       mechanism: ``laplace``, ``gaussian`` or ``auto``: the one with less noise.
 
     Guarantees:
-      - A record shares one count between two cells of the table, in one group: L1 2, L2 sqrt 2 under
-        replace-one, 1 under add-remove, however many groups there are. [score-bins]
+      - A record shares one count between two cells of the table, in one group or in none: L1 2, L2
+        sqrt 2 under replace-one, 1 under add-remove, however many groups there are. [score-bins]
       - Sums of errors and of many classes' tables have joint bounds. [residual-sums] [class-tables]
     """
 
     model: Annotated[Any, EvaluatedModel()]
     _: KW_ONLY
-    by: Annotated[str | Sequence[str] | None, Columns(optional=True)] = None
+    by: Annotated[
+        str | Sequence[str] | Condition | Mapping[str, Any] | None, GroupsKind(optional=True)
+    ] = None
     bins: Annotated[int | None, Whole(2, MOST_BINS, optional=True)] = None
     cuts: Annotated[CutsName, OneOf(("public", "quantile"))] = "public"
     residuals: Annotated[Sequence[str], Columns(empty=True)] = ()
@@ -107,7 +114,7 @@ class evaluate(WherePlan):
             several[0] if several else bound,
             self.model.output,
             target_of(schema),
-            groups_of(schema, self.by or ()),
+            self._groups(schema),
             self.bins,
             self.cuts,
             self.epsilon,
@@ -122,12 +129,16 @@ class evaluate(WherePlan):
         )
         return PREPARE[kind](question)
 
+    def _groups(self, schema: Schema) -> EvaluationGroups:
+        assert not isinstance(self.by, Mapping)  # settled
+        return groups_of(schema, self.by)
+
     def diagnose(self, setting: Setting, exact: ExactSums) -> Diagnosis:
         """Return exact facts for the curator, with as many bins as this epsilon has."""
         schema = setting.schema
         if self.bins is not None or kind_of(self.model, schema) != "binary":
             return super().diagnose(setting, exact)
-        rows, groups = None if self.where else setting.rows, groups_of(schema, self.by or ())
+        rows, groups = None if self.where else setting.rows, self._groups(schema)
         bins = suitable_bins(rows, self.epsilon, groups.groups)
         return self._with({"bins": bins}).diagnose(setting, exact)
 

@@ -6,50 +6,22 @@ A kind of target (two classes, numbers, many classes) is a module with a functio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.data import VectorContribution
 from discreet.errors import ArgumentError, ModelError
 from discreet.evaluation.classes.models import ClassModels
+from discreet.evaluation.groups import EvaluationGroups, public_rows
 from discreet.mechanisms import Noise, NoiseName
 from discreet.models import BoundModel, Model
 from discreet.plans import Setting, Stage
-from discreet.plans.parts.membership import Membership
 from discreet.plans.stages import sum_stage
 from discreet.schema import Category, Schema
 
 TargetKind = Literal["binary", "regression", "classes"]
 CutsName = Literal["public", "quantile"]
 FocusName = Literal["threshold", "scores"]
-
-MOST_GROUPS = 200
-
-
-def groups_of(schema: Schema, by: Sequence[str]) -> Membership:
-    """Return whose figures are told apart: every record is in exactly one group, or raise a sentence.
-
-    Missing and unlisted values are groups of their own.
-    """
-    fit = [n for n in schema.features if isinstance(schema[n], Category)]
-    fit += [name for name, level in schema.levels.items() if level.of != schema.target]
-    for name in by:
-        if name not in fit:
-            raise ArgumentError(
-                f"by must name categories of the schema other than the target, or levels of such "
-                f"({', '.join(fit) or 'there are none'}), got {name!r}."
-            )
-    member = Membership(schema, None, tuple(by))
-    if member.levels():
-        raise ArgumentError(
-            f"by must name a category or one of its levels, got {', '.join(by)}. Name the finest."
-        )
-    if member.groups > MOST_GROUPS:
-        raise ArgumentError(
-            f"by must make at most {MOST_GROUPS} groups, got {member.groups}. Name fewer columns."
-        )
-    return member
 
 
 @dataclass(frozen=True)
@@ -79,7 +51,7 @@ class EvaluationQuestion:
     model: BoundModel
     output: str
     target: str
-    groups: Membership
+    groups: EvaluationGroups
     bins: int | None
     cuts: CutsName
     epsilon: float
@@ -96,6 +68,11 @@ class EvaluationQuestion:
     def columns(self) -> tuple[str, ...]:
         """All columns that are read: the model's, the target's, the groups'."""
         return tuple(dict.fromkeys((*self.model.columns, self.target, *self.groups.columns)))
+
+    @property
+    def rows(self) -> int | None:
+        """How many records are evaluated, None if that is private."""
+        return public_rows(self.setting, self.target, self.groups)
 
     def stage(
         self, name: str, contribution: VectorContribution, *, statement: str, instead: str

@@ -14,6 +14,7 @@ from discreet.schema.conditions import condition_from_json
 
 if TYPE_CHECKING:
     from discreet.plans.release import Release
+    from discreet.plans.results.result import Result
 
 _SHOWN = 10
 _NAMED = ("feature", "columns", "column", "target", "features")
@@ -58,24 +59,32 @@ def release_html(release: Release) -> Html:
 
 
 def picture_or_table(release: Release, *, annotate: Callable[[Any], None] | None = None) -> Html:
-    """Return the picture, or the first rows where there is none: counts of many columns.
+    """Return the pictures, or the first rows where there is none: counts of many columns.
+
+    Of several pictures one that cannot be drawn is told in a sentence; the others are drawn.
 
     Args:
       release: what is shown.
       annotate: called with the display, to draw more.
     """
-    try:
-        drawn = [
-            draw_svg(one, title or release.title, title=title, annotate=annotate)
-            for title, one in release.value.pictures().items()
-        ]
-        fields = "".join(f'<div style="overflow-x:auto">{picture}</div>' for picture in drawn)
-        return Html(fields if len(drawn) == 1 else f"{_GRID}{fields}</div>")
-    except ArgumentError:
-        frame = release.value.to_frame()
-        rest = len(frame) - _SHOWN
-        more = [soft(f"and {rest:,} more rows: .value.to_frame()")] if rest > 0 else []
-        return Html("".join([_rows(frame.head(_SHOWN)), *more]))
+    drawn, untold = [], []
+    for title, one in release.value.pictures().items():
+        try:
+            drawn.append(draw_svg(one, title or release.title, title=title, annotate=annotate))
+        except ArgumentError as error:
+            untold.append(f"{title} is not drawn: {error}" if title else "")
+    notes = "".join(soft(said) for said in untold if said)
+    if not drawn:
+        return Html(_first_rows(release.value) + notes)
+    fields = "".join(f'<div style="overflow-x:auto">{picture}</div>' for picture in drawn)
+    return Html((fields if len(drawn) == 1 else f"{_GRID}{fields}</div>") + notes)
+
+
+def _first_rows(value: Result) -> Html:
+    frame = value.to_frame()
+    rest = len(frame) - _SHOWN
+    more = [soft(f"and {rest:,} more rows: .value.to_frame()")] if rest > 0 else []
+    return Html("".join([_rows(frame.head(_SHOWN)), *more]))
 
 
 def _rows(frame: Any) -> Html:

@@ -1,16 +1,12 @@
-"""Figures of groups beside each other: differences, ratios, and thresholds that would even them out.
+"""Fairness: criteria by fairlearn's names, and thresholds that would even groups out.
 
-Names are those of fairlearn (Bird et al. 2020). Groups that are too small to be compared, by their
-noisy counts, are shown and marked, and left out of differences. A difference is that of the two
-groups that are farthest apart; its interval holds all pairs at once, whichever these are.
+Names are those of fairlearn (Bird et al. 2020).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,14 +14,16 @@ import numpy as np
 from discreet.arguments import as_names
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.result import AT_THRESHOLD, OF_SCORES, BinaryEvaluation
-from discreet.evaluation.figures import FAR, Figure, difference, mean_of, ratio
+from discreet.evaluation.binary.tallies import LOSSES
+from discreet.evaluation.comparison import GroupFigures, ends_of, farthest, groups_at
+from discreet.evaluation.figures import Figure, mean_of
+from discreet.evaluation.groups import Group
 from discreet.numerics import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Aggregate = Literal["worst_case", "mean"]
-Against = Literal["between_groups", "to_overall"]
 
 STANDARD = (
     "selection_rate",
@@ -41,136 +39,31 @@ _EVENED = ("selection_rate", *_ODDS)
 
 
 @dataclass(frozen=True)
-class GroupMetrics:
+class GroupMetrics(GroupFigures):
     """Figures of every group and of all records at one threshold.
 
     Attributes:
       evaluation: what they follow from.
-      threshold: at which records are selected.
       metrics: names of the figures.
+      groups: those that are told, of one level.
+      threshold: at which records are selected.
     """
 
     evaluation: BinaryEvaluation
     threshold: float
-    metrics: tuple[str, ...]
 
-    @cached_property
-    def compared(self) -> tuple[tuple[str, ...], ...]:
-        """The groups that are large enough to be compared."""
-        groups = self.evaluation.groups
-        return tuple(group for group in groups if not self.evaluation.small(group))
-
-    def figure(self, metric: str, group: Any = None, level: float | None = None) -> Figure:
+    def figure(self, metric: str, group: Group = None, level: float | None = None) -> Figure:
         """Return one figure of a group, or of all records."""
         return self.evaluation.metric(metric, threshold=self.threshold, group=group, level=level)
 
-    @property
-    def by_group(self) -> pd.DataFrame:
-        """The values, one row per group and one column per metric."""
-        import pandas as pd
+    def span(self, metric: str) -> float:
+        """Return how far apart two groups can be."""
+        knots = self.evaluation.knots
+        return {"log_loss": LOSSES["log_loss"][1], "mean_score": knots[-1] - knots[0]}.get(metric, 1.0)
 
-        index = pd.MultiIndex.from_tuples(self.evaluation.groups, names=self.evaluation.columns)
-        rows = [[self.figure(m, g).value for m in self.metrics] for g in self.evaluation.groups]
-        frame = pd.DataFrame(rows, index=index, columns=list(self.metrics))
-        return frame if index.nlevels > 1 else frame.set_axis(index.get_level_values(0))
-
-    @property
-    def overall(self) -> pd.Series:
-        """The values for all records."""
-        import pandas as pd
-
-        return pd.Series({name: self.figure(name).value for name in self.metrics})
-
-    def difference(self, method: Against = "between_groups") -> pd.Series:
-        """Return the greatest difference of every metric, between groups or from all records."""
-        return self._each(lambda name: self.difference_of(name, method))
-
-    def ratio(self, method: Against = "between_groups") -> pd.Series:
-        """Return the least ratio of every metric, between groups or to all records."""
-        return self._each(lambda name: self.ratio_of(name, method))
-
-    def group_min(self) -> pd.Series:
-        """Return the least value of every metric among the groups that are compared."""
-        return self.by_group.loc[self._large].min()
-
-    def group_max(self) -> pd.Series:
-        """Return the greatest value of every metric among the groups that are compared."""
-        return self.by_group.loc[self._large].max()
-
-    @property
-    def _large(self) -> list[bool]:
-        return [group in self.compared for group in self.evaluation.groups]
-
-    def _each(self, of: Callable[[str], Figure]) -> pd.Series:
-        import pandas as pd
-
-        return pd.Series({name: of(name).value for name in self.metrics})
-
-    def difference_of(
-        self, metric: str, method: Against = "between_groups", comparisons: int = 1
-    ) -> Figure:
-        """Return the difference of the two groups that are farthest apart, with its interval.
-
-        Args:
-          metric: any of the figures.
-          method: between groups, or of a group from all records.
-          comparisons: how many such differences are to hold at once.
-        """
-        pairs = self._pairs(metric, method, comparisons)
-        if not pairs:
-            return Figure(0.5, 0.0, 1.0, 0.5, 0.0, 0.0, self.evaluation.level)
-        return _farthest([_absolute(difference(a, b)) for a, b in pairs], max)
-
-    def ratio_of(self, metric: str, method: Against = "between_groups", comparisons: int = 1) -> Figure:
-        """Return the ratio of the least to the greatest group, with its interval; at most one."""
-        pairs = self._pairs(metric, method, comparisons)
-        if not pairs:
-            return Figure(0.5, 0.0, 1.0, 0.5, 0.0, 0.0, self.evaluation.level)
-        return _farthest([_at_most_one(ratio(a, b)) for a, b in pairs], min)
-
-    def _pairs(self, metric: str, method: Against, comparisons: int) -> list[tuple[Figure, Figure]]:
-        check_choice("method", method, ("between_groups", "to_overall"))
-        groups = self.compared
-        count = len(groups) * (len(groups) - 1) // 2 if method == "between_groups" else len(groups)
-        level = self.evaluation.level_for(count * comparisons)
-        figures = [self.figure(metric, group, level) for group in groups]
-        if method == "between_groups":
-            return list(combinations(figures, 2))
-        whole = self.figure(metric, None, level)
-        return [(figure, whole) for figure in figures]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per group: its values, their ends, its noisy size, whether it is small."""
-        import pandas as pd
-
-        rows = []
-        for group in self.evaluation.groups:
-            row: dict[str, Any] = dict(zip(self.evaluation.columns, group, strict=True))
-            row["count"] = self.evaluation.tally(group).size.value
-            for name in self.metrics:
-                figure = self.figure(name, group)
-                row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
-            rows.append(row | {"small": group not in self.compared})
-        return pd.DataFrame(rows).set_index(list(self.evaluation.columns))
-
-    def differences(self) -> pd.DataFrame:
-        """Return every metric's difference and ratio between groups with their intervals."""
-        import pandas as pd
-
-        rows = []
-        for name in self.metrics:
-            for kind, figure in (
-                ("difference", self.difference_of(name)),
-                ("ratio", self.ratio_of(name)),
-            ):
-                rows.append({"metric": name, "of": kind, **figure.to_json()})
-        return pd.DataFrame(rows).set_index(["metric", "of"])
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw every group's distance from all records, with intervals, one panel of rows a metric."""
-        from discreet.evaluation.binary.pictures import GroupForestDisplay
-
-        return GroupForestDisplay(self).plot(ax, title=title)
+    def has_ratio(self, metric: str) -> bool:
+        """Return whether a figure is never negative; a mean score may be."""
+        return metric != "mean_score" or self.evaluation.knots[0] >= 0
 
     def even_thresholds(
         self, metric: str = "selection_rate", value: float | None = None
@@ -192,13 +85,12 @@ class GroupMetrics:
             )
         wanted = [self.figure(n).value if value is None else float(value) for n in names]
         rows = []
-        for group in self.evaluation.groups:
+        for group in self.groups:
             cut = self._even(group, names, wanted)
             row: dict[str, Any] = dict(zip(self.evaluation.columns, group, strict=True))
             row["threshold"] = cut
             for name in names:
-                figure = self.evaluation.metric(name, threshold=cut, group=group)
-                row |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+                row |= ends_of(name, self.evaluation.metric(name, threshold=cut, group=group))
             rows.append(row | {"small": group not in self.compared})
         return pd.DataFrame(rows).set_index(list(self.evaluation.columns))
 
@@ -220,18 +112,14 @@ class GroupMetrics:
 
 
 def group_metrics(
-    evaluation: BinaryEvaluation, threshold: float, metrics: Sequence[str] | None
+    evaluation: BinaryEvaluation, threshold: float, metrics: Sequence[str] | None, of: str | None
 ) -> GroupMetrics:
     """Return the figures of groups, or raise a sentence if there are none."""
-    if not evaluation.columns:
-        raise ArgumentError(
-            "by must have been given for figures by group, got an evaluation of all records. "
-            "Ask dc.evaluate(model, by=...)."
-        )
+    groups = groups_at(evaluation, of)
     names = STANDARD if metrics is None else as_names("metrics", metrics)
     for name in names:
         check_choice("metrics", name, (*AT_THRESHOLD, *OF_SCORES))
-    return GroupMetrics(evaluation, threshold, tuple(names))
+    return GroupMetrics(evaluation, tuple(names), groups, threshold)
 
 
 def parity_figure(frame: GroupMetrics, name: str, agg: Aggregate = "worst_case") -> Figure:
@@ -244,7 +132,7 @@ def parity_figure(frame: GroupMetrics, name: str, agg: Aggregate = "worst_case")
     if len(parts) == 1:
         return parts[0]
     if agg == "worst_case":
-        return _farthest(parts, max if kind == "difference" else min)
+        return farthest(parts, max if kind == "difference" else min)
     low, high = (sum(getattr(part, end) for part in parts) / 2 for end in ("low", "high"))
     return replace(mean_of(*parts), low=low, high=high)
 
@@ -257,26 +145,3 @@ CRITERIA: dict[str, tuple[tuple[str, ...], str]] = {
     "equalized_odds_difference": (_ODDS, "difference"),
     "equalized_odds_ratio": (_ODDS, "ratio"),
 }
-
-
-def _absolute(figure: Figure) -> Figure:
-    """Return how far two figures are apart, whichever is greater."""
-    up = figure if figure.value >= 0 else figure.scaled(-1.0)
-    return replace(up, high=max(up.high, -up.low)).within(0.0, 1.0)
-
-
-def _at_most_one(figure: Figure) -> Figure:
-    """Return the ratio of the smaller to the greater of two figures."""
-    if figure.value > 1:
-        turned = figure.scaled(1 / figure.value**2)
-        figure = replace(turned, low=1 / figure.high, high=1 / max(figure.low, 1 / FAR))
-    far = min(figure.low, 1 / max(figure.high, 1 / FAR))
-    return replace(figure, low=far).within(0.0, 1.0)
-
-
-def _farthest(figures: Sequence[Figure], choose: Callable[..., Any]) -> Figure:
-    """Return the greatest (or least) of several figures, whose intervals hold at once."""
-    chosen: Figure = choose(figures, key=lambda figure: figure.value)
-    low = choose(figure.low for figure in figures)
-    high = choose(figure.high for figure in figures)
-    return replace(chosen, low=min(low, chosen.value), high=max(high, chosen.value))

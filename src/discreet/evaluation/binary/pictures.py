@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from discreet.evaluation.figures import difference
+from discreet.evaluation.forest import COLOURS
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
-    LOSS,
     add_legend,
     axes_or_new,
-    ink,
     number_axis,
     tidy,
     write_title,
 )
 
 if TYPE_CHECKING:
-    from discreet.evaluation.binary.fairness import GroupMetrics
     from discreet.evaluation.binary.result import BinaryEvaluation
 
 PictureName = Literal["roc", "precision_recall", "calibration", "lift"]
 PICTURES = ("roc", "precision_recall", "calibration", "lift")
 
-_COLOURS = (LINE, LOSS, "#4f9d69", "#b07d1a", "#7a5ea8", "#4a5568")
-_MOST_LINES = len(_COLOURS)
-_ROW = 0.24
-"""The height of a row of a forest, in inches."""
+_MOST_LINES = len(COLOURS)
 
 
 class EvaluationDisplay:
@@ -89,7 +81,7 @@ class EvaluationDisplay:
         low, high = frame[f"{y}_low"].to_numpy(), frame[f"{y}_high"].to_numpy()
         ax.fill_between(over, low, high, color=LINE, alpha=BAND_ALPHA, lw=0, label=self._band)
         ax.plot(over, frame[y], color=LINE, lw=1.8, label=label)
-        for group, colour in zip(self._shown, _COLOURS[1:], strict=False):
+        for group, colour in zip(self._shown, COLOURS[1:], strict=False):
             own = curve(group=group)
             ax.plot(own[x], own[y], color=colour, lw=1.2, label=" and ".join(group))
         ax.set_xlim(-0.01, 1.01)
@@ -104,8 +96,9 @@ class EvaluationDisplay:
         score = frame["score"].to_numpy()
         ax.fill_between(score, *ends, color=LINE, alpha=BAND_ALPHA, lw=0, label=self._band)
         ax.plot(score, frame["value"], color=LINE, lw=1.8, marker="o", ms=4, label="released")
-        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
-        for group, colour in zip(self._shown, _COLOURS[1:], strict=False):
+        if self.evaluation.output == "probability":  # of other scores none says how often
+            ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
+        for group, colour in zip(self._shown, COLOURS[1:], strict=False):
             own = self.evaluation.calibration_curve(group=group)
             own = own[own["high"] - own["low"] < 1.0]
             label = " and ".join(group)
@@ -123,54 +116,3 @@ class EvaluationDisplay:
         ax.axhline(1.0, color=GREY, lw=0.8, ls="--")
         ax.set_xlabel("share of records selected")
         ax.set_ylabel("lift")
-
-
-class GroupForestDisplay:
-    """Draws how far every group is from all records; after ``plot`` it has ``ax_`` and ``figure_``."""
-
-    def __init__(self, metrics: GroupMetrics) -> None:
-        self.metrics = metrics
-        self.ax_: Any = None
-        self.figure_: Any = None
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> GroupForestDisplay:
-        """Draw on ``ax`` or on new axes; never calls ``show``."""
-        groups = self.metrics.compared
-        names = [(metric, group) for metric in self.metrics.metrics for group in groups]
-        gaps = [1.5 * self.metrics.metrics.index(metric) for metric, _ in names]
-        places = np.arange(len(names)) + np.asarray(gaps)
-        self.ax_ = axes_or_new(ax, height=max(2.0, 0.9 + _ROW * (len(names) + len(gaps) / 2)))
-        self.figure_ = self.ax_.figure
-        for place, (metric, group) in zip(places, names, strict=True):
-            self._draw_row(float(place), metric, group)
-        self._name_rows(places, names)
-        self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
-        self.ax_.invert_yaxis()
-        self.ax_.set_xlabel(f"from all records, {self.metrics.evaluation.level:.0%} intervals")
-        tidy(self.ax_)
-        write_title(self.ax_, title)
-        return self
-
-    def _draw_row(self, place: float, metric: str, group: tuple[str, ...]) -> None:
-        apart = difference(self.metrics.figure(metric, group), self.metrics.figure(metric))
-        colour = _COLOURS[self.metrics.compared.index(group) % _MOST_LINES]
-        sure = apart.low > 0 or apart.high < 0
-        self.ax_.plot([apart.low, apart.high], [place] * 2, color=colour, lw=1.6)
-        self.ax_.plot([apart.value], [place], "o" if sure else "|", color=colour, ms=5 if sure else 9)
-
-    def _name_rows(self, places: Any, names: list[tuple[str, tuple[str, ...]]]) -> None:
-        labels = [" and ".join(group) for _, group in names]
-        self.ax_.set_yticks(places, labels)
-        for metric in self.metrics.metrics:
-            first = next((p for p, (m, _) in zip(places, names, strict=True) if m == metric), None)
-            if first is not None:
-                said = metric.replace("_", " ")
-                self.ax_.text(
-                    0.0,
-                    float(first) - 0.85,
-                    said,
-                    transform=self.ax_.get_yaxis_transform(),
-                    fontsize=8,
-                    color=ink(self.ax_),
-                    va="center",
-                )

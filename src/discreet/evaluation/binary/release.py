@@ -32,7 +32,6 @@ from discreet.mechanisms.selection.quantiles import QuantileNoise, quantile_nois
 from discreet.plans import Program, Releaser, Stage, share_out
 from discreet.plans.expected import Expected
 from discreet.plans.results.bands import LEVEL
-from discreet.plans.stages.parts import may_lack
 from discreet.schema import FloatArray
 
 _QUANTILE_SHARE = 0.1
@@ -67,13 +66,14 @@ class BinaryTable:
         return 2 * self.question.groups.groups
 
     def part(self, block: Block) -> NDArray[np.int64]:
-        """Return where records belong; those without a target belong nowhere."""
+        """Return where records belong; those without a target or a group belong nowhere."""
         encoded = block[self.question.target]
         if self.scorer is None:  # a score of the second of two values
             outcome, known = encoded == 1, encoded < 2
         else:
             outcome, known = self.scorer.truth(encoded) > 0.5, self.scorer.known(encoded)
-        return np.where(known, 2 * self.question.groups.place(block) + outcome, -1)
+        place = self.question.groups.place(block)
+        return np.where(known & (place >= 0), 2 * place + outcome, -1)
 
     def outcome(self, block: Block) -> NDArray[np.int64]:
         """Return the outcome of records, of whatever group; those without a target have none."""
@@ -306,8 +306,7 @@ def _expected(table: BinaryTable, stages: tuple[Stage[Noise], ...]) -> dict[str,
 def _result(
     table: BinaryTable, stages: tuple[Stage[Noise], ...], answers: list[FloatArray]
 ) -> BinaryEvaluation:
-    question, setting = table.question, table.question.setting
-    lacking, noise = may_lack(setting.schema[question.target]), stages[0].noise
+    question, noise = table.question, stages[0].noise
     noisy, *beside = (tuple(np.asarray(answer).tolist()) for answer in answers)
     anchors, overall = [*beside, (), ()][:2]
     stds = [stage.noise.std for stage in stages]
@@ -320,7 +319,7 @@ def _result(
         noise_std=noise.std,
         half_width=noise.half_width(LEVEL),
         mechanism=noise.name,
-        rows=None if lacking else setting.rows,
+        rows=question.rows,
         output=_scores_are(question),
         target=question.target,
         level=LEVEL,
@@ -328,4 +327,5 @@ def _result(
         anchor_std=stds[1] if anchors else None,
         overall=overall,
         overall_std=stds[2] if overall else None,
+        nested=question.groups.nested,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,13 +11,14 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
+from discreet.evaluation.binary.calibration import calibration_error
+from discreet.evaluation.binary.curves import calibration_frame, lift_curve, rate_curve
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import METRICS, Tally
 from discreet.evaluation.bins import SplitBins, turn_of
-from discreet.evaluation.figures import Figure, ratio
+from discreet.evaluation.figures import Figure
+from discreet.evaluation.groups import Group, Label, coarser, find_group, is_small, within
 from discreet.numerics import check_choice, check_whole
-from discreet.plans.results.bands import at_once
 from discreet.plans.results.result import Drawing, Result
 from discreet.schema import FloatArray
 
@@ -31,10 +31,7 @@ AT_THRESHOLD = (*METRICS, "balanced_accuracy")
 OF_SCORES = ("auc", "average_precision", "brier", "log_loss", "calibration_error", "mean_score")
 _AREAS = ("auc", "average_precision")
 _OF_PROBABILITIES = ("brier", "log_loss", "calibration_error")
-_CALIBRATION_BINS = 10
-_FEWEST_RECORDS = 30
-
-Group = str | Sequence[str] | None
+CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ class BinaryEvaluation(Result):
       overall: noisy cells of all records, by outcome and score, released beside those of many groups;
         none where groups are few, and added up.
       overall_std: standard deviation of the noise on one of these.
+      nested: whether the columns are levels, coarse ones first: a group is told for each of them.
     """
 
     columns: tuple[str, ...]
@@ -82,6 +80,7 @@ class BinaryEvaluation(Result):
     anchor_std: float | None = field(default=None, kw_only=True)
     overall: tuple[float, ...] = field(default=(), kw_only=True)
     overall_std: float | None = field(default=None, kw_only=True)
+    nested: bool = field(default=False, kw_only=True)
 
     @property
     def extent(self) -> str:
@@ -149,19 +148,21 @@ class BinaryEvaluation(Result):
         if group is None:
             cells, groups = self._cells.sum(axis=0), len(self.groups)
             return Tally(self.bins, cells, noise, groups, asked, self.rows is not None)
-        return Tally(self.bins, self._cells[self._place(group)], noise, 1, asked)
+        places = within(self.groups, find_group(self.told, group))
+        return Tally(self.bins, self._cells[places].sum(axis=0), noise, len(places), asked)
 
-    def _place(self, group: Group) -> int:
-        named = (group,) if isinstance(group, str) else tuple(group or ())
-        if named not in self.groups:
-            known = ", ".join(" and ".join(names) for names in self.groups[:12]) or "none"
-            raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
-        return self.groups.index(named)
+    @cached_property
+    def told(self) -> tuple[Label, ...]:
+        """All groups; of levels those of every one, coarse ones first."""
+        return (*(coarser(self.groups) if self.nested else ()), *self.groups)
+
+    def size(self, group: Group = None) -> Figure:
+        """Return the noisy number of records of a group, or of all."""
+        return self.tally(group).size
 
     def small(self, group: Group) -> bool:
         """Return whether a group has too few records to say much of it, by its noisy counts alone."""
-        size = self.tally(group).size
-        return size.value < max(_FEWEST_RECORDS, 2 * size.noise)
+        return is_small(self.size(group))
 
     def threshold(self, threshold: float | None) -> float:
         """Return a threshold inside the range of scores, or raise a sentence."""
@@ -207,7 +208,7 @@ class BinaryEvaluation(Result):
                 "probabilities between 0 and 1. Use dc.Model(model, output='probability')."
             )
         if name == "calibration_error":
-            return calibration_error(tally, _CALIBRATION_BINS)
+            return calibration_error(tally, CALIBRATION_BINS)
         if name in _AREAS:
             return tally.auc if name == "auc" else tally.average_precision
         return tally.mean_score if name == "mean_score" else tally.loss(name)
@@ -257,68 +258,45 @@ class BinaryEvaluation(Result):
 
     def roc_curve(self, group: Group = None) -> pd.DataFrame:
         """Return the false and the true positive rate at every knot, rising, with their intervals."""
-        return self._curve(("false_positive_rate", "true_positive_rate"), group, rising=True)
+        return rate_curve(self.tally(group), ("false_positive_rate", "true_positive_rate"), rising=True)
 
     def precision_recall_curve(self, group: Group = None) -> pd.DataFrame:
         """Return recall (the true positive rate) and precision at every knot."""
-        return self._curve(("true_positive_rate", "precision"), group, rising=False)
+        return rate_curve(self.tally(group), ("true_positive_rate", "precision"), rising=False)
 
     def lift_curve(self, group: Group = None) -> pd.DataFrame:
         """Return at every knot the share selected, and how much more of the class it holds."""
-        import pandas as pd
+        return lift_curve(self.tally(group))
 
-        tally, rows = self.tally(group), []
-        for knot in self.knots[::-1]:
-            lift = ratio(tally.metric("precision", knot), tally.prevalence)
-            selected = tally.metric("selection_rate", knot).value
-            rows.append({"threshold": knot, "selection_rate": selected, **lift.to_json()})
-        return pd.DataFrame(rows)
+    def calibration_curve(self, bins: int | None = None, group: Group = None) -> pd.DataFrame:
+        """Return the mean score and the share of the class in bins of about equal width.
 
-    def calibration_curve(self, bins: int = _CALIBRATION_BINS, group: Group = None) -> pd.DataFrame:
-        """Return the mean score and the share of the class in bins of about equal width."""
-        import pandas as pd
-
-        check_whole("bins", bins, 2, len(self.knots) - 1, "There are no finer ones.")
-        rows = [
-            {
-                "score_low": part.low,
-                "score_high": part.high,
-                "score": part.score.value,
-                **part.observed.to_json(),
-                "records": part.size.value,
-            }
-            for part in calibration_bins(self.tally(group), int(bins))
-        ]
-        return pd.DataFrame(rows)
-
-    def _curve(self, names: tuple[str, str], group: Group, *, rising: bool) -> pd.DataFrame:
-        import pandas as pd
-        from scipy.optimize import isotonic_regression
-
-        tally, knots = self.tally(group), self.knots[::-1]
-        made: dict[str, Any] = {"threshold": [math.inf, *knots] if rising else list(knots)}
-        for name in names:
-            figures = [tally.metric(name, knot) for knot in knots]
-            columns = {"": "value", "_low": "low", "_high": "high"}
-            for suffix, part in columns.items():
-                values = np.array([getattr(figure, part) for figure in figures])
-                if rising:
-                    values = np.append(0.0, np.clip(isotonic_regression(values).x, 0.0, 1.0))
-                made[name + suffix] = values
-        return pd.DataFrame(made)
+        Args:
+          bins: how many; ten if left out, or as many as there are bins of scores, if these are fewer.
+          group: by its value, or by its values of several columns.
+        """
+        finest = len(self.knots) - 1
+        if bins is not None:
+            check_whole("bins", bins, 2, finest, "There are no finer ones.")
+        return calibration_frame(self.tally(group), int(bins or min(CALIBRATION_BINS, finest)))
 
     def by_group(
-        self, threshold: float | None = None, metrics: Sequence[str] | None = None
+        self,
+        threshold: float | None = None,
+        metrics: Sequence[str] | None = None,
+        *,
+        of: str | None = None,
     ) -> GroupMetrics:
         """Return figures of every group beside those of all records, as fairlearn's MetricFrame.
 
         Args:
           threshold: at which records are selected.
           metrics: names as in ``metric``; the rates that fairness is told by if left out.
+          of: a level, where there are several; the finest if left out.
         """
         from discreet.evaluation.binary.fairness import group_metrics
 
-        return group_metrics(self, self.threshold(threshold), metrics)
+        return group_metrics(self, self.threshold(threshold), metrics, of)
 
     def fairness(self, name: str, threshold: float | None = None, agg: str = "worst_case") -> Figure:
         """Return a criterion of fairness, by its name in fairlearn, with its interval.
@@ -359,16 +337,12 @@ class BinaryEvaluation(Result):
         """Return the least ratio of true or false positive rates of groups."""
         return self.fairness("equalized_odds_ratio", threshold, agg)
 
-    def level_for(self, comparisons: int) -> float:
-        """Return the level at which so many intervals hold together."""
-        return at_once(self.level, max(comparisons, 1))
-
     def to_frame(self) -> pd.DataFrame:
         """Return figures at the default threshold: one row per group and metric, all records first."""
         import pandas as pd
 
         parts = []
-        for group in (None, *(self.groups if self.columns else ())):
+        for group in (None, *(self.told if self.columns else ())):
             frame = self.metrics(group=group).reset_index()
             frame.insert(0, "group", "(all)" if group is None else " and ".join(group))
             frame["small"] = False if group is None else self.small(group)

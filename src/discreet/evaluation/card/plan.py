@@ -6,7 +6,7 @@ is greatest. A curve costs the same for every feature, so the price is known bef
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -21,9 +21,11 @@ from discreet.explain.permutation.plan import permutation_importance
 from discreet.models import Model
 from discreet.plans import Program, Releaser, Result, Setting, share_out
 from discreet.plans.held import FittedModel
-from discreet.plans.kinds import UNSAID, Columns, Delta, Epsilon, Values, Whole
+from discreet.plans.kinds import UNSAID, Delta, Epsilon, Values, Whole
 from discreet.plans.parts import WherePlan
+from discreet.plans.parts.plan import GroupsKind
 from discreet.plans.results.attribution import Attribution
+from discreet.schema import Condition
 
 _PARTS = ("evaluation", "importances", "curves")
 
@@ -47,7 +49,8 @@ class model_card(WherePlan):
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds; the schema names the target.
-      by: one category or several: the evaluation is told for every group as well, at no further cost.
+      by: one category or several, levels, or a condition, as ``dc.evaluate`` takes them: the evaluation
+        is told for every group as well, at no further cost.
       curves: how many features have a curve: those of the greatest released importance.
       shares: what evaluation, importances and curves get of epsilon.
       epsilon: the whole budget of the plan.
@@ -60,7 +63,9 @@ class model_card(WherePlan):
 
     model: FittedModel
     _: KW_ONLY
-    by: Annotated[str | Sequence[str] | None, Columns(optional=True)] = None
+    by: Annotated[
+        str | Sequence[str] | Condition | Mapping[str, Any] | None, GroupsKind(optional=True)
+    ] = None
     curves: Annotated[int, Whole(1, 20)] = 3
     shares: Annotated[Sequence[float], Values(by=_shares)] = (0.5, 0.2, 0.3)
     epsilon: Epsilon = UNSAID

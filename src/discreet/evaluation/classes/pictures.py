@@ -19,7 +19,8 @@ from discreet.plans.results.pictures.canvas import (
 )
 
 if TYPE_CHECKING:
-    from discreet.evaluation.classes.result import ClassEvaluation, Group
+    from discreet.evaluation.classes.result import ClassEvaluation
+    from discreet.evaluation.groups import Group
 
 _MOST_WRITTEN = 12
 

@@ -13,7 +13,6 @@ from discreet.mechanisms import Noise
 from discreet.plans import Program, Releaser, Stage
 from discreet.plans.expected import Expected
 from discreet.plans.results.bands import LEVEL
-from discreet.plans.stages.parts import may_lack
 from discreet.schema import Category, FloatArray, Schema
 from discreet.schema.raw import category_text, plain_text
 
@@ -116,6 +115,7 @@ def read_tables(
         shares=tuple((SHARES if table.rest is None else SHARES_WITH_REST).values()),
         stds=tuple(noise.std / weight for weight in table.weights.values()),
         mechanism=noise.name,
-        rows=None if may_lack(column) else table.setting.rows,
+        rows=question.rows,
         level=LEVEL,
+        nested=question.groups.nested,
     )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import Tally
 from discreet.evaluation.bins import SplitBins
 from discreet.evaluation.figures import Figure
+from discreet.evaluation.groups import Group, Label, coarser, find_group, is_small, within
 from discreet.numerics import check_choice
 from discreet.plans.results.result import Result
 from discreet.schema import FloatArray
@@ -24,11 +24,10 @@ from discreet.schema import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
+    from discreet.evaluation.classes.groups import ClassGroupMetrics
+
 PER_CLASS = ("precision", "recall", "f1")
 _BINS = 10
-_FEWEST_RECORDS = 30
-
-Group = str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,7 @@ class ClassEvaluation(Result):
       mechanism: of the noise.
       rows: the number of records, None if it is private.
       level: of intervals.
+      nested: whether the columns are levels, coarse ones first: a group is told for each of them.
     """
 
     target: str
@@ -70,6 +70,7 @@ class ClassEvaluation(Result):
     mechanism: str
     rows: int | None
     level: float
+    nested: bool = field(default=False, kw_only=True)
 
     @property
     def extent(self) -> str:
@@ -91,16 +92,21 @@ class ClassEvaluation(Result):
             and len(self.shares) == len(self.stds) == tables
         )
 
-    def accuracy(self, group: Group = None) -> Figure:
+    @cached_property
+    def told(self) -> tuple[Label, ...]:
+        """All groups; of levels those of every one, coarse ones first."""
+        return (*(coarser(self.groups) if self.nested else ()), *self.groups)
+
+    def accuracy(self, group: Group = None, level: float | None = None) -> Figure:
         """Return the share of records that are given their own class."""
-        cells = self._confusion(group)
+        cells = self._confusion(group, level)
         return cells.share(self._right, np.ones_like(cells.cells))
 
-    def metric(self, name: str, class_: str, group: Group = None) -> Figure:
+    def metric(self, name: str, class_: str, group: Group = None, level: float | None = None) -> Figure:
         """Return ``precision``, ``recall`` or ``f1`` of one class."""
         check_choice("name", name, PER_CLASS)
         check_choice("class_", class_, self.truths)
-        cells = self._confusion(group)
+        cells = self._confusion(group, level)
         own = self._right * (np.arange(len(self.truths)) == self.truths.index(class_))[:, None]
         row = np.zeros_like(own) + (np.arange(len(self.truths)) == self.truths.index(class_))[:, None]
         column = np.zeros_like(own) + own.sum(axis=0)
@@ -108,24 +114,23 @@ class ClassEvaluation(Result):
             return cells.share(own, row)
         return cells.share(own, column) if name == "precision" else cells.share(2 * own, row + column)
 
-    def macro(self, name: str, group: Group = None) -> Figure:
+    def macro(self, name: str, group: Group = None, level: float | None = None) -> Figure:
         """Return the mean of a figure over the target's classes, each counting alike.
 
         A class of which nothing is known counts as one half, and leaves all open that it may be.
         """
-        each = [self.metric(name, class_, group) for class_ in self.truths]
+        each = [self.metric(name, class_, group, level) for class_ in self.truths]
         known = [figure.low > 0 or figure.high < 1 for figure in each]
         value = math.fsum(figure.value for figure in each) / len(each)
-        cells, slopes = self._confusion(group), self._slopes(name, group, known)
-        noise = cells.noise.quantile(self.level) * cells.noise.std * math.sqrt(cells.groups)
-        noise *= float(np.linalg.norm(slopes))
-        sampling = 1.96 * math.sqrt(max(float(np.sum(cells.counts * slopes**2)), 0.0))
+        cells, slopes = self._confusion(group, level), self._slopes(name, group, known)
+        noise = cells.z * cells.noise.std * math.sqrt(cells.groups) * float(np.linalg.norm(slopes))
+        sampling = cells.z_sampling * math.sqrt(max(float(np.sum(cells.counts * slopes**2)), 0.0))
         noise += 0.5 * (len(each) - sum(known)) / len(each)
         half = math.hypot(noise, sampling)
-        figure = Figure(value, value - half, value + half, noise, sampling, 0.0, self.level)
+        figure = Figure(value, value - half, value + half, noise, sampling, 0.0, cells.level)
         return figure.within(0.0, 1.0)
 
-    def auc(self, class_: str, group: Group = None) -> Figure:
+    def auc(self, class_: str, group: Group = None, level: float | None = None) -> Figure:
         """Return how often a record of the class has a higher score of it than one of the rest."""
         check_choice("class_", class_, self.given)
         if not self.rest_knots:
@@ -136,11 +141,11 @@ class ClassEvaluation(Result):
         bins = SplitBins(self.rest_knots, self.soft)
         shape = (len(self.groups), len(self.given), 2, bins.size)
         table = np.asarray(self.rest).reshape(shape)[:, self.given.index(class_)]
-        return self._tally(bins, table, 2, group).auc
+        return self._tally(bins, table, 2, group, level).auc
 
-    def calibration_error(self, group: Group = None) -> Figure:
+    def calibration_error(self, group: Group = None, level: float | None = None) -> Figure:
         """Return how far highest scores are from the share that is right, on average over ten bins."""
-        return calibration_error(self._calibration(group), _BINS)
+        return calibration_error(self._calibration(group, level), _BINS)
 
     def calibration_curve(self, group: Group = None) -> pd.DataFrame:
         """Return the mean highest score of ten bins, and the share of records that is right."""
@@ -151,7 +156,7 @@ class ClassEvaluation(Result):
                 "from": part.low,
                 "to": part.high,
                 "score": part.score.value,
-                **_told(part.observed),
+                **part.observed.to_json(),
             }
             for part in calibration_bins(self._calibration(group), _BINS)
         ]
@@ -170,21 +175,25 @@ class ClassEvaluation(Result):
         import pandas as pd
 
         rows = [
-            {"class": class_, "metric": name, **_told(self.metric(name, class_, group))}
+            {"class": class_, "metric": name, **self.metric(name, class_, group).to_json()}
             for class_ in self.truths
             for name in PER_CLASS
         ]
         rows += [
-            {"class": "(mean of classes)", "metric": n, **_told(self.macro(n, group))}
+            {"class": "(mean of classes)", "metric": n, **self.macro(n, group).to_json()}
             for n in PER_CLASS
         ]
         rows += [
-            {"class": "(all)", "metric": "accuracy", **_told(self.accuracy(group))},
-            {"class": "(all)", "metric": "calibration_error", **_told(self.calibration_error(group))},
+            {"class": "(all)", "metric": "accuracy", **self.accuracy(group).to_json()},
+            {
+                "class": "(all)",
+                "metric": "calibration_error",
+                **self.calibration_error(group).to_json(),
+            },
         ]
         if self.rest_knots:
             rows += [
-                {"class": class_, "metric": "auc", **_told(self.auc(class_, group))}
+                {"class": class_, "metric": "auc", **self.auc(class_, group).to_json()}
                 for class_ in self.given
             ]
         return pd.DataFrame(rows)
@@ -194,18 +203,38 @@ class ClassEvaluation(Result):
         import pandas as pd
 
         frames = []
-        for group in (None, *(self.groups if self.columns else ())):
+        for group in (None, *(self.told if self.columns else ())):
             names = dict(zip(self.columns, group or ("(all)",) * len(self.columns), strict=True))
             report = self.report(group)
             for place, (name, value) in enumerate(names.items()):
                 report.insert(place, name, value)
+            if self.columns:
+                report["small"] = group is not None and self.small(group)
             frames.append(report)
         return pd.concat(frames, ignore_index=True)
 
+    def size(self, group: Group = None) -> Figure:
+        """Return the noisy number of records of a group, or of all."""
+        return self._confusion(group).size
+
     def small(self, group: Group) -> bool:
         """Return whether a group has too few records to say much of it, by its noisy counts alone."""
-        size = self._confusion(group).size
-        return size.value < max(_FEWEST_RECORDS, 2 * size.noise)
+        return is_small(self.size(group))
+
+    def by_group(
+        self, metrics: Sequence[str] | None = None, *, of: str | None = None
+    ) -> ClassGroupMetrics:
+        """Return figures of every group beside those of all records, with differences.
+
+        Args:
+          metrics: ``accuracy``, ``calibration_error``, means over classes (``macro_precision``,
+            ``macro_recall``, ``macro_f1``; all of these if left out), and figures of one class
+            (``recall of poor``, ``auc of poor``).
+          of: a level, where there are several; the finest if left out.
+        """
+        from discreet.evaluation.classes.groups import class_group_metrics
+
+        return class_group_metrics(self, metrics, of)
 
     def plot(self, ax: Any = None, *, title: str | None = None, group: Group = None) -> Any:
         """Draw the confusion table as a heat map: of every true class the shares that are given."""
@@ -225,31 +254,28 @@ class ClassEvaluation(Result):
         found = np.asarray(self.truths)[:, None] == np.asarray(self.given)[None, :]
         return np.asarray(found, dtype=np.float64)
 
-    def _confusion(self, group: Group) -> Tally:
+    def _confusion(self, group: Group, level: float | None = None) -> Tally:
         table = np.asarray(self.confusion).reshape(len(self.groups), len(self.truths), len(self.given))
-        return self._tally(SplitBins(self.knots, self.soft), table, 0, group)
+        return self._tally(SplitBins(self.knots, self.soft), table, 0, group, level)
 
-    def _calibration(self, group: Group) -> Tally:
+    def _calibration(self, group: Group, level: float | None = None) -> Tally:
         bins = SplitBins(self.knots, self.soft)
         table = np.asarray(self.calibration).reshape(len(self.groups), 2, bins.size)
-        return self._tally(bins, table, 1, group)
+        return self._tally(bins, table, 1, group, level)
 
-    def _tally(self, bins: SplitBins, table: FloatArray, which: int, group: Group) -> Tally:
+    def _tally(
+        self, bins: SplitBins, table: FloatArray, which: int, group: Group, level: float | None
+    ) -> Tally:
         """Return the cells of one group or of all; they add up to a public number of records."""
         noise = CellNoise(self.stds[which], self.mechanism == "gaussian")
+        asked = self.level if level is None else level
         if self.rows is not None:
             table = table + (self.rows - table.sum()) / table.size
         if group is None:
             known = self.rows is not None
-            return Tally(bins, table.sum(axis=0), noise, len(self.groups), self.level, known)
-        return Tally(bins, table[self._place(group)], noise, 1, self.level)
-
-    def _place(self, group: Group) -> int:
-        named = (group,) if isinstance(group, str) else tuple(group or ())
-        if named not in self.groups:
-            known = ", ".join(" and ".join(names) for names in self.groups[:12])
-            raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
-        return self.groups.index(named)
+            return Tally(bins, table.sum(axis=0), noise, len(self.groups), asked, known)
+        places = within(self.groups, find_group(self.told, group))
+        return Tally(bins, table[places].sum(axis=0), noise, len(places), asked)
 
     def _slopes(self, name: str, group: Group, known: list[bool]) -> FloatArray:
         """Return how a mean over classes moves with every cell; classes nobody has do not."""
@@ -267,8 +293,3 @@ class ClassEvaluation(Result):
         if name != "recall":
             found = found - ((value * over) @ self._right)[None, :]
         return np.asarray(found / len(self.truths))
-
-
-def _told(figure: Figure) -> dict[str, float]:
-    names = ("value", "low", "high", "noise", "sampling", "binning")
-    return {name: getattr(figure, name) for name in names}

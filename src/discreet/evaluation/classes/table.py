@@ -116,7 +116,7 @@ class ClassTable:
 
     @cached_property
     def contribution(self) -> VectorContribution:
-        """Every record's cells; none for a record without a target.
+        """Every record's cells; none for a record without a target or a group.
 
         Guarantees:
           - Shared classes move by 2 K / ``TIE`` with scores, hats by their steepness; products of both
@@ -160,8 +160,8 @@ class ClassTable:
         own = self._own(scores, truth) * known[:, None]
         if self.groups.groups == 1:
             return own
-        out = np.zeros((len(block), self.groups.groups, self.block))
-        out[np.arange(len(block)), self.groups.place(block)] = own
+        out, place = np.zeros((len(block), self.groups.groups, self.block)), self.groups.place(block)
+        out[np.arange(len(block)), np.maximum(place, 0)] = own * (place >= 0)[:, None]
         return out.reshape(len(block), -1)
 
     def _own(self, scores: FloatArray, truth: NDArray[np.int64]) -> FloatArray:

@@ -45,19 +45,29 @@ class GroupSums:
 
     def report(self, group: tuple[str, ...]) -> ErrorReport:
         """Return the errors of the group, in the unit of the target."""
+        mae, rmse, r2, bias = self.errors()
+        return ErrorReport(
+            group=group,
+            records=self.records,
+            mae=mae,
+            rmse=rmse,
+            r2=r2,
+            bias=bias,
+            counts=tuple(self.sums[self.layout.parts["distribution"]].tolist()),
+            residuals=tuple(self._cells(*feature) for feature in self.layout.features.items()),
+        )
+
+    def errors(self) -> tuple[Figure, Figure, Figure, Figure]:
+        """Return mean absolute error, root of the mean square, R2 and bias."""
         length, half = self.layout.length, self.layout.scale[1]
         square = self._mean(SQUARE, self._fourth - self._shares[SQUARE] ** 2)
         spread = max(square.high - self._shares[BIAS] ** 2, 0.0)
         absolute = self._mean(ABSOLUTE, max(square.high - self._shares[ABSOLUTE] ** 2, 0.0))
-        return ErrorReport(
-            group=group,
-            records=self.records,
-            mae=_through(absolute, lambda share: share * length),
-            rmse=_through(square, lambda share: math.sqrt(max(share, 0.0)) * length),
-            r2=_through(self._unexplained(), lambda share: 1 - share * (length / half) ** 2),
-            bias=_through(self._mean(BIAS, spread), lambda share: share * length),
-            counts=tuple(self.sums[self.layout.parts["distribution"]].tolist()),
-            residuals=tuple(self._cells(*feature) for feature in self.layout.features.items()),
+        return (
+            _through(absolute, lambda share: share * length),
+            _through(square, lambda share: math.sqrt(max(share, 0.0)) * length),
+            _through(self._unexplained(), lambda share: 1 - share * (length / half) ** 2),
+            _through(self._mean(BIAS, spread), lambda share: share * length),
         )
 
     @property

@@ -6,19 +6,23 @@ are public and finer near zero; a ``clip`` makes all of it finer, and shortens w
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.errors import ArgumentError
+from discreet.evaluation.groups import Label, coarser, public_rows, within
 from discreet.evaluation.question import EvaluationQuestion
 from discreet.evaluation.regression.figures import GroupSums
-from discreet.evaluation.regression.result import RegressionEvaluation
+from discreet.evaluation.regression.result import ErrorReport, RegressionEvaluation
 from discreet.evaluation.regression.sums import ErrorSums
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Program, Releaser, Stage
 from discreet.plans.expected import of_mean
-from discreet.plans.results.bands import LEVEL
-from discreet.plans.stages.parts import may_lack
+from discreet.plans.results.bands import LEVEL, at_once
 from discreet.schema import Bins, FloatArray, Number, Schema
 
 _BINS = 16
@@ -43,7 +47,12 @@ def prepare_regression(question: EvaluationQuestion) -> Program:
     def band(level: float) -> float:
         return stage.noise.half_width(level) * layout.length / absolute
 
-    error = of_mean(band, public_rows(layout), layout.length, "the greatest error")
+    error = of_mean(
+        band,
+        public_rows(layout.setting, layout.target, layout.groups),
+        layout.length,
+        "the greatest error",
+    )
     return Program((stage,), finish, {"mean absolute error": error})
 
 
@@ -74,31 +83,31 @@ def _feature_bins(schema: Schema, name: str) -> Bins:
     return schema[name].bins(_FEATURE_BINS)
 
 
-def public_rows(layout: ErrorSums) -> int | None:
-    """Return how many records have a target, if that is public."""
-    lacks = may_lack(layout.setting.schema[layout.target])
-    return None if lacks else layout.setting.rows
-
-
 def read_release(layout: ErrorSums, stage: Stage[Noise], noisy: FloatArray) -> RegressionEvaluation:
     """Return the errors that noisy sums tell of."""
     groups = layout.groups
     blocks = noisy.reshape(groups.groups, layout.block) / layout.scales
-    told = [
-        GroupSums(layout, block, stage.noise, 1, None, LEVEL).report(name)
-        for block, name in zip(blocks, groups.labels, strict=True)
-        if groups.grouped
-    ]
-    whole = GroupSums(layout, blocks.sum(axis=0), stage.noise, len(blocks), public_rows(layout), LEVEL)
+    labels = groups.labels if groups.grouped else ()
+    named = (*(coarser(labels) if groups.nested else ()), *labels)
+    joint = at_once(LEVEL, max(len(labels), math.comb(len(labels), 2), 1))
+
+    def told(places: Sequence[int], label: Label, rows: int | None) -> ErrorReport:
+        added = blocks[list(places)].sum(axis=0)
+        sums = GroupSums(layout, added, stage.noise, len(places), rows, LEVEL)
+        report = sums.report(label)
+        return replace(report, together=replace(sums, level=joint).errors()) if labels else report
+
+    rows = public_rows(layout.setting, layout.target, groups)
     cell = float(layout.scales[layout.parts["distribution"]][0])
     return RegressionEvaluation(
         target=layout.target,
         by=groups.names,
         edges=layout.edges,
         soft=layout.soft,
-        overall=whole.report(()),
-        groups=tuple(told),
+        overall=told(range(len(blocks)), (), rows),
+        groups=tuple(told(within(labels, label), label, None) for label in named),
         noise_std=stage.noise.std / cell,
         half_width=stage.noise.half_width(LEVEL) / cell,
         level=LEVEL,
+        nested=groups.nested,
     )

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.evaluation.figures import Figure
+from discreet.evaluation.groups import Group, Label, find_group, is_small, within
+from discreet.plans.parts.hierarchy import WHOLE
 from discreet.plans.results.result import Histogram, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIGURES = ("mae", "rmse", "r2", "bias")
+    from discreet.evaluation.regression.groups import GroupErrors
 
-Group = str | Sequence[str] | None
+FIGURES = ("mae", "rmse", "r2", "bias")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class ErrorReport:
       bias: mean of target less answer.
       counts: noisy numbers of residuals in every cell.
       residuals: mean residuals by feature, of those that were asked for.
+      together: the four errors with intervals that hold all pairs of groups at once.
     """
 
     group: tuple[str, ...]
@@ -64,6 +67,7 @@ class ErrorReport:
     bias: Figure
     counts: tuple[float, ...]
     residuals: tuple[CellResiduals, ...]
+    together: tuple[Figure, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,11 @@ class RegressionEvaluation(Result):
       soft: whether a residual is shared among the two edges around it, because the model's answers
         may move with the rows beside them; then counts stand for edges, not for what lies between.
       overall: the errors of all records.
-      groups: those of every group.
+      groups: those of every group; of levels coarse ones first.
       noise_std: standard deviation of the noise on a count of one group.
       half_width: such a count is within this of the exact one with probability ``level``.
       level: of all intervals, each by itself.
+      nested: whether the columns are levels, coarse ones first: a group is told for each of them.
     """
 
     target: str
@@ -92,6 +97,7 @@ class RegressionEvaluation(Result):
     noise_std: float
     half_width: float
     level: float
+    nested: bool = field(default=False, kw_only=True)
 
     def fits_together(self) -> bool:
         """Return whether every report has a count per cell and a value per grouping column."""
@@ -117,12 +123,36 @@ class RegressionEvaluation(Result):
         """Return the errors of a group, by its value or its values of several columns; or of all."""
         if group is None:
             return self.overall
-        named = (group,) if isinstance(group, str) else tuple(group)
-        for report in self.groups:
-            if report.group == named:
-                return report
-        known = ", ".join(" and ".join(report.group) for report in self.groups[:12]) or "none"
-        raise ArgumentError(f"group must be one of the groups ({known}), got {shown(group)}.")
+        return self.groups[self.told.index(find_group(self.told, group))]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns groups are made by."""
+        return self.by
+
+    @cached_property
+    def told(self) -> tuple[Label, ...]:
+        """All groups; of levels those of every one, coarse ones first."""
+        return tuple(report.group for report in self.groups)
+
+    def size(self, group: Group = None) -> Figure:
+        """Return the number of records of a group, or of all."""
+        return self.errors(group).records
+
+    def small(self, group: Group) -> bool:
+        """Return whether a group has too few records to say much of it, by its noisy count alone."""
+        return is_small(self.size(group))
+
+    def by_group(self, metrics: Sequence[str] | None = None, *, of: str | None = None) -> GroupErrors:
+        """Return errors of every group beside those of all records, with differences.
+
+        Args:
+          metrics: of ``mae``, ``rmse``, ``r2`` and ``bias``; all if left out.
+          of: a level, where there are several; the finest if left out.
+        """
+        from discreet.evaluation.regression.groups import group_errors
+
+        return group_errors(self, metrics, of)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per group and figure: its value, its interval and what it is made of."""
@@ -133,7 +163,9 @@ class RegressionEvaluation(Result):
             names = dict(zip(self.by, report.group or ("(all)",) * len(self.by), strict=True))
             for name in ("records", *FIGURES):
                 figure: Figure = getattr(report, name)
-                rows.append({**names, "figure": name, **_plain(figure)})
+                row = {**names, "figure": name, **figure.to_json()}
+                few = report is not self.overall and is_small(report.records)
+                rows.append(row | ({"small": few} if self.by else {}))
         return pd.DataFrame(rows)
 
     def residuals(self, feature: str, group: Group = None) -> pd.DataFrame:
@@ -143,7 +175,7 @@ class RegressionEvaluation(Result):
         cells = self._cells(feature, group)
         rows = zip(cells.labels, cells.counts, cells.means, strict=True)
         return pd.DataFrame(
-            [{feature: label, "records": count, **_plain(mean)} for label, count, mean in rows]
+            [{feature: label, "records": count, **mean.to_json()} for label, count, mean in rows]
         )
 
     def distribution(self, group: Group = None) -> Histogram:
@@ -212,7 +244,10 @@ class RegressionEvaluation(Result):
 
     def _blocks(self, group: Group) -> int:
         """Return how many noisy counts make one of a group, or of all."""
-        return 1 if group is not None or not self.groups else len(self.groups)
+        finest = [one for one in self.told if WHOLE not in one] if self.nested else self.told
+        if group is None:
+            return max(len(finest), 1)
+        return len(within(finest, find_group(self.told, group)))
 
     def _cells(self, feature: str, group: Group) -> CellResiduals:
         report = self.errors(group)
@@ -223,8 +258,3 @@ class RegressionEvaluation(Result):
         raise ArgumentError(
             f"feature must be one that residuals were asked by ({known}), got {feature!r}."
         )
-
-
-def _plain(figure: Figure) -> dict[str, float]:
-    names = ("value", "low", "high", "noise", "sampling", "binning")
-    return {name: getattr(figure, name) for name in names}

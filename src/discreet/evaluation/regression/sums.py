@@ -24,10 +24,10 @@ import numpy as np
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.evaluation.bins import answers_exactly, model_answers
+from discreet.evaluation.groups import EvaluationGroups
 from discreet.evaluation.regression.bounds import PowerCurve, add_bounds, times
 from discreet.models import BoundModel
 from discreet.plans import Setting
-from discreet.plans.parts.membership import Membership
 from discreet.plans.stages.parts import has_value, may_lack
 from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
@@ -68,7 +68,7 @@ class ErrorSums:
     length: float
     edges: tuple[float, ...]
     features: Mapping[str, Bins]
-    groups: Membership
+    groups: EvaluationGroups
 
     @property
     def target(self) -> str:
@@ -173,7 +173,7 @@ class ErrorSums:
 
     @cached_property
     def contribution(self) -> VectorContribution:
-        """Every record's vector; zero for a record without a target.
+        """Every record's vector; zero for a record without a target or a group.
 
         Guarantees:
           - No coordinate moves with an answer faster than its weight times the steepest hat. [lattice]
@@ -216,8 +216,8 @@ class ErrorSums:
         own *= np.where(known, 1.0, 0.0)[:, None]
         if self.groups.groups == 1:
             return own
-        out = np.zeros((len(block), self.groups.groups, self.block))
-        out[np.arange(len(block)), self.groups.place(block)] = own
+        out, place = np.zeros((len(block), self.groups.groups, self.block)), self.groups.place(block)
+        out[np.arange(len(block)), np.maximum(place, 0)] = own * (place >= 0)[:, None]
         return out.reshape(len(block), -1)
 
     def _own(self, block: Block, residual: FloatArray, target: FloatArray) -> FloatArray:

@@ -1,0 +1,107 @@
+"""Pictures of evaluations: of few bins and of many groups, on axes, on pages and on cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import discreet as dc
+
+WARDS = tuple(f"w{place}" for place in range(18))
+SCHEMA = dc.Schema(
+    {
+        "x": dc.Number(-3, 3, missing=False),
+        "ward": dc.Category(*WARDS, missing=False, other=False),
+        "sex": dc.Category("F", "M", missing=False, other=False),
+        "y": dc.Category(0, 1, missing=False, other=False),
+    },
+    target="y",
+)
+KINDS = ("roc", "precision_recall", "calibration", "lift")
+
+
+def frame(rows: int) -> pd.DataFrame:
+    draw = np.random.default_rng(4)
+    made = pd.DataFrame({"x": draw.normal(0, 1, rows).clip(-3, 3), "ward": draw.choice(WARDS, rows)})
+    made["sex"] = draw.choice(["F", "M"], rows)
+    odds = 1.2 * made.x + 0.5 * (made.sex == "M")
+    return made.assign(y=(draw.random(rows) < 1 / (1 + np.exp(-odds))).astype(int))
+
+
+def model() -> LogisticRegression:
+    records = frame(500)
+    return LogisticRegression().fit(records[["x"]], records.y)
+
+
+def released(plan: Any, rows: int) -> dc.Release:
+    terms: Any = {"dataset": "d", "epsilon": 4e6, "ledger": ":memory:"}
+    return dc.protect(frame(rows), SCHEMA, **terms).release(plan)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+FEW = {
+    "two bins": ({"bins": 2, "epsilon": 1.0}, 2_000, 2),
+    "five bins": ({"bins": 5, "epsilon": 1.0}, 2_000, 5),
+    "few records": ({"epsilon": 0.25}, 300, 8),
+    "many groups": ({"by": "ward", "epsilon": 1.0}, 3_000, 8),
+    "enough": ({"bins": 14, "epsilon": 1.0}, 2_000, 14),
+}
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_every_picture_is_drawn_however_few_the_bins(case: str) -> None:
+    asked, rows, bins = FEW[case]
+    release = released(dc.evaluate(model(), **asked), rows)
+    value = release.value
+    assert isinstance(value, dc.BinaryEvaluation) and len(value.knots) == bins + 1
+    curve = value.calibration_curve()
+    assert 2 <= len(curve) <= min(10, bins) and curve.score_high.iloc[-1] == 1.0
+    for kind in KINDS:
+        assert value.plot(kind=kind).ax_.get_xlabel(), kind
+    html = dc.report(release).html
+    assert html.count("<svg") == len(value.pictures()) and "is not drawn" not in html
+
+
+@pytest.mark.parametrize("by", [None, "ward"])
+def test_a_card_of_few_records_is_drawn(by: str | None) -> None:
+    release = released(dc.model_card(model(), by=by, curves=1, epsilon=0.5), 300)
+    value = release.value
+    assert isinstance(value, dc.ModelCard)
+    display = value.plot(title="Card")
+    assert len(display.figure_.axes) > len(value.pictures())
+    assert dc.report(release).html.count("<svg") == len(value.pictures())
+
+
+def test_a_page_tells_of_a_picture_that_cannot_be_drawn_and_draws_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from discreet.errors import ArgumentError
+    from discreet.evaluation.binary.pictures import EvaluationDisplay
+
+    def refuse(self: Any) -> None:
+        raise ArgumentError("bins must be more <than> these.")
+
+    monkeypatch.setattr(EvaluationDisplay, "_draw_calibration", refuse)
+    release = released(dc.evaluate(model(), bins=5, epsilon=1.0), 300)
+    html = dc.report(release).html
+    assert "Calibration is not drawn: bins must be more &lt;than&gt; these." in html
+    assert html.count("<svg") == len(release.value.pictures()) - 1
+
+
+def test_scores_that_are_no_probabilities_have_no_line_of_perfect_calibration() -> None:
+    margin = dc.Model(model(), output="margin", bounds=(-4, 4))
+    value = released(dc.evaluate(margin, epsilon=1.0), 2_000).value
+    lines = value.plot(kind="calibration").ax_.lines
+    assert [line.get_label() for line in lines] == ["released"]
