@@ -9,7 +9,6 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from discreet.plans import Plan
 from discreet.privacy.accounting import Amount
 from discreet.privacy.certificate import Box
 from discreet.schema import Schema
-from tests.data.workers import Ear, on_disk, two_workers
+from tests.data.workers import Ear, two_workers
 from tests.laws import world
 from tests.laws.examples import Case, cases_of
 from tests.laws.runs import private, run
@@ -225,66 +224,7 @@ def test_the_check_of_a_table_is_made_by_a_worker(client: Client, tmp_path: Path
     assert there.to_frame().loc["income", "constant"]
 
 
-# Nothing of a row comes here.
-
-
-@pytest.fixture(scope="module")
-def leaky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
-    """Start workers that write everything Dask holds to a disk at once, and pack no message."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    folder = tmp_path_factory.mktemp("spilled")
-    settings = {
-        "distributed.worker.memory.target": 1e-9,
-        "distributed.worker.memory.spill": 1e-9,
-        "distributed.comm.compression": None,
-        "distributed.worker.memory.spill-compression": None,
-    }
-    with two_workers(settings, local_directory=str(folder), memory_limit="8GB") as connected:
-        yield connected, folder
-
-
-def made_elsewhere(path: str, home: int) -> pd.DataFrame:
-    if os.getpid() == home:
-        raise RuntimeError("a partition was made where the client is")
-    return pd.read_parquet(path)
-
-
-def as_functions(frame: pd.DataFrame, folder: Path) -> Any:
-    files = sorted(map(str, write_folder(frame, folder).iterdir()))
-    return dd.from_map(partial(made_elsewhere, home=os.getpid()), files, meta=frame.iloc[:0])
-
-
-@pytest.mark.parametrize("layout", [as_dataset, as_file, as_dask, as_functions])
-def test_no_message_key_log_or_file_holds_a_value(
-    leaky: tuple[Client, Path], layout: Any, tmp_path: Path
-) -> None:
-    client, folder = leaky
-    model = tree(people(400))
-    data = layout(people(3_000, marked=True), tmp_path)
-    with Ear().open() as ear:
-        session = open_session(data, cluster=client)
-        for plan in questions(model).values():
-            session.release(plan)
-        session.check()
-    logs = str(client.get_worker_logs()) + str(client.get_scheduler_logs())
-    assert ear.heard and not any(ear.has(mark) for mark in MARKS)
-    assert not any(on_disk(folder, mark) or mark.decode("latin1") in logs for mark in MARKS)
-
-
-def test_the_search_finds_what_is_there(leaky: tuple[Client, Path], tmp_path: Path) -> None:
-    """Blocks that this process sends are heard, and a frame that Dask holds is found on a disk."""
-    client, folder = leaky
-    with Ear().open() as ear:
-        open_session(people(500, marked=True), cluster=client).release(
-            dc.histogram("income", epsilon=1.0)
-        )
-    assert ear.has(MARKS[0])
-    held = client.persist(as_dask(people(500, marked=True), tmp_path))
-    deadline = time.monotonic() + 300
-    while not on_disk(folder, MARKS[0]) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert on_disk(folder, MARKS[0])
-    del held
+# Little comes here, and workers keep their rows for the stages of one release.
 
 
 def test_little_comes_back(client: Client, tmp_path: Path) -> None:
@@ -292,9 +232,6 @@ def test_little_comes_back(client: Client, tmp_path: Path) -> None:
     with Ear().open() as ear:
         session.release(dc.histogram("income", epsilon=1.0))
     assert ear.size < 1_000_000  # to and fro, with all that Dask says beside
-
-
-# Workers keep their rows for the stages of one release.
 
 
 def kept_by(client: Client) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,10 +13,16 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.data import PrivateTable, Summand, add_up
+from discreet.data import PrivateTable, Summand, add_up, persons_apart
 from discreet.data.cluster import Cluster
+from discreet.data.persons import read_persons
+from discreet.data.persons_apart import Telling, add_persons, take
+from discreet.data.sealing import Seal
+from discreet.data.sources.pandas_frames import open_pandas
+from discreet.data.sources.partitions import Part
 from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
+from discreet.schema.person import Person
 from tests.data.test_persons import CELLS, COLUMNS, STEP, VECTORS
 
 dd = pytest.importorskip("dask.dataframe")
@@ -65,14 +72,53 @@ def test_a_check_tells_of_persons_wherever_it_is_made(cluster: Cluster, how: dic
     assert here.persons.most == 60 and here.persons.unnamed > 0
 
 
+@pytest.mark.parametrize("ranges", [1, 2])
 @pytest.mark.parametrize("how", WAYS, ids=str)
-def test_workers_count_persons_as_one_process_does(cluster: Cluster, how: dict[str, Any]) -> None:
+def test_workers_count_persons_as_one_process_does(
+    cluster: Cluster, how: dict[str, Any], ranges: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(persons_apart, "ROWS_PER_RANGE", 500 // ranges)
     schema = dc.Schema(COLUMNS, person="who", **how)
     here = PrivateTable(visits(), schema)
     there = PrivateTable(dd.from_pandas(visits(), npartitions=5, sort=False), schema, cluster=cluster)
     assert there.in_parts and there.count() == here.count() == visits()["who"].nunique()
     assert totals(there, cluster) == totals(here, None)
     assert there.places_between(0, 500) is None and there.units_between(0, 500) is None
+
+
+@pytest.mark.proves("person-rows")
+@pytest.mark.parametrize("ranges", [1, 2, 7, 60])
+@pytest.mark.parametrize("how", WAYS, ids=str)
+def test_ranges_of_ids_are_told_apart_as_all_of_them_together(how: dict[str, Any], ranges: int) -> None:
+    """Every step as workers take it, in runs of parts of which one is empty."""
+    telling, frame = Telling(Person("who", **how), ranges, Seal()), visits()
+    ends = [0, 30, 30, 31, 400, 500]
+    parts = [Part(open_pandas(frame[a:b], ["who"]), rows=b - a) for a, b in itertools.pairwise(ends)]
+    runs = [parts[:2], parts[2:3], parts[3:]]
+    hashed: list[Any] = [telling.hash_parts(run) for run in runs]
+    told: list[Any] = [telling.tell_range([own[k] for own in hashed]) for k in range(ranges)]
+    persons = add_persons([take(own, 0) for own in told])
+    assert persons == frame["who"].nunique()
+    joined = []
+    for place, (run, own) in enumerate(zip(runs, hashed, strict=True)):
+        back = [take(answer, 1 + place) for answer in told]
+        joined += telling.join_parts(own[ranges], [part.rows for part in run], persons, back)
+    found = [telling.seal.open(sealed) for sealed in joined]
+    here = read_persons([frame["who"].to_numpy()], telling.person)
+    for own, (first, last) in zip(found, itertools.pairwise(ends), strict=True):
+        expected = here.between(first, last)
+        assert (own.persons, as_list(own.places)) == (persons, as_list(expected.places))
+        assert as_list(own.units) == as_list(expected.units)
+
+
+def as_list(found: Any) -> list[int] | None:
+    return None if found is None else found.tolist()
+
+
+def test_a_part_with_other_rows_than_counted_is_none() -> None:
+    telling = Telling(Person("who"), 2, Seal())
+    assert telling.hash_parts([Part(open_pandas(visits(), ["who"]), rows=499)]) is None
+    assert take(None, 0) is None and add_persons([3, None]) is None
 
 
 def test_a_session_on_workers_answers_as_one_here(cluster: Cluster) -> None:

@@ -20,15 +20,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
-from itertools import accumulate, cycle
+from functools import cache, lru_cache
+from itertools import cycle
 from typing import Any, TypeVar
-
-import numpy as np
 
 from discreet.data.adding import added, pack_sums, unpack_sums
 from discreet.data.blocks import Block, KeptRows, drop_shelf
-from discreet.data.persons import hash_ids, tell_apart
+from discreet.data.persons_apart import Telling, add_persons, ranges_for, take
+from discreet.data.sealing import Seal
 from discreet.data.sources.partitions import Held, Part, Partitioned
 from discreet.data.sources.source import Source
 from discreet.data.state import quietly
@@ -150,17 +149,40 @@ class Cluster:
     def tell_persons_apart(
         self, source: Partitioned, lengths: Sequence[int], person: Person
     ) -> tuple[int, list[Any]]:
-        """Return how many persons there are, and futures of what the rows of every part count.
+        """Return how many persons there are, and what the rows of every part count, as workers hold it.
 
         Guarantees:
-          - Hashes of ids go from worker to worker; their number alone comes here. [person-weights]
+          - Hashes of ids go from worker to worker, sealed; their number alone comes here.
+            [person-weights]
         """
-        tasks = self._tasks()
+        tasks, near = self._tasks(), sorted(self.client.nthreads())
+        telling = Telling(person, ranges_for(sum(lengths), len(near)), Seal())
         found = source.partitions([person.column], self.client) or ()
-        hashed = [tasks.submit_parts(partial(_hash, person), [Part(part)]) for part in found]
-        apart = tasks.submit(_tell_apart, hashed, list(lengths), person)
-        persons = _counted(_answer(0, tasks.submit(_persons, apart)))
-        return persons, [tasks.submit(_of_part, apart, place) for place in range(len(lengths))]
+        parts = [Part(part, rows=rows) for part, rows in zip(found, lengths, strict=True)]
+        runs = list(_runs(parts, 2 * self._threads))
+        hashed = [tasks.submit_parts(telling.hash_parts, run) for run in runs]
+        told = []
+        for place, worker in zip(range(telling.ranges), cycle(near or [None]), strict=False):
+            pieces = [tasks.submit(take, own, place) for own in hashed]
+            told.append(tasks.submit(telling.tell_range, pieces, near=worker))
+        counts = [tasks.submit(take, own, 0) for own in told]
+        persons = _counted(_answer(0, tasks.submit(add_persons, counts)))
+        joined = [
+            tasks.submit(
+                telling.join_parts,
+                tasks.submit(take, own, telling.ranges),
+                [part.rows for part in run],
+                persons,
+                [tasks.submit(take, answer, 1 + place) for answer in told],
+            )
+            for place, (run, own) in enumerate(zip(runs, hashed, strict=True))
+        ]
+        held = [
+            tasks.submit(take, j, k)
+            for run, j in zip(runs, joined, strict=True)
+            for k, _ in enumerate(run)
+        ]
+        return persons, [Held(future, telling.seal.open) for future in held]
 
     @property
     def _threads(self) -> int:
@@ -222,8 +244,7 @@ class _Tasks:
         import dask
 
         given = (self.machine, function, *arguments, *self.shared)
-        named = getattr(function, "func", function)
-        key = f"{named.__name__}-{secrets.token_hex(16)}"
+        key = f"{function.__name__}-{secrets.token_hex(16)}"
         with dask.config.set(_NO_WARNING):  # blocks of wide tables are meant to be sent
             where = {} if near is None else {"workers": [near], "allow_other_workers": True}
             return self.client.submit(_quietly, *given, key=key, pure=False, **where)
@@ -263,35 +284,6 @@ def _count(parts: Sequence[Part]) -> int | tuple[str, str | None, str | None]:
         return part.source.count()  # type: ignore[union-attr]
     except DataRefused as refusal:
         return str(refusal), refusal.column, refusal.rule
-
-
-def _hash(person: Person, parts: Sequence[Part]) -> Any:
-    """Return the hashed ids of a part, or why it is refused."""
-    (part,) = parts
-    try:
-        chunks = part.source.chunks([person.column])  # type: ignore[union-attr]
-        return hash_ids((chunk[person.column] for chunk in chunks), person)
-    except DataRefused as refusal:
-        return str(refusal), refusal.column, refusal.rule
-
-
-def _tell_apart(hashed: Sequence[Any], lengths: Sequence[int], person: Person) -> Any:
-    """Return what the rows of every part count, or why one is refused."""
-    refused = [found for found in hashed if not isinstance(found, np.ndarray)]
-    if refused:
-        return refused[0]
-    if [len(words) for words in hashed] != lengths:
-        return None
-    found, ends = tell_apart(np.concatenate(hashed), person), list(accumulate(lengths))
-    return [found.between(end - rows, end) for rows, end in zip(lengths, ends, strict=True)]
-
-
-def _persons(apart: Any) -> Any:
-    return apart[0].persons if isinstance(apart, list) else apart
-
-
-def _of_part(apart: Any, place: int) -> Any:
-    return apart[place]
 
 
 def _counted(answer: tuple[int, Any]) -> int:

@@ -61,7 +61,7 @@ class Partitioned(Protocol):
 
 @dataclass(frozen=True)
 class Held:
-    """A part that Dask holds, or makes on the way: a future of what ``opened`` makes a source of."""
+    """Something that Dask holds, or makes on the way: a future, and how what it brings is opened."""
 
     future: Any = field(repr=False)
     opened: Any = field(repr=False)
@@ -76,7 +76,7 @@ class Part:
       start: the place in the table of the first row that is asked about.
       rows: how many rows the source has, as counted.
       places: which of them are asked about; None for all.
-      persons: the future of what they count, where a person may have several; None elsewhere.
+      persons: what they count, where a person may have several: held until it is brought, sealed.
     """
 
     source: Source | Held = field(repr=False)
@@ -91,19 +91,28 @@ class Part:
     @property
     def waits_for(self) -> tuple[Any, Any]:
         """What Dask has to bring: futures of what it holds of the part."""
-        return (self.source.future if isinstance(self.source, Held) else None, self.persons)
+        return _future(self.source), _future(self.persons)
 
     def bare(self) -> Part:
         """Return the part as it is sent: without futures."""
-        held = self.source
-        source = replace(held, future=None) if isinstance(held, Held) else held
-        return replace(self, source=source, persons=None)
+        return replace(self, source=_bare(self.source), persons=_bare(self.persons))
 
     def brought(self, given: tuple[Any, Any]) -> Part:
         """Return the part where it is read, with what Dask brought."""
         rows, persons = given
-        source = self.source.opened(rows) if isinstance(self.source, Held) else self.source
-        return replace(self, source=source, persons=persons)
+        return replace(self, source=_opened(self.source, rows), persons=_opened(self.persons, persons))
+
+
+def _future(thing: Any) -> Any:
+    return thing.future if isinstance(thing, Held) else None
+
+
+def _bare(thing: Any) -> Any:
+    return replace(thing, future=None) if isinstance(thing, Held) else thing
+
+
+def _opened(thing: Any, given: Any) -> Any:
+    return thing.opened(given) if isinstance(thing, Held) else thing
 
 
 def keeps_places(source: Source) -> bool:
