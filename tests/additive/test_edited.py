@@ -164,7 +164,7 @@ def test_what_is_no_edited_model_is_refused(tmp_path: Path) -> None:
         (lambda m: m.with_score("age", [], 0.0), "values must be values of 'age', got none"),
         (
             lambda m: m.with_score(("income", "job"), 50, 0.0),
-            "values must be a pair, those of 'income'",
+            "values must be a pair, those of 'income' and",
         ),
         (lambda m: m.without("age", "job"), "column must have a term of its own, got 'age x job'"),
     ],

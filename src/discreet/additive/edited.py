@@ -231,7 +231,7 @@ def _by_column(columns: tuple[str, ...], values: Any) -> dict[str, Any]:
     """Return which values of either column of a pair are meant."""
     if not isinstance(values, tuple) or len(values) != 2:
         raise ArgumentError(
-            f"values must be a pair, those of {columns[0]!r} and those of {columns[1]!r}, got {values!r}."
+            f"values must be a pair, those of {columns[0]!r} and of {columns[1]!r}, got {values!r}."
         )
     return dict(zip(columns, values, strict=True))
 
