@@ -26,11 +26,12 @@ from benchmarks.trees_data import Task
 DELTA = 1e-6
 PLANS: dict[str, Callable[..., Any]] = {
     "additive": dc.additive_model,
+    "additive, 3 pairs": partial(dc.additive_model, interactions=3),
     "forest": dc.random_forest,
     "tree": dc.decision_tree,
     "chosen": partial(dc.fit, choose="held-out"),
 }
-REGRESSIONS = ("additive",)
+REGRESSIONS = ("additive", "additive, 3 pairs")
 """Models that also predict numbers."""
 Row = dict[str, Any]
 

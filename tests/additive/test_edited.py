@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.additive.edited import EditedModel, _averaged, _isotonic
+from discreet.additive.result import AdditiveModel, Term
 from discreet.errors import ArgumentError, ReleaseError
+from discreet.models.released import model_facts
 from discreet.plans import Result
 from tests.additive.hand import model, rows
 
@@ -48,6 +51,33 @@ def test_an_expert_sets_scores() -> None:
     middle = made.with_score("age", (35, 59), -1.0).term("age").scores[0]
     assert middle[1:3] == (-1.0, -1.0) and middle[0] == made.term("age").scores[0][0]
     assert made.with_score("age", [None], 2.0).term("age").scores[0][-1] == 2.0
+
+
+def test_an_expert_sets_cells_of_a_pair_in_either_order() -> None:
+    made = model()
+    edited = made.with_score(("income", "job"), ((50, 90), ["clerk", "smith"]), 9.5, why="known")
+    turned = made.with_score(("job", "income"), (["clerk", "smith"], (50, 90)), 9.5, why="known")
+    assert edited == turned and edited.edits[0].columns == ("income", "job")
+    table = edited.term("income", "job").table[0].reshape(2, 5)
+    before = made.term("income", "job").table[0].reshape(2, 5)
+    assert table[1, [0, 2]].tolist() == [9.5, 9.5]
+    assert (table[0] == before[0]).all() and (table[1, [1, 3, 4]] == before[1, [1, 3, 4]]).all()
+    assert (edited.margins(rows(20)) != made.margins(rows(20))).any()
+
+
+@pytest.mark.parametrize("ask", [lambda m: m.monotone("grade"), lambda m: m.smoothed("grade")])
+def test_an_ordered_category_has_neighbours(ask: Any) -> None:
+    grade = dc.Category("a", "b", "c", ordered=True)
+    target = dc.Category("no", "yes", missing=False, other=False)
+    schema = dc.Schema({"grade": grade, "bad": target}, target="bad")
+    scores = (0.5, -0.5, 0.4, -0.2, -0.1)
+    bins = grade.bins(len(grade))
+    own = Term(("grade",), (bins,), (scores,), (10.0,) * 5, ((0.1,) * 5,))
+    made = AdditiveModel(
+        "bad", ("no", "yes"), ("grade",), (0.0,), (own,), 50.0, model_facts(schema, ("grade",), "bad")
+    )
+    edited = ask(made).term("grade").table[0]
+    assert edited[3:].tolist() == list(scores[3:]) and edited[:3].tolist() != list(scores[:3])
 
 
 def test_a_removed_term_adds_nothing() -> None:
@@ -123,12 +153,19 @@ def test_what_is_no_edited_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda m: m.monotone("job"), "monotone must be asked of a number, got the category 'job'"),
+        (
+            lambda m: m.monotone("job"),
+            "monotone must be asked of a number or .*, got the category 'job'",
+        ),
         (lambda m: m.smoothed("job"), "smoothed must be asked of a number"),
         (lambda m: m.smoothed("age", width=0), "width must be a positive finite number, got 0"),
         (lambda m: m.with_score("age", 30, float("nan")), "score must be a finite number, got nan"),
         (lambda m: m.with_score("age", (50, 30), 0.0), "values must be a pair"),
         (lambda m: m.with_score("age", [], 0.0), "values must be values of 'age', got none"),
+        (
+            lambda m: m.with_score(("income", "job"), 50, 0.0),
+            "values must be a pair, those of 'income' and",
+        ),
         (lambda m: m.without("age", "job"), "column must have a term of its own, got 'age x job'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,14 @@ EXAMPLES = [
     Example("additive_model", lambda _: additive_model("paid", epsilon=1.0)),
     Example("additive_model", lambda _: additive_model("home", bins=3, epsilon=1.0, delta=1e-6)),
     Example("additive_model", lambda _: additive_model("income", bins=3, epsilon=1.0, delta=1e-6)),
+    *(
+        Example("additive_model", lambda _, own=own: additive_model(bins=3, epsilon=1.0, **own))
+        for own in (
+            {"target": "paid", "interactions": 1, "delta": 1e-6},
+            {"target": "home", "interactions": 1},
+            {"target": "income", "interactions": 2, "delta": 1e-6},
+        )
+    ),
 ]
 
 FACTS = {
@@ -122,6 +131,8 @@ def test_the_charge_is_the_promise_and_events_add_up() -> None:
             assert cost.loss <= to_units(0.7) and joint_delta(found.events, 0.7) <= delta
             if delta:  # little is given away
                 assert joint_delta(found.events, 0.69) > delta
+            rhos = math.fsum(event.rho for event in found.events)
+            assert found.cost("zcdp").loss == pytest.approx(to_units(rhos), rel=1e-9)
 
 
 def test_what_is_asked_is_what_was_priced() -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.additive import kernels
 from discreet.additive.coding import Coder, Feature
 from discreet.additive.evidence import BinEvidence, Totals
 from discreet.additive.fit import AdditiveFit
 from discreet.additive.noise import Purse, certify_counts
 from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import AdditiveGround, margin_stage
+from discreet.audit.hunting.moves import raw_sums, too_far
+from discreet.data import PrivateTable
 from discreet.data.blocks import Block
 from discreet.plans import Setting
 from discreet.privacy.relation import ADD_REMOVE
@@ -19,6 +25,8 @@ from discreet.schema import Bins
 
 BINS = 40
 SIDE = np.linspace(-1.5, 1.5, BINS)
+COLUMN = dc.Number(0, BINS, missing=False)
+MARGINS = dc.Schema({"a": COLUMN, "b": COLUMN, "t": dc.Category("n", "y", missing=False, other=False)})
 
 
 def feature(name: str) -> Feature:
@@ -57,14 +65,10 @@ def counted(model: AdditiveFit, margins: np.ndarray) -> tuple[object, np.ndarray
 
 
 def staged(model: AdditiveFit) -> object:
-    column = dc.Number(0, BINS, missing=False)
-    schema = dc.Schema(
-        {"a": column, "b": column, "t": dc.Category("n", "y", missing=False, other=False)}
-    )
-    setting = Setting(schema, ADD_REMOVE, None)
+    setting = Setting(MARGINS, ADD_REMOVE, None)
     ground = AdditiveGround(setting, ("a", "b"), "t", 2)
     purse = Purse.of(setting, 1.0, 1e-6, 48)
-    features = tuple(Feature(name, column.bins(BINS), BINS) for name in "ab")
+    features = tuple(Feature(name, COLUMN.bins(BINS), BINS) for name in "ab")
     scores = np.concatenate(model.scores)[:, 0].copy()
     return margin_stage(ground, purse, Coder(features), scores, margin_ends(model), share=0.02, times=1)
 
@@ -98,3 +102,32 @@ def test_a_record_is_in_one_cell_of_margins_and_one_without_a_target_in_none() -
     assert cells.tolist() == [*expected, -1]
     proven = certify_counts(stage.noise.blocks, 1)  # type: ignore[attr-defined]
     assert stage.certificate.sensitivity("l2", ADD_REMOVE) >= proven.sensitivity("l2", ADD_REMOVE)  # type: ignore[attr-defined]
+
+
+def broken_by_a_corner() -> list[str]:
+    """Return what breaks if a record at a corner comes to records that are nearly alike."""
+    model, _ = fitted(1.0, noise_std=1.0)
+    stage = staged(model)
+    alike = pd.DataFrame({"a": np.linspace(18, 22, 60), "b": 20.0, "t": "n"})
+    corner = pd.DataFrame({"a": [40.0], "b": [40.0], "t": ["y"]})
+    near = [PrivateTable(t, MARGINS, ADD_REMOVE) for t in (alike, pd.concat([alike, corner]))]
+    return too_far(stage.noise, stage.certificate, ADD_REMOVE, raw_sums(stage, near))  # type: ignore[attr-defined]
+
+
+@pytest.mark.proves("additive-counts")
+def test_a_corner_moves_cells_of_margins_by_itself_alone() -> None:
+    assert broken_by_a_corner() == []
+
+
+@pytest.mark.refutes("additive-counts")
+def test_ends_of_margins_taken_from_the_records_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In cells between the least and the greatest margin, one record moves all others."""
+    honest = kernels.add_scores
+
+    def peeking(codes: Any, starts: Any, scores: Any, out: Any) -> None:
+        honest(codes, starts, scores, out)
+        out -= out.min()
+        out *= 6.0 / max(float(out.max()), 1e-9)
+
+    monkeypatch.setattr(kernels, "add_scores", peeking)
+    assert broken_by_a_corner() != []

@@ -216,6 +216,7 @@ SAME: list[tuple[str, Any]] = [
         dc.decision_tree("y", features=["a", "b"], depth=2, epsilon=0.5),
     ),
     ("y --bins 8", dc.additive_model("y", bins=8, epsilon=0.5)),
+    ("y --interactions 2", dc.additive_model("y", interactions=2, epsilon=0.5)),
     ("y --rows whole --seed 3", dc.random_forest("y", rows="whole", seed=3, epsilon=0.5)),
     ("y --choose held-out", dc.fit("y", choose="held-out", epsilon=0.5)),
     ("--kind mean --clip 2", dc.background("mean", clip=2, epsilon=0.5)),

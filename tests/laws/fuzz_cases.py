@@ -225,7 +225,7 @@ def make_cases(draw: Draw) -> list[Case]:
         "permutation_importance": {"model": model, "repeats": 1},
         "proportion": {"column": "home", "values": "own"},
         "quantiles": {"column": "age", "levels": [0.25, 0.5]},
-        "additive_model": {"target": "paid", "bins": 4},
+        "additive_model": {"target": "paid", "bins": 4, "interactions": 1},
         "random_forest": {"target": "paid", "trees": 2, "depth": 2},
         "shap_baseline": {
             "model": model,

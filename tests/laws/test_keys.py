@@ -83,7 +83,7 @@ CASES: list[tuple[str, Callable[[], Options], Options]] = [
     (
         "additive_model",
         lambda: {"target": "y"},
-        budget(target="c", features=["a"], bins=8),
+        budget(target="c", features=["a"], bins=8, interactions=2),
     ),
     (
         "any_curve",

@@ -109,7 +109,7 @@ def test_functions_of_a_choice_come_by_their_names() -> None:
         dc.most_frequent("a", epsilon=1.0),
         dc.percentile("a", 50, candidates=[2, 1], epsilon=1.0),
         dc.quantiles("a", [0.75, 0.25], epsilon=1.0, mechanism="exponential"),
-        dc.additive_model("y", features=["a"], bins=4, epsilon=1.0, delta=1e-6),
+        dc.additive_model("y", features=["a"], bins=4, interactions=3, epsilon=1.0, delta=1e-6),
         dc.decision_tree("y", features=["a"], depth=2, cuts="private", epsilon=1.0),
         dc.random_forest("y", trees=3, method="random", seed=2, epsilon=1.0, delta=1e-6),
     ],

@@ -74,9 +74,18 @@ def merged(feature: Feature, column: Number, counts: FloatArray, bins: int) -> F
     """
     shares = counts / max(float(counts.sum()), 1e-9)
     weights = (_DATA * shares + _EVEN / len(counts)) ** _POWER
+    starts = np.flatnonzero(np.diff(parts_of(weights, bins), prepend=-1)).tolist()
+    return joined(feature, column, [*starts, len(counts)])
+
+
+def parts_of(weights: FloatArray, parts: int) -> NDArray[np.int64]:
+    """Return into which of some successive parts, about alike in weight, every cell falls."""
     middles = np.cumsum(weights) - weights / 2
-    place = np.minimum((middles / (weights.sum() / bins)).astype(np.int64), bins - 1)
-    starts = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), len(counts)]
+    return np.minimum((middles / (weights.sum() / parts)).astype(np.int64), parts - 1)
+
+
+def joined(feature: Feature, column: Number, starts: list[int]) -> Feature:
+    """Return a number with successive cells joined: from each start to the next."""
     assert feature.bins.edges is not None
     edges = tuple(feature.bins.edges[start] for start in starts)
     labels = [_label(column, feature.bins.labels, *ends) for ends in pairwise(starts)]

@@ -55,12 +55,28 @@ def feature_contrasts(
       norm: in which every column is at most one long.
       total: whether the sum of all bins is one of the contrasts.
     """
-    parts = [part for part in (_cosines(feature.ordered, decay), _cells(feature)) if part.size]
-    matrix = _diagonal(parts)
-    matrix = matrix / np.maximum(_lengths(matrix, norm), 1e-300)
+    matrix = _unit_columns(feature, decay, norm)
     if total:
         matrix = np.vstack([matrix, np.full((1, feature.size), _TOTAL)])
     return whole_contrasts(matrix, unit, norm)
+
+
+def pair_contrasts(
+    first: Feature, second: Feature, decay: float, unit: float, *, norm: Norm
+) -> Contrasts:
+    """Return the contrasts of two features' cells, row by row: products of the contrasts of both.
+
+    A product of columns of length one has length one, in either norm.
+    """
+    parts = [_unit_columns(feature, decay, norm) for feature in (first, second)]
+    return whole_contrasts(np.asarray(np.kron(*parts), dtype=np.float64), unit, norm)
+
+
+def _unit_columns(feature: Feature, decay: float, norm: Norm) -> FloatArray:
+    """Return cosines over ordered bins and cells for others, every column one long."""
+    parts = [part for part in (_cosines(feature.ordered, decay), _cells(feature)) if part.size]
+    matrix = _diagonal(parts)
+    return np.asarray(matrix / np.maximum(_lengths(matrix, norm), 1e-300))
 
 
 def whole_contrasts(matrix: FloatArray, unit: float, norm: Norm) -> Contrasts:

@@ -23,7 +23,7 @@ from discreet.errors import ArgumentError, ReleaseError
 from discreet.numerics import check_positive
 from discreet.plain import read_fields, write_json
 from discreet.plans import Result
-from discreet.schema import Bins, FloatArray, Number
+from discreet.schema import Bins, Category, FloatArray, Number
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Edit:
         }[self.kind]
         return f"{' x '.join(self.columns)}: {done}" + (f" ({self.why})" if self.why else "")
 
-    def fits(self, term: Term, margins: int) -> bool:
-        """Return whether the edit can be done to a term of a model with so many margins."""
-        numeric = len(term.bins) == 1 and term.bins[0].edges is not None
+    def fits(self, term: Term, model: AdditiveModel) -> bool:
+        """Return whether the edit can be done to a term of a model."""
+        ordered = _is_ordered(model, term)
         return (
-            all(0 <= margin < margins for margin in self.margins)
+            all(0 <= margin < len(model.intercept) for margin in self.margins)
             and {
-                "monotone": numeric,
-                "smooth": numeric and self.width is not None and self.width > 0,
+                "monotone": ordered,
+                "smooth": ordered and self.width is not None and self.width > 0,
                 "score": self.score is not None and all(0 <= c < len(term.counts) for c in self.cells),
                 "remove": True,
             }[self.kind]
@@ -122,7 +122,7 @@ class EditedModel(AdditiveModel):
         terms = {term.columns: term for term in self.released}
         for edit in self.edits:
             term = terms.get(edit.columns)
-            if term is None or not edit.fits(term, len(self.intercept)):
+            if term is None or not edit.fits(term, self):
                 raise ValueError(f"edit {edit}")
             if edit.kind == "remove":
                 del terms[edit.columns]
@@ -205,19 +205,35 @@ def smooth(model: AdditiveModel, column: str, width: float, margins: tuple[int, 
 
 def set_score(
     model: AdditiveModel,
-    column: str,
+    column: str | tuple[str, str],
     values: Any,
     score: float,
     margins: tuple[int, ...],
     why: str,
 ) -> Edit:
     """Return the edit that sets the scores of the bins of some values."""
-    (bins,) = model.term(column).bins
-    given = float(score)
+    columns = (column,) if isinstance(column, str) else tuple(column)
+    term, given = model.term(*columns), float(score)
     if not np.isfinite(given):
         raise ArgumentError(f"score must be a finite number, got {score!r}.")
-    cells = _cells_of(model, column, bins, values)
-    return Edit("score", (column,), margins, cells=cells, score=given, why=why)
+    asked = {columns[0]: values} if len(columns) == 1 else _by_column(columns, values)
+    sides = [
+        _cells_of(model, name, bins, asked[name])
+        for name, bins in zip(term.columns, term.bins, strict=True)
+    ]
+    places = np.ravel_multi_index(tuple(np.meshgrid(*sides, indexing="ij")), term.shape)
+    return Edit(
+        "score", term.columns, margins, cells=tuple(places.ravel().tolist()), score=given, why=why
+    )
+
+
+def _by_column(columns: tuple[str, ...], values: Any) -> dict[str, Any]:
+    """Return which values of either column of a pair are meant."""
+    if not isinstance(values, tuple) or len(values) != 2:
+        raise ArgumentError(
+            f"values must be a pair, those of {columns[0]!r} and of {columns[1]!r}, got {values!r}."
+        )
+    return dict(zip(columns, values, strict=True))
 
 
 def remove(model: AdditiveModel, columns: Sequence[str], why: str) -> Edit:
@@ -226,10 +242,17 @@ def remove(model: AdditiveModel, columns: Sequence[str], why: str) -> Edit:
 
 
 def _check_ordered(method: str, model: AdditiveModel, column: str) -> None:
-    if model.term(column).bins[0].edges is None:
+    if not _is_ordered(model, model.term(column)):
         raise ArgumentError(
-            f"{method} must be asked of a number, got the category {column!r}, which has no order."
+            f"{method} must be asked of a number or an ordered category, got the category {column!r}, "
+            "which has no order."
         )
+
+
+def _is_ordered(model: AdditiveModel, term: Term) -> bool:
+    """Return whether a term is that of a single column whose bins have an order."""
+    column = model.schema[term.columns[0]]
+    return len(term.columns) == 1 and not (isinstance(column, Category) and not column.ordered)
 
 
 def _cells_of(model: AdditiveModel, column: str, bins: Bins, values: Any) -> tuple[int, ...]:

@@ -143,7 +143,7 @@ class FreeExplanations:
     def monotone(
         self, column: str, *, increasing: bool = True, class_: Any = None, why: str = ""
     ) -> EditedModel:
-        """Return a copy whose scores never fall (or never rise) with a number.
+        """Return a copy whose scores never fall (or never rise) with a number or an ordered category.
 
         The nearest such scores by the noisy counts; missing values keep theirs.
         """
@@ -154,7 +154,9 @@ class FreeExplanations:
     def smoothed(
         self, column: str, *, width: float = 1.0, class_: Any = None, why: str = ""
     ) -> EditedModel:
-        """Return a copy with every score of a number drawn towards those of the bins beside it.
+        """Return a copy with every score drawn towards those of the bins beside it.
+
+        Of a number or an ordered category; the others have no neighbours.
 
         ``width`` is the standard deviation of the weights, in bins; noisy counts weigh too.
         """
@@ -163,14 +165,20 @@ class FreeExplanations:
         return self._edited(smooth(self._own, column, width, self._margins(class_), why))
 
     def with_score(
-        self, column: str, values: Any, score: float, *, class_: Any = None, why: str = ""
+        self,
+        column: str | tuple[str, str],
+        values: Any,
+        score: float,
+        *,
+        class_: Any = None,
+        why: str = "",
     ) -> EditedModel:
         """Return a copy with a score that an expert sets.
 
         Args:
-          column: one that has a term of its own.
+          column: one that has a term of its own, or the two of a pair.
           values: one value, a list of values, or of a number the pair ``(low, high)``; all bins that
-            hold any of them get the score.
+            hold any of them get the score. Of two columns a pair of such values, one for each.
           score: what they add to the margin from now on.
           class_: of more than two classes, the one whose margin is meant; all if left out.
           why: a reason, kept with the edit.

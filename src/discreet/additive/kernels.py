@@ -1,4 +1,4 @@
-"""The compiled loop that tells what every record adds to a correction."""
+"""Compiled loops over records: what a model says of them, and what they add to a correction."""
 
 from __future__ import annotations
 
@@ -42,15 +42,11 @@ def correct(
       per_step: steps of the lattice in one; numbers are cut towards zero to whole steps.
       out: rows x margins.
     """
-    terms, rows = codes.shape
+    rows = codes.shape[1]
     margins = len(intercept)
     mean = np.empty(margins)
     for i in range(rows):
-        for c in range(margins):
-            total = intercept[c]
-            for t in range(terms):
-                total += scores[starts[t] + codes[t, i], c]
-            mean[c] = min(max(total, -30.0), 30.0)
+        _add_up(codes, starts, scores, intercept, i, mean)
         _means(mean, link)
         bin = codes[feature, i]
         length = 0.0
@@ -62,6 +58,30 @@ def correct(
         shrink = (1.0 - 1e-12) / length if length > 1.0 - 1e-12 else 1.0
         for c in range(margins):
             out[i, c] = np.trunc(mean[c] * shrink * per_step) / per_step
+
+
+@njit(cache=True, nogil=True)
+def expect(
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    link: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the means that the model gives every row.
+
+    Args:
+      codes: the bin of every row, terms x rows.
+      starts: where the bins of a term begin among all.
+      scores: of all bins of all terms, bins x margins.
+      intercept: of every margin.
+      link: how margins become means.
+      out: rows x margins.
+    """
+    for i in range(codes.shape[1]):
+        _add_up(codes, starts, scores, intercept, i, out[i])
+        _means(out[i], link)
 
 
 @njit(cache=True, nogil=True)
@@ -85,6 +105,23 @@ def add_scores(
         for t in range(terms):
             total += scores[starts[t] + codes[t, i]]
         out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def _add_up(
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    row: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the margins of a row, inside of what exponentials can take."""
+    for c in range(len(intercept)):
+        total = intercept[c]
+        for t in range(codes.shape[0]):
+            total += scores[starts[t] + codes[t, row], c]
+        out[c] = min(max(total, -30.0), 30.0)
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ from discreet.numerics import float_of_units, to_budget_units, up
 from discreet.plans import Setting
 from discreet.privacy.accounting import Event, GaussianEvent, PureEvent
 from discreet.privacy.accounting.discrete import lattice_slack
-from discreet.privacy.accounting.joint import joint_epsilon, joint_rho
+from discreet.privacy.accounting.joint import joint_epsilon, joint_rho, rho_beside
 from discreet.privacy.certificate import Bounds, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from discreet.randomness import IntArray, NoiseSource
@@ -154,6 +154,8 @@ class Purse:
       widest: the greatest scale of noise on a stage, beside what a record moves.
       slack: how far noise of a stage may be from the continuous law.
       epsilon: that is kept: what was asked for, or as much of it as lattices are fine enough for.
+      pick: the epsilon of one choice beside the stages; zero if there is none. Of a pure promise it is
+        a share like others; with a delta choices are priced together with all stages, beside rho.
     """
 
     setting: Setting
@@ -162,35 +164,51 @@ class Purse:
     widest: float
     slack: float
     epsilon: float
+    pick: float = 0.0
 
     @classmethod
-    def of(cls, setting: Setting, epsilon: float, delta: float, stages: int, *, size: int = 1) -> Purse:
+    def of(
+        cls,
+        setting: Setting,
+        epsilon: float,
+        delta: float,
+        stages: int,
+        *,
+        size: int = 1,
+        choices: tuple[int, float] = (0, 0.0),
+    ) -> Purse:
         """Return the purse of a promise, for at most so many stages, none far below an even share.
 
         Of a large epsilon with a delta only as much is spent as a lattice leaves room for, where a
-        stage may have ``size`` numbers.
+        stage may have ``size`` numbers. Of ``choices`` there are so many, for a share each.
         """
         if not delta:
-            return cls(setting, epsilon, 0.0, 4 * stages / epsilon, 0.0, epsilon)
-        made = cls._gaussian_of(setting, epsilon, delta, stages)
+            pick = float_of_units(round(to_budget_units(epsilon) * choices[1])) if choices[0] else 0.0
+            return cls(setting, epsilon, 0.0, 4 * stages / epsilon, 0.0, epsilon, pick)
+        made = cls._gaussian_of(setting, epsilon, delta, stages, choices)
         low, high = _PLENTY, epsilon
         if (
             low >= high
             or made._roomy(size)
-            or not cls._gaussian_of(setting, low, delta, stages)._roomy(size)
+            or not cls._gaussian_of(setting, low, delta, stages, choices)._roomy(size)
         ):
             return made
         while high - low > _NEAR:
             middle = (low + high) / 2
-            roomy = cls._gaussian_of(setting, middle, delta, stages)._roomy(size)
+            roomy = cls._gaussian_of(setting, middle, delta, stages, choices)._roomy(size)
             low, high = (middle, high) if roomy else (low, middle)
-        return cls._gaussian_of(setting, low, delta, stages)
+        return cls._gaussian_of(setting, low, delta, stages, choices)
 
     @classmethod
-    def _gaussian_of(cls, setting: Setting, epsilon: float, delta: float, stages: int) -> Purse:
+    def _gaussian_of(
+        cls, setting: Setting, epsilon: float, delta: float, stages: int, choices: tuple[int, float]
+    ) -> Purse:
         slack = _SPARE * delta / (1 + math.exp(min(epsilon, 600.0))) / stages
-        rho = joint_rho(epsilon, delta)
-        return cls(setting, rho, delta, 4 * math.sqrt(stages / rho), slack, epsilon)
+        rho, pick = joint_rho(epsilon, delta), 0.0
+        if choices[0]:
+            pick = float_of_units(to_budget_units(math.sqrt(2 * rho * choices[1])))
+            rho = rho_beside(epsilon, delta, (PureEvent(pick, "choice"),) * choices[0])
+        return cls(setting, rho, delta, 4 * math.sqrt(stages / rho), slack, epsilon, pick)
 
     def _roomy(self, size: int) -> bool:
         """Return whether a stage of so many numbers that gets all has noise wide enough in steps."""

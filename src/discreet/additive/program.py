@@ -13,7 +13,10 @@ from discreet.additive.coding import Coder, Feature, even, fine_features, merged
 from discreet.additive.contrasts import Contrasts, feature_contrasts, top_down, tree_contrasts
 from discreet.additive.evidence import BinEvidence, Totals, learn_priors, read_evidence
 from discreet.additive.fit import DAMPING, AdditiveFit, width_of
+from discreet.additive.interactions import CHOICE, Interactions, pair_term
 from discreet.additive.noise import MappedNoise, Purse
+from discreet.additive.pair_fit import PairScores
+from discreet.additive.pairing import count_pairs, widest_pair
 from discreet.additive.result import AdditiveModel, Term
 from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import (
@@ -58,17 +61,30 @@ class AdditiveProgram:
     bins: int
     fine: tuple[Feature, ...]
     features: tuple[str, ...]
+    pairs: Interactions
 
     @classmethod
-    def of(cls, ground: AdditiveGround, *, bins: int, epsilon: float, delta: float) -> AdditiveProgram:
-        """Share a promise out among features that have two values."""
+    def of(
+        cls,
+        ground: AdditiveGround,
+        *,
+        bins: int,
+        epsilon: float,
+        delta: float,
+        interactions: int = 0,
+    ) -> AdditiveProgram:
+        """Share a promise out among features that have two values, and pairs of them."""
         fine = fine_features(ground.setting.schema, ground.features)
         useful = tuple(feature for feature in fine if feature.size > 1)
         kept = replace(ground, features=tuple(feature.name for feature in useful))
-        stages = 2 + PARTS * len(useful)
+        wanted = min(interactions, count_pairs(useful))
+        stages = 2 + PARTS * len(useful) + wanted
         size = ground.channels * sum(2 * feature.size for feature in useful)
-        purse = Purse.of(ground.setting, epsilon, delta, stages, size=max(size, MOMENTS))
-        return cls(kept, purse, bins, useful, ground.features)
+        size = max(size, MOMENTS, (ground.margins + 1) * widest_pair(useful).size if wanted else 0)
+        choices = (wanted, CHOICE / wanted) if 0 < wanted < count_pairs(useful) else (0, 0.0)
+        purse = Purse.of(ground.setting, epsilon, delta, stages, size=size, choices=choices)
+        pairs = Interactions(kept, purse, useful, wanted)
+        return cls(kept, purse, bins, useful, ground.features, pairs)
 
     @property
     def wide(self) -> list[Feature]:
@@ -85,14 +101,16 @@ class AdditiveProgram:
         """What one part of what is left gets, of one feature."""
         features = len(self.fine)
         totals = max(_LEAST_TOTALS, _TOTALS / (features + _TOTALS))
-        return (1 - self.range_share - totals) / (PARTS * features)
+        paired = math.fsum(share * times for share, times in self.pairs.shares)
+        return (1 - self.range_share - totals) * (1 - paired) / (PARTS * features)
 
     @property
     def total_share(self) -> float:
         """What the totals get: all that is left."""
         if not self.fine:
             return 1.0
-        return self.purse.rest((self.range_share, 1), (self.part, PARTS * len(self.fine)))
+        parts = (self.part, PARTS * len(self.fine))
+        return self.purse.rest((self.range_share, 1), parts, *self.pairs.shares)
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:
@@ -103,11 +121,13 @@ class AdditiveProgram:
         coder, spent = Coder(coarse), self._most_corrected(0.25)
         counts = self.counts(coder, self.blocks(coarse, _DECAY), PARTS - spent)
         if not spent:
-            return (*self._ranges, self._totals, counts)
+            return (*self._ranges, self._totals, counts, *self.pairs.stages)
         blank = Correction.blank(coarse, self.ground.margins)
         corrections = self._correction(coder, blank, spent * len(coarse), _DECAY)
         margins = self._margins(coder, blank.scores[:, 0], np.arange(1.0, CELLS))
-        return (*self._ranges, self._totals, counts, corrections, *margins)
+        return (
+            *self._ranges, self._totals, counts, corrections, *margins, *self.pairs.stages,
+        )  # fmt: skip
 
     @property
     def expected_error(self) -> dict[str, Expected]:
@@ -182,7 +202,7 @@ class AdditiveProgram:
         (answer,) = releaser.answer(self._totals)
         totals, channels = self._read_totals(answer, self._totals.noise.std)
         if not features:
-            return self._result(features, AdditiveFit.start(totals, [], []))
+            return self._result(features, AdditiveFit.start(totals, [], []), [])
         spent = self._most_corrected(float(totals.spread.max()) if totals.classes else 0.25)
         again = self._repeated(totals, spent)
         if again:
@@ -200,7 +220,7 @@ class AdditiveProgram:
         for stage in self._margins(coder, scores, margin_ends(model)):
             (answer,) = releaser.answer(stage)
             rescale(model, stage.noise.blocks[0], answer, stage.noise.std)
-        return self._result(features, model)
+        return self._result(features, model, self.pairs.ask(releaser, coder, model))
 
     def _binned(self, releaser: Releaser) -> tuple[Feature, ...]:
         """Return the features with bins made of noisy counts of ranges."""
@@ -340,7 +360,9 @@ class AdditiveProgram:
         width = width_of(half, self.purse.norm)
         return Correction(place, model.intercept.copy(), np.concatenate(model.scores), centre, width)
 
-    def _result(self, features: tuple[Feature, ...], model: AdditiveFit) -> AdditiveModel:
+    def _result(
+        self, features: tuple[Feature, ...], model: AdditiveFit, pairs: list[PairScores]
+    ) -> AdditiveModel:
         ground = self.ground
         column = ground.setting.schema[ground.target]
         scale = 1.0 if ground.classes else (column.high - column.low) / 2  # type: ignore[union-attr]
@@ -362,7 +384,7 @@ class AdditiveProgram:
             classes,
             self.features,
             tuple((scale * model.intercept + middle).tolist()),
-            terms,
+            (*terms, *(pair_term(pair, scale, tails) for pair in pairs)),
             model.totals.records,
             model_facts(ground.setting.schema, self.features, ground.target),
         )

@@ -24,6 +24,9 @@ from discreet.schema import Bins, Category, FloatArray, Number
 MARGIN_DECAY = 2.0
 """How strongly slow cosines over cells of margins are weighted up: sums of smooth functions matter."""
 
+Spots = Callable[[Block], tuple[NDArray[np.int64], FloatArray]]
+"""The cell of every record in every table, and what it adds to each."""
+
 MOMENTS = 3
 """Of a number: how many records there are, their sum and their sum of squares."""
 
@@ -165,7 +168,7 @@ def count_stage(
             "bins",
             ground,
             purse,
-            lambda block: coder.codes(_features(ground, block)) + starts,
+            lambda block: coder.codes(features_of(ground, block)) + starts,
             blocks,
             2,
             share=share,
@@ -174,7 +177,7 @@ def count_stage(
     classes = ground.classes
 
     def index(block: Block) -> list[NDArray[np.int64]]:
-        target, codes = block[ground.target], coder.codes(_features(ground, block))
+        target, codes = block[ground.target], coder.codes(features_of(ground, block))
         known = ground.known(target)
         return [np.where(known, code * classes + target, -1.0).astype(np.int64) for code in codes]
 
@@ -184,7 +187,7 @@ def count_stage(
     return Stage("bins", contribution, noise)
 
 
-def _features(ground: AdditiveGround, block: Block) -> FloatArray:
+def features_of(ground: AdditiveGround, block: Block) -> FloatArray:
     """Return a block's values; those of features are the first columns."""
     return block.values
 
@@ -241,7 +244,7 @@ def correction_stage(
     def spots(rows: Block) -> tuple[NDArray[np.int64], FloatArray]:
         from discreet.additive.kernels import correct
 
-        codes = coder.codes(_features(ground, rows))
+        codes = coder.codes(features_of(ground, rows))
         values = np.empty((len(rows), ground.margins))
         correct(
             codes, starts, asked.scores, asked.intercept, ground.link, asked.place,
@@ -251,7 +254,7 @@ def correction_stage(
         return np.where(known, codes[asked.place], -1)[None, :].astype(np.int64), values
 
     name = f"correction of {coder.features[asked.place].name}"
-    return _spots_stage(
+    return spots_stage(
         name, ground, purse, spots, [block], sizes[asked.place], ground.margins,
         share=share, times=times,
     )  # fmt: skip
@@ -289,7 +292,7 @@ def margin_stage(
         from discreet.additive.kernels import add_scores
 
         margins = np.empty(len(rows))
-        add_scores(coder.codes(_features(ground, rows)), starts, scores, margins)
+        add_scores(coder.codes(features_of(ground, rows)), starts, scores, margins)
         places = np.searchsorted(ends, margins)
         return [np.where(ground.known(rows[ground.target]), places, -1).astype(np.int64)]
 
@@ -324,21 +327,31 @@ def _sum_stage(
         return np.where(ground.known(target), cells(block), -1), values
 
     size = sum(block.whole.shape[1] for block in blocks)
-    return _spots_stage(name, ground, purse, spots, blocks, size, channels, **paid)
+    return spots_stage(name, ground, purse, spots, blocks, size, channels, **paid)
 
 
-def _spots_stage(
+def spots_stage(
     name: str,
     ground: AdditiveGround,
     purse: Purse,
-    spots: Callable[[Block], tuple[NDArray[np.int64], FloatArray]],
+    spots: Spots,
     blocks: Sequence[Contrasts],
     cells: int,
     channels: int,
     **paid: Any,
 ) -> Stage[MappedNoise]:
-    size, tables = cells * channels, len(blocks)
-    contribution = VectorContribution(
+    """Return the stage of contrasts of sums to one cell of every table of which a record adds."""
+    contribution = spots_contribution(ground, spots, cells * channels, len(blocks), channels)
+    certificate = certify_sums(blocks, channels, purse, step=purse.sum_step)
+    noise = purse.noise(certificate, blocks, channels, purse.sum_step, **paid)
+    return Stage(name, contribution, noise)
+
+
+def spots_contribution(
+    ground: AdditiveGround, spots: Spots, size: int, tables: int, channels: int
+) -> VectorContribution:
+    """Return what records add: a vector of the unit ball to one cell of each of some tables."""
+    return VectorContribution(
         ground.columns,
         size,
         Box(-1.0, 1.0),
@@ -348,9 +361,6 @@ def _spots_stage(
         calls=None,
         spots=spots,
     )
-    certificate = certify_sums(blocks, channels, purse, step=purse.sum_step)
-    noise = purse.noise(certificate, blocks, channels, purse.sum_step, **paid)
-    return Stage(name, contribution, noise)
 
 
 def _certify_raw(size: int, tables: int, channels: int) -> Certificate:

@@ -19,9 +19,10 @@ class PrivateAdditiveClassifier(PrivateClassifier):
 
     Args:
       bins: into how many bins a number is divided at most.
+      interactions: how many pairs of features may add something together.
 
     Guarantees:
-      - As ``additive_model``. [additive-counts] [additive-corrections]
+      - As ``additive_model``. [additive-counts] [additive-corrections] [additive-pairs]
 
     >>> model = PrivateAdditiveClassifier(delta=1e-6, bounds=(0, 1), classes=[0, 1])
     >>> fitted = model.fit([[0.1], [0.2], [0.8], [0.9]] * 500, [0, 0, 1, 1] * 500)
@@ -31,6 +32,7 @@ class PrivateAdditiveClassifier(PrivateClassifier):
 
     _: KW_ONLY
     bins: int = 32
+    interactions: int = 0
 
     question = additive_model
 
@@ -48,9 +50,10 @@ class PrivateAdditiveRegressor(PrivateRegressor):
 
     Args:
       bins: into how many bins a number is divided at most.
+      interactions: how many pairs of features may add something together.
 
     Guarantees:
-      - As ``additive_model``. [additive-counts] [additive-corrections]
+      - As ``additive_model``. [additive-counts] [additive-corrections] [additive-pairs]
 
     >>> model = PrivateAdditiveRegressor(delta=1e-6, bounds=(0, 1), target_bounds=(0, 1))
     >>> fitted = model.fit([[0.0], [1.0]] * 2500, [0.1, 0.9] * 2500)
@@ -61,5 +64,6 @@ class PrivateAdditiveRegressor(PrivateRegressor):
 
     _: KW_ONLY
     bins: int = 32
+    interactions: int = 0
 
     question = additive_model

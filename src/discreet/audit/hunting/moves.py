@@ -15,6 +15,7 @@ from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.lattice import LARGEST_SUM
 from discreet.mechanisms.selection.pair_scores import PairChoice
+from discreet.mechanisms.selection.residual_pairs import ResidualChoice
 from discreet.plans import Stage
 from discreet.plans.stages.sums import TableNoise
 from discreet.plans.stages.weighted_tables import WeightedNoise
@@ -120,6 +121,8 @@ def apart(noise: Any, first: IntArray, second: IntArray) -> FloatArray:
             return np.array([steps[0] - steps[1]]) * noise.noise.step
         case PairChoice():
             return np.asarray((noise.scores(first) - noise.scores(second)) / noise.steps_per_record)
+        case ResidualChoice():
+            return np.asarray((noise.scores(first) - noise.scores(second)) * noise.step)
         case SplitNoise():
             return _utilities_apart(noise, first, second)
         case MappedNoise():

@@ -25,7 +25,12 @@ from discreet.audit.laws.of_tables import (
     inverse_subject,
     percentile_subject,
 )
-from discreet.audit.laws.of_trees import leaves_subject, level_subject, spanning_subject
+from discreet.audit.laws.of_trees import (
+    leaves_subject,
+    level_subject,
+    residual_subject,
+    spanning_subject,
+)
 from discreet.audit.laws.subject import Subject
 from discreet.mechanisms import (
     NOISES,
@@ -44,6 +49,7 @@ from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.mechanisms.selection.more_pairs import more_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
+from discreet.mechanisms.selection.residual_pairs import residual_choice
 from discreet.mechanisms.selection.spanning_tree import tree_choice
 from discreet.privacy.certificate import Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE
@@ -96,6 +102,7 @@ def _other_selections() -> Iterator[tuple[str, Build]]:
     yield "quantile cuts", _cuts
     yield "Borda counts", _borda
     yield "spanning tree", _spanning
+    yield "pairs by residuals", _residuals
     yield "propose-test-release", _support
     yield "Mechanism F", _deniability
 
@@ -203,6 +210,11 @@ def _spanning() -> list[Subject]:
         for relation in RELATIONS
     ]
     return [spanning_subject(choice) for choices in made for choice in choices]
+
+
+def _residuals() -> list[Subject]:
+    terms: Any = {"wanted": 1, "step": 2.0**-10, "rounded": 0.0, "share": EPSILON}
+    return [residual_subject(residual_choice((2, 2), relation=r, **terms)) for r in RELATIONS]
 
 
 def _support() -> list[Subject]:

@@ -17,6 +17,7 @@ from discreet.audit.laws.subject import Promise, Subject
 from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
 from discreet.mechanisms.selection.more_pairs import MoreChoice
+from discreet.mechanisms.selection.residual_pairs import ResidualChoice
 from discreet.mechanisms.selection.spanning_tree import TreeChoice
 from discreet.plans import Setting, Stage
 from discreet.privacy.relation import Relation
@@ -145,6 +146,26 @@ def leaves_subject(mechanism: str, relation: str, epsilon: float, delta: float =
     )
     counted = noise_subject(stage.noise)
     return replace(counted, name=f"counts of leaves, {mechanism}, {relation}")
+
+
+def residual_subject(choice: ResidualChoice) -> Subject:
+    """Return a choice of one of two tables of two cells, to which records add one or take one off."""
+    whole = round(1 / choice.step)
+
+    def law(counts: Counts) -> FloatArray:
+        # Many records make a cell of the first table positive and one of the second negative: there
+        # a record that adds moves both scores, and moves them apart.
+        many, other, added, taken = counts
+        raw = np.array([many + added - taken, -other, many, added - taken - other]) * whole
+        return np.array([choice.probability(raw, (place,)) for place in range(2)])
+
+    def pairs() -> Iterator[tuple[Counts, Counts]]:
+        for counts in ((FAR, FAR, 0, 1), (FAR, FAR, 1, 0), (0, FAR, 1, 1), (0, 1, 0, 0)):
+            for other in neighbouring_tables(counts, choice.relation):
+                yield counts, other
+
+    promise = Promise(choice.epsilon, choice.delta, tuple(choice.events))
+    return Subject(f"pairs by residuals, {choice.relation}", law, promise, pairs)
 
 
 def spanning_subject(choice: TreeChoice | MoreChoice) -> Subject:

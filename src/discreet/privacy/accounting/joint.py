@@ -55,6 +55,9 @@ _NO_USE = 0.75
 _SPARE = 1e-4
 """Of delta: what is left for the lattices of Gaussian stages."""
 
+_NEAR, _NOTHING = 1e-7, 1e-18
+"""How near the greatest rho beside choices is found, and a rho that is of no use."""
+
 
 def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> float:
     """Return delta at ``epsilon`` of all events together, told to lose this share more than they do.
@@ -112,6 +115,28 @@ def joint_rho(epsilon: float, delta: float, *, choices: bool = False) -> float:
         return zcdp_budget(epsilon, delta)
     multiplier = gaussian_multiplier(epsilon, delta * (1 - _SPARE))
     return down(0.5 / multiplier / multiplier * (1 - 1e-9))
+
+
+def rho_beside(epsilon: float, delta: float, choices: Sequence[PureEvent]) -> float:
+    """Return the rho that the Gaussian stages of a plan may have beside choices, rounded down.
+
+    Choices are pure events, which the curve of all stages together counts exactly; where there are few
+    of them that leaves more than one rho for all stages does. Zero if choices alone take everything.
+
+    Guarantees:
+      - Lattice sums of these rhos and the choices keep (epsilon, delta) together. [joint-stages]
+    """
+    low, high = 0.0, joint_rho(epsilon, delta)
+    if not choices:
+        return high
+    while high - low > _NEAR * high:
+        middle = (low + high) / 2
+        events = (GaussianEvent((0.5 / middle) ** 0.5, 0.0), *choices)
+        kept = joint_delta(events, epsilon) <= delta * (1 - _SPARE)
+        low, high = (middle, high) if kept else (low, middle)
+        if high < _NOTHING:
+            return 0.0
+    return down(low * (1 - 1e-9))
 
 
 class JointEvents:
