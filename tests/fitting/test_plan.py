@@ -181,7 +181,7 @@ def test_a_rho_is_used_and_never_exceeded(choose: str) -> None:
     before = own.remaining.loss
     release = own.release(dc.fit("class", choose=choose, rho=0.3))
     assert 0.299 < before - own.remaining.loss <= 0.3
-    assert release.value.score(frame(seed=1), frame(seed=1)["class"]) > 0.7
+    assert release.value.score(frame(seed=1), frame(seed=1)["class"]) > 0.6
 
 
 @pytest.mark.parametrize("mode", [{"rows": "weighted"}, {"rows": "one"}, {"rows": "capped", "most": 3}])
