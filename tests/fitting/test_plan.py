@@ -18,6 +18,7 @@ from discreet.fitting.held_out import Side, class_score
 from discreet.fitting.plan import PLANS
 from discreet.plans import Setting
 from discreet.privacy.accounting import joint_delta
+from discreet.session.together import ready_together
 from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
@@ -184,6 +185,43 @@ def test_of_a_large_epsilon_with_a_delta_as_much_is_spent_as_lattices_leave_room
     assert joint_delta(made.events, made.joint[0]) <= 1e-6
     assert made.cost(accountant).loss > 0
     assert any("leaves room for epsilon" in reason for reason in made.reasons)
+
+
+@pytest.mark.parametrize("choose", ["rule", "held-out"])
+def test_a_rho_is_used_and_never_exceeded(choose: str) -> None:
+    own = session(accountant="zcdp", epsilon=8.0)
+    before = own.remaining.loss
+    release = own.release(dc.fit("class", choose=choose, rho=0.3))
+    assert 0.299 < before - own.remaining.loss <= 0.3
+    assert release.value.score(frame(seed=1), frame(seed=1)["class"]) > 0.6
+
+
+@pytest.mark.parametrize("mode", [{"rows": "weighted"}, {"rows": "one"}, {"rows": "capped", "most": 3}])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(("choose", "least"), [("rule", 0.6), ("held-out", 0.9)])
+def test_persons_are_protected(choose: str, least: float, relation: str, mode: dict[str, Any]) -> None:
+    own = of_persons(relation, mode)
+    release = own.release(dc.fit("class", choose=choose, epsilon=4.0, delta=1e-6))
+    assert own.remaining.loss == pytest.approx(16.0)
+    assert release.guarantee.protects == "all rows of one person"
+    assert release.value.score(frame(seed=1), frame(seed=1)["class"]) > least
+
+
+def of_persons(relation: str, mode: dict[str, Any]) -> dc.Session:
+    """Return a session on rows of which every second person has two."""
+    table = frame().assign(who=np.arange(4000) * 2 // 3)
+    schema = dc.Schema({name: SCHEMA[name] for name in SCHEMA}, target="class", person="who", **mode)
+    terms: dict[str, Any] = {"dataset": "p", "ledger": ":memory:", "epsilon": 20.0, "delta": 1e-5}
+    return dc.protect(table, schema, relation=relation, seed=1, **terms)  # type: ignore[arg-type]
+
+
+def test_records_held_out_get_all_that_a_delta_leaves() -> None:
+    """Candidates and choice are priced together: the promise is used up, and never exceeded."""
+    setting = Setting(SCHEMA, "replace-one", 4000)
+    plan = dc.fit("class", choose="held-out", epsilon=1.0, delta=1e-6)
+    by, together = ready_together(plan, setting)
+    assert by.epsilon > 1.05 and together.joint == (1.0, 1e-6)
+    assert joint_delta(together.events, 1.0) <= 1e-6 < joint_delta(together.events, 0.99)
 
 
 EXAMPLES = [

@@ -91,7 +91,7 @@ class fit(WherePlan):
                 raise
             name, why = "forest", "an additive model would have too many cells"
             program = self._question(name, self.epsilon, self.delta).prepare_whole(setting)
-        return replace(program, reasons=(f"answered by {_ARTICLES[name]}: {why}",))
+        return replace(program, reasons=(f"answered by {_ARTICLES[name]}: {why}", *program.reasons))
 
     def _question(self, name: ModelName, epsilon: float, delta: float) -> WherePlan:
         """Return the question that trains a model."""

@@ -45,8 +45,10 @@ def ready_together(plan: Plan, setting: Setting) -> Answered:
         return plan, first
     promise = (plan.epsilon, plan.delta)
     kept = promise if first.joint is None else min(promise, first.joint)  # a plan may promise less
-    if first.joint is not None and joint_delta(first.events, kept[0]) <= kept[1]:
-        return plan, replace(first, joint=kept)
+    if first.joint is not None and _keeps(first, *kept):
+        spare = kept == promise and _keeps(first, kept[0] / _WORTH_A_DELTA, kept[1])
+        if not spare:
+            return plan, replace(first, joint=kept)
     options = [partial(plan.paid, delta=plan.delta)]
     options += [partial(plan.paid, delta=plan.delta, mechanism=law) for law in plan.laws()]
     found = [answered_together(way, setting, promise) for way in options]
@@ -54,6 +56,11 @@ def ready_together(plan: Plan, setting: Setting) -> Answered:
     best = min(usable, key=lambda answer: error_of(answer[1]), default=(plan, first))
     gains = best[0].epsilon > _WORTH_A_DELTA * plan.epsilon or first.joint is not None
     return best if gains else (plan, first)
+
+
+def _keeps(program: Program, epsilon: float, delta: float) -> bool:
+    """Return whether all stages together keep a promise."""
+    return joint_delta(program.events, epsilon) <= delta
 
 
 def answered_together(way: Way, setting: Setting, promise: tuple[float, float]) -> Answered | None:

@@ -62,8 +62,23 @@ def test_every_plan_has_a_check() -> None:
 def test_every_question_is_the_plan_that_it_says() -> None:
     for question in QUESTIONS.values():
         form = question.forms[0] if question.forms else None
-        plan = question.ask(None if form is None else model_of(form))
-        assert plan.plan_name == question.plan
+        for ask in (question.ask, *question.also):
+            plan = ask(None if form is None else model_of(form))
+            assert plan.plan_name == question.plan
+
+
+def test_every_way_to_ask_is_hunted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A choice by records held out is hunted with a delta and without, of two classes and of three."""
+    asked: list[Any] = []
+
+    def hunt_briefly(plan: Any, *args: Any, **options: Any) -> HuntReport:
+        asked.append(plan)
+        return hunt(plan, *args, **{**options, "seconds": 1e-9})
+
+    monkeypatch.setattr("discreet.audit.hunting.checks.hunt", hunt_briefly)
+    REGISTRY["hunt: fit"].run(Effort(seconds=0.1))
+    told = {(plan.delta > 0, len(SCHEMA[plan.target].values)) for plan in asked}
+    assert len(asked) == 6 and told == {(False, 2), (True, 2), (True, 3)}
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))

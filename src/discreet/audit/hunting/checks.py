@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import get_args
 
 from discreet.audit.finding import Check, Effort, Finding
@@ -23,7 +24,7 @@ def checks() -> list[Check]:
 
 
 def _hunted(question: Question) -> Check:
-    quick = _QUICK_WITH_MODELS if question.forms else _QUICK
+    quick = (_QUICK_WITH_MODELS if question.forms else _QUICK) * (1 + len(question.also))
 
     def look(effort: Effort) -> Finding:
         return finding_of_hunts(hunts_of(question, _seconds(effort, quick), effort.seed))
@@ -34,10 +35,11 @@ def _hunted(question: Question) -> Check:
 
 def hunts_of(question: Question, seconds: float, seed: int) -> list[HuntReport]:
     """Return the hunts of a question with all its models and relations, in so many seconds together."""
-    cases = [(form, one) for form in question.forms or (None,) for one in question.relations]
+    asks = (question.ask, *question.also)
+    cases = list(product(asks, question.forms or (None,), question.relations))
     return [
         hunt(
-            question.ask(None if form is None else model_of(form)),
+            ask(None if form is None else model_of(form)),
             SCHEMA,
             relation=relation,
             rows=question.rows,
@@ -45,7 +47,7 @@ def hunts_of(question: Question, seconds: float, seed: int) -> list[HuntReport]:
             seed=seed,
             progress=False,
         )
-        for form, relation in cases
+        for ask, form, relation in cases
     ]
 
 

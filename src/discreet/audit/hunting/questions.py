@@ -82,6 +82,7 @@ class Question:
       forms: of the models it is asked of; none if it takes no model.
       relations: under which it can be answered.
       rows: of the tables.
+      also: other ways to ask it, with other promises or columns, that are hunted besides.
     """
 
     plan: str
@@ -89,6 +90,7 @@ class Question:
     forms: tuple[Form, ...] = ()
     relations: tuple[Relation, ...] = RELATIONS
     rows: int = 48
+    also: tuple[Callable[[Any], Plan], ...] = ()
 
 
 @cache
@@ -247,7 +249,14 @@ def _of_tables() -> list[Question]:
         ),
         Question("drift", lambda _: drift(_reference(), epsilon=1.0)),
         Question("entropy", lambda _: entropy("home", method="direct", epsilon=1.0)),
-        Question("fit", lambda _: fit("defaulted", choose="held-out", epsilon=1.0)),
+        Question(
+            "fit",
+            lambda _: fit("defaulted", choose="held-out", epsilon=1.0),
+            also=(
+                lambda _: fit("defaulted", choose="held-out", epsilon=1.0, delta=1e-5),
+                lambda _: fit("home", choose="held-out", epsilon=1.0, delta=1e-5),
+            ),
+        ),
         Question("functional_mean", lambda _: functional_mean(names, epsilon=1.0, delta=1e-5)),
         Question("histogram", lambda _: histogram("income", bins=6, epsilon=1.0)),
         Question("mutual_information", lambda _: mutual_information("home", "defaulted", epsilon=1.0)),
