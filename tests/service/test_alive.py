@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from discreet.service.asked.alive import GRACE, Alive
+from discreet.service.asked.book import GRACE, Alive
 from discreet.service.store import Store
 from tests.ledger.conftest import new_database, server
 
