@@ -81,13 +81,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        safe = _with_headers(send, scope["path"])
         try:
             body = await self._read(scope, receive)
         except DiscreetError as refused:
-            await _refuse(safe, refused)
+            await refuse(send, scope["path"], refused)
             return
-        await self._app(scope, _replay(body, receive), safe)
+        await self._app(scope, _replay(body, receive), _with_headers(send, scope["path"]))
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         """Return the whole body, if it is small, comes in time and is not nested too deeply."""
@@ -166,12 +165,16 @@ def _with_headers(send: Send, path: str) -> Send:
     return safe
 
 
-async def _refuse(send: Send, error: DiscreetError) -> None:
+async def refuse(send: Send, path: str, error: DiscreetError) -> None:
+    """Answer with an error, and close the connection: the rest of what is sent is not read."""
     body = json.dumps(error.to_json()).encode()
+    wait = error.seconds if isinstance(error, TooManyRequests) else None
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
+        *([] if wait is None else [(b"retry-after", str(int(wait) + 1).encode())]),
     ]
-    await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    safe = _with_headers(send, path)
+    await safe({"type": "http.response.start", "status": error.http_status, "headers": headers})
+    await safe({"type": "http.response.body", "body": body})

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Path
 from discreet.errors import ArgumentError, LedgerConflict, NotFound
 from discreet.schema.files import from_plain
 from discreet.service.office import AnOffice, Anyone, Overseer, Owner
-from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms, faults
+from discreet.service.routes.answers import Left, ListedKey, MadeKey, ModelTold, Named, Revoked, shows
+from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms
 from discreet.service.settings import path_of
 from discreet.session import protect
 from discreet.session.project import DatasetEntry, Project
@@ -21,7 +22,7 @@ router = APIRouter(prefix="/v1", tags=["owner"])
 Name = Annotated[str, Path(max_length=128)]
 
 
-@router.post("/datasets", status_code=201, responses=faults(409))
+@router.post("/datasets", status_code=201, responses=shows(Left, 201))
 def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Register a data set from a file in the project's folder, and give it a budget."""
     project = office.desks.project
@@ -51,7 +52,7 @@ def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, An
     return {"dataset": asked.dataset, "remaining": session.remaining.to_json()}
 
 
-@router.put("/datasets/{dataset}/allotments/{analyst}", responses=faults(409))
+@router.put("/datasets/{dataset}/allotments/{analyst}", responses=shows(Left))
 def allot(
     dataset: Name, analyst: Name, asked: Allotment, caller: Owner, office: AnOffice
 ) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def allot(
     return {"dataset": dataset, "analyst": analyst, "remaining": left.to_json()}
 
 
-@router.put("/datasets/{dataset}/terms", responses=faults(409))
+@router.put("/datasets/{dataset}/terms", responses=shows(Left))
 def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Change the budget of a data set, as an entry of its history."""
     session = office.desks.check(caller, dataset)
@@ -70,7 +71,7 @@ def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> d
     return {"dataset": dataset, "remaining": session.remaining.to_json()}
 
 
-@router.get("/models")
+@router.get("/models", responses=shows(list[ModelTold]))
 def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return the models that may be asked about, with the data sets of this key."""
     opened = office.desks.names(caller)
@@ -84,7 +85,7 @@ def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-@router.post("/models", status_code=201, responses=faults(409))
+@router.post("/models", status_code=201, responses=shows(Named, 201))
 def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Keep a model's file; no code of it is run, and classes of third parties are refused by name."""
     options: dict[str, Any] = {"datasets": asked.datasets, "output": asked.output}
@@ -94,20 +95,20 @@ def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any
     return {"name": asked.name, "datasets": list(entry.datasets)}
 
 
-@router.delete("/models/{name}")
+@router.delete("/models/{name}", responses=shows(Named))
 def remove_model(name: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Forget an uploaded model; what was released of it stays."""
     office.models.remove(name)
     return {"name": name}
 
 
-@router.get("/keys")
+@router.get("/keys", responses=shows(list[ListedKey]))
 def keys(caller: Owner, office: AnOffice) -> list[dict[str, Any]]:
     """Return every key without its secret."""
     return office.keys.told()
 
 
-@router.post("/keys", status_code=201)
+@router.post("/keys", status_code=201, responses=shows(MadeKey, 201))
 def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Make a key; this is the only time that it is shown."""
     key, holder = office.keys.new(
@@ -120,7 +121,7 @@ def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
     return {**holder.to_json(), "id": holder.key, "key": key}
 
 
-@router.delete("/keys/{id}")
+@router.delete("/keys/{id}", responses=shows(Revoked))
 def revoke(id: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Let a key open nothing any more, from now on."""
     office.keys.revoke(id)
