@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from discreet.samples import loans
 from discreet.service.access.keys import ROLES
 from discreet.service.app import matrix
+from discreet.service.store import keys as keys_table
 
 from .conftest import World, plan
 
@@ -100,6 +102,46 @@ def test_a_key_opens_its_data_sets_alone(shared: World) -> None:
     one = client.get("/v1/datasets/loans", headers=headers)
     none = client.get("/v1/datasets/nowhere", headers=headers)
     assert one.status_code == 404 and one.json() == none.json()
+
+
+def test_a_key_of_another_data_set_opens_nothing_of_this_one(shared: World) -> None:
+    """Every route with a data set or a job of it, every role whose key may be limited."""
+    client = shared.client("nobody")
+    answered = shared.ask("ann", plan("count", where="age >= 40", epsilon=0.1)).json()
+    ids = {"release": answered["releases"][0]["id"], "job": answered["job"]["id"]}
+    for role, analyst in (("analyst", "ann"), ("auditor", None)):
+        key, _ = shared.office.keys.new(role, analyst=analyst, datasets=["other"])
+        headers = {"Authorization": f"Bearer {key}"}
+        for method, path in (one for one, roles in WHO.items() if role in roles):
+            id_ = ids["job" if path.startswith("/v1/jobs") else "release"]
+            place = path.format(dataset="loans", id=id_, analyst="eve", name="none")
+            found = client.request(method, place, headers=headers, json=BODY.get((method, path)))
+            if "{" in path:
+                assert found.status_code == 404, (role, method, path, found.text)
+            elif path in ("/v1/datasets", "/v1/jobs", "/v1/models"):
+                assert found.json() == [], (role, path)
+            assert id_ not in found.text
+    assert shared.client("ann").get(f"/v1/jobs/{ids['job']}").status_code == 200
+
+
+BODY: dict[tuple[str, str], Any] = {
+    ("POST", "/v1/datasets/{dataset}/price"): {"plans": [plan("count", epsilon=0.1)]},
+    ("POST", "/v1/datasets/{dataset}/releases"): {"plans": [plan("count", epsilon=0.1)]},
+}
+
+
+def test_an_owners_key_is_limited_to_nothing(shared: World) -> None:
+    """It makes keys, so that a limited one could make itself one without a limit."""
+    asked = {"role": "owner", "datasets": ["other"], "days": 1}
+    refused = shared.client("owner").post("/v1/keys", json=asked)
+    assert refused.status_code == 422 and "datasets must be left out" in refused.text
+    key, holder = shared.office.keys.new("owner")
+    with shared.office.store.writing() as connection:  # as an earlier version kept it
+        limited = update(keys_table).where(keys_table.c.id == holder.key).values(datasets='["other"]')
+        connection.execute(limited)
+    headers = {"Authorization": f"Bearer {key}"}
+    asked = {"role": "owner", "days": 1}
+    assert shared.client("nobody").post("/v1/keys", json=asked, headers=headers).status_code == 401
 
 
 def test_a_revoked_key_and_one_that_expired_open_nothing(

@@ -138,7 +138,8 @@ def protect_command(
     check_file("--project", project)
     known = Project.load(project)
     places = [known.relative(str(where)) for where in (data, schema, ledger)]
-    changed = known.with_entry(dataset, DatasetEntry(places[0], places[1], places[2], version, query))
+    entry = DatasetEntry(places[0], places[1], places[2], version, query)
+    known.with_entry(dataset, entry)  # or one sentence, before anything is registered
     session = protect(
         as_rows(data, query),
         schema,
@@ -152,7 +153,8 @@ def protect_command(
         most_rows=most_rows,
         version=version,
     )
-    changed.save()
+    with known.locked() as newest:
+        newest.with_entry(dataset, entry).save()
     shared = session.balance.population
     if json:
         named = {} if shared is None else {"population": shared}

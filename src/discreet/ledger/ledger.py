@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,11 @@ from discreet.ledger.postings import (
 from discreet.ledger.publication import Signature, sign
 from discreet.ledger.queries import (
     account_from,
+    read_history,
 )
 from discreet.ledger.records import (
     Account,
+    Entry,
     Head,
     Order,
     Reservation,
@@ -200,6 +202,7 @@ class Ledger(OpenBooks):
         fresh: bool = True,
         work: WorkLock | None = None,
         schema: Schema | None = None,
+        check: Callable[[], None] | None = None,
     ) -> list[Reservation]:
         """Spend several charges in one transaction: all of them or none. See ``reserve``.
 
@@ -210,6 +213,7 @@ class Ledger(OpenBooks):
             fresh: Charge also for what was answered before, or is under way in another process.
             work: Shows others that these orders are under way; see ``at_work``.
             schema: The schema by which rows will be read.
+            check: Called when nobody else can charge the data set any more; to raise spends nothing.
 
         Raises:
             LedgerConflict: Another schema is registered by now. Nothing was spent.
@@ -221,6 +225,8 @@ class Ledger(OpenBooks):
         drafts = [draft_order(order, analyst) for order in orders]
         with self._writing(dataset) as connection:
             accounts = lock_accounts(connection, self._chain, dataset)
+            if check is not None:
+                check()
             if schema is not None:
                 stored = account_from(accounts[0]).terms
                 check_schema(connection, stored, schema.digest, schema, since=True)
@@ -233,6 +239,21 @@ class Ledger(OpenBooks):
             reserved = post_reservations(connection, self._chain, accounts, drafts, analyst)
         self._may_store.add(dataset)
         return reserved
+
+    def charges_noting(self, dataset: str, name: str, value: str) -> list[Entry]:
+        """Return the reservations whose notes have this entry, when nobody is about to make one.
+
+        A reservation whose acknowledgement was lost is found, or will never be made.
+        """
+        check_name("dataset", dataset)
+        with self._writing(dataset) as connection:
+            lock_accounts(connection, self._chain, dataset)
+            entries = read_history(connection, dataset)
+        return [one for one in entries if one.kind == "reserve" and one.note.get(name) == value]
+
+    def renew_locks(self) -> None:
+        """Show others again what is under way here, after the ledger's server was started anew."""
+        self._locks.renew()
 
     def at_work(self) -> AbstractContextManager[WorkLock]:
         """Give what shows others, inside a block, that somebody is at work on what is reserved.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers
 
 from discreet import __version__
 from discreet.service import problems
-from discreet.service.guards import Guard
+from discreet.service.guards import Guard, Room, Scope, Seen
+from discreet.service.metrics import OTHER
 from discreet.service.office import Office, roles_of
 from discreet.service.routes import about, asking, datasets, owner, releases
 from discreet.service.routes.shapes import ALWAYS
@@ -55,11 +57,11 @@ def make_app(project: str | Path) -> FastAPI:
         app.include_router(router)
     _add_page(app)
     problems.install(app)
-    app.middleware("http")(_counting(office))
     app.add_middleware(
         Guard,
-        largest=lambda path: _largest(office, path),
+        largest=_room(office),
         seconds=float(office.settings.slowest_request),
+        seen=_counting(office),
     )
     return app
 
@@ -72,25 +74,27 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.office.close()
 
 
-def _largest(office: Office, path: str) -> int:
+def _room(office: Office) -> Room:
+    """Return how large requests may be: those of an owner who uploads a model, larger."""
     settings = office.settings
-    # A file travels as base64, which is a third longer.
-    uploads = path == "/v1/models"
-    return settings.largest_model * 4 // 3 + 10_000 if uploads else settings.largest_body
+
+    async def room(scope: Scope) -> int:
+        if (scope["method"], scope["path"]) != ("POST", "/v1/models"):
+            return settings.largest_body
+        if not await run_in_threadpool(office.is_owner, Headers(scope=scope)):
+            return settings.largest_body
+        return settings.largest_model * 4 // 3 + 10_000  # a file travels as base64, a third longer
+
+    return room
 
 
-def _counting(
-    office: Office,
-) -> Callable[[Request, Callable[[Request], Awaitable[Response]]], Awaitable[Response]]:
-    async def count(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
-        start = time.perf_counter()
-        response = await go_on(request)
-        route = request.scope.get("route")
-        path = route.path if isinstance(route, APIRoute) else "other"
-        office.metrics.count(request.method, path, response.status_code, time.perf_counter() - start)
-        return response
+def _counting(office: Office) -> Seen:
+    def seen(scope: Scope, status: int, seconds: float) -> None:
+        route = scope.get("route")
+        path = route.path if isinstance(route, APIRoute) else OTHER
+        office.metrics.count(scope["method"], path, status, seconds)
 
-    return count
+    return seen
 
 
 def _add_page(app: FastAPI) -> None:

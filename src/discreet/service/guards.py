@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import ArgumentError, DiscreetError, TooLarge, TooManyRequests
 
@@ -19,6 +23,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LOG = logging.getLogger("discreet.service")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
@@ -35,7 +41,11 @@ HEADERS = {
 }
 """Sent with every answer; a route may say more, never less."""
 
+BROKEN = "The service failed at this request. What it was is not shown, because it could tell of a row."
+
 DEEPEST = 40
+_TEXTS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _MOST_CALLERS = 10_000
 
 
@@ -64,33 +74,56 @@ class Frequency:
             )
 
 
+Seen = Callable[[Scope, int, float], None]
+"""Told of every request: what it was, the status of its answer (0: none came), and its seconds."""
+
+Room = Callable[[Scope], Awaitable[int]]
+"""Says how many bytes the body of a request may have."""
+
+
 class Guard:
     """Refuses what is too large, too deep or too slow, and adds the headers of safety.
 
+    Guarantees:
+      - Whatever breaks inside is answered in the one shape of errors, with all headers; its text is
+        neither sent nor logged, because it could hold a value of a row.
+
     Args:
       app: what is guarded.
-      largest: bytes that a request's body may have, by its path.
+      largest: how large a request may be.
       seconds: in which a body must have arrived.
+      seen: told of every request when it is answered.
     """
 
-    def __init__(self, app: App, *, largest: Callable[[str], int], seconds: float) -> None:
-        self._app, self._largest, self._seconds = app, largest, seconds
+    def __init__(self, app: App, *, largest: Room, seconds: float, seen: Seen) -> None:
+        self._app, self._largest, self._seconds, self._seen = app, largest, seconds, seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        start, reply = time.perf_counter(), Reply(send, scope["path"])
+        try:
+            await self._answer(scope, receive, reply)
+        except Exception as error:
+            _LOG.error("A request failed: %s.", type(error).__name__)
+            if not reply.status:
+                await refuse(reply, DiscreetError(BROKEN))
+        finally:
+            self._seen(scope, reply.status, time.perf_counter() - start)
+
+    async def _answer(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         try:
             body = await self._read(scope, receive)
         except DiscreetError as refused:
-            await refuse(send, scope["path"], refused)
-            return
-        await self._app(scope, _replay(body, receive), _with_headers(send, scope["path"]))
+            await refuse(reply, refused)
+        else:
+            await self._app(scope, _replay(body, receive), reply)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         """Return the whole body, if it is small, comes in time and is not nested too deeply."""
-        largest = self._largest(scope["path"])
+        largest = await self._largest(scope)
         try:
             async with asyncio.timeout(self._seconds):
                 body = await _gather(receive, largest)
@@ -132,40 +165,33 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 def _depth(body: bytes) -> int:
     """Return how deep brackets are nested, outside of texts; cheap, and before anything parses them."""
-    deepest = depth = 0
-    quoted = escaped = False
     if body.count(b"[") + body.count(b"{") <= DEEPEST:
         return 0
-    for byte in body:
-        if quoted:
-            quoted, escaped = escaped or byte != 0x22, not escaped and byte == 0x5C
-        elif byte == 0x22:
-            quoted = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    return deepest
+    brackets = np.frombuffer(_TEXTS.sub(b"", body).translate(None, _NO_BRACKETS), np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return int(np.cumsum(steps).max(initial=0))
 
 
-def _with_headers(send: Send, path: str) -> Send:
-    # Answers are kept by nobody on the way; the page's own files may be asked about again.
-    kept = b"no-cache" if path == "/" or path.startswith("/static/") else b"no-store"
+class Reply:
+    """What is sent, with the headers of safety; it knows its own status."""
 
-    async def safe(message: Message) -> None:
+    def __init__(self, send: Send, path: str) -> None:
+        # Answers are kept by nobody on the way; the page's own files may be asked about again.
+        kept = "no-cache" if path == "/" or path.startswith("/static/") else "no-store"
+        self._send, self.status = send, 0
+        self._added = {k.encode(): v.encode() for k, v in {**HEADERS, "cache-control": kept}.items()}
+
+    async def __call__(self, message: Message) -> None:
+        """Send a part of it."""
         if message["type"] == "http.response.start":
+            self.status = int(message["status"])
             own = {name.lower() for name, _ in message.get("headers", [])}
-            added = {name.encode(): value.encode() for name, value in HEADERS.items()}
-            added[b"cache-control"] = kept
-            missing = [(name, value) for name, value in added.items() if name not in own]
+            missing = [(name, value) for name, value in self._added.items() if name not in own]
             message = {**message, "headers": [*message.get("headers", []), *missing]}
-        await send(message)
-
-    return safe
+        await self._send(message)
 
 
-async def refuse(send: Send, path: str, error: DiscreetError) -> None:
+async def refuse(send: Send, error: DiscreetError) -> None:
     """Answer with an error, and close the connection: the rest of what is sent is not read."""
     body = json.dumps(error.to_json()).encode()
     wait = error.seconds if isinstance(error, TooManyRequests) else None
@@ -175,6 +201,5 @@ async def refuse(send: Send, path: str, error: DiscreetError) -> None:
         (b"connection", b"close"),
         *([] if wait is None else [(b"retry-after", str(int(wait) + 1).encode())]),
     ]
-    safe = _with_headers(send, path)
-    await safe({"type": "http.response.start", "status": error.http_status, "headers": headers})
-    await safe({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,13 @@ class Office:
             keys=KeyRing(store, path_of(desks.project, settings.secret)),
             desks=desks,
             models=Models(store, settings, desks),
-            jobs=Jobs(store, desks, threads=settings.jobs, waiting=settings.waiting_jobs),
+            jobs=Jobs(
+                store,
+                desks,
+                threads=settings.jobs,
+                waiting=settings.waiting_jobs,
+                keep_days=settings.keep_days,
+            ),
             metrics=Metrics(),
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
@@ -75,15 +81,27 @@ class Office:
 
     def admit(self, request: Request) -> Caller:
         """Return who asks, by the key of the request."""
-        kind, _, key = request.headers.get("authorization", "").partition(" ")
         address = request.client.host if request.client else ""
         try:
-            caller = self.keys.open(key.strip() if kind.lower() == "bearer" else "")
+            caller = self.keys.open(key_of(request.headers))
         except NotAuthenticated:
             self.strangers.check(address)
             raise
         self.rate.check(caller.key)
         return caller
+
+    def is_owner(self, headers: Mapping[str, str]) -> bool:
+        """Say whether a request has an owner's key, before anything of it is read."""
+        try:
+            return self.keys.open(key_of(headers)).role == OWNER
+        except DiscreetError:
+            return False
+
+
+def key_of(headers: Mapping[str, str]) -> str:
+    """Return the key of a request; empty if it has none."""
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else ""
 
 
 def office_of(request: Request) -> Office:

@@ -13,10 +13,6 @@ from starlette.exceptions import HTTPException
 
 from discreet.errors import ArgumentError, DiscreetError, NotFound, TooManyRequests
 
-_BROKEN = (
-    "The service failed at this request. What it was is not shown, because it could tell of a row."
-)
-
 
 @cache
 def _statuses() -> dict[str, int]:
@@ -46,7 +42,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DiscreetError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unknown)
 
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:
@@ -78,7 +73,3 @@ async def _plain(request: Request, error: Exception) -> JSONResponse:
         return answer(ArgumentError("The body must be JSON in UTF-8 that can be read, got another."))
     told = {"code": "request", "message": f"{error.detail}."}
     return JSONResponse({"error": told}, status_code=error.status_code, headers=error.headers)
-
-
-async def _unknown(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": {"code": "error", "message": _BROKEN}}, status_code=500)

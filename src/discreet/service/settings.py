@@ -79,6 +79,8 @@ class Settings:
       largest_model: bytes of a model's file.
       jobs: how many questions a process answers at once.
       waiting_jobs: how many may wait in a process before more are refused.
+      keep_days: after which a worker that starts forgets jobs that ended, and the names of their
+        requests with them; jobs whose answers are lost are kept.
       slowest_request: seconds in which a request's head and body must have arrived.
       audit: a report that ``discreet audit --out`` wrote, for auditors.
       models: by name.
@@ -92,6 +94,7 @@ class Settings:
     largest_model: int = 64_000_000
     jobs: int = 2
     waiting_jobs: int = 200
+    keep_days: int = 90
     slowest_request: int = 20
     audit: str = "audit.json"
     models: Mapping[str, ModelEntry] = field(default_factory=dict)

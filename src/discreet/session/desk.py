@@ -37,7 +37,8 @@ class PublicFacts:
 
 Watch = Callable[[str, Sequence[Reservation]], None]
 """Told the phases of a release, which follow from no row: ``preparing`` and ``reserving`` before the
-charge, when raising ends it for nothing; ``answering`` and ``storing`` after it, with its charges."""
+charge, and ``charging`` when nobody else can charge the data set until it is done: raising ends it for
+nothing; ``answering`` and ``storing`` after it, with its charges."""
 
 
 def _unwatched(phase: str, reservations: Sequence[Reservation]) -> None:

@@ -18,7 +18,12 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
+import shutil
+import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +31,9 @@ from typing import Any
 from discreet.data.sources.elsewhere.queries import SqlQuery
 from discreet.errors import ArgumentError
 from discreet.ledger.store.place import find_place
+
+if sys.platform != "win32":  # pragma: no branch - Windows registers one data set at a time
+    import fcntl
 
 SERVICE = "service"
 """The table of the project file that is no data set."""
@@ -70,7 +78,19 @@ class Project:
 
         plain: dict[str, Any] = {name: _written(entry) for name, entry in self.entries.items()}
         plain |= {SERVICE: self.service} if self.service else {}
-        self.path.write_text(tomlkit.dumps(plain), encoding="utf-8")
+        _write_whole(self.path, tomlkit.dumps(plain))
+
+    @contextmanager
+    def locked(self) -> Iterator[Project]:
+        """Give the project as it is now, which nobody else adds to inside the block."""
+        descriptor = os.open(self.path.parent, os.O_RDONLY) if sys.platform != "win32" else None
+        try:
+            if descriptor is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # of the folder: no file is left behind
+            yield Project.load(self.path)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
 
     def with_entry(self, name: str, entry: DatasetEntry) -> Project:
         """Return the project with one data set added or replaced, or raise if it holds a password."""
@@ -122,6 +142,21 @@ class Project:
 def as_rows(data: str, query: str | None) -> Any:
     """Return what ``protect`` takes: a path or an address, or the query of a database."""
     return data if query is None else SqlQuery(data, query)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that others read meanwhile: they see the old one or the new one."""
+    target = path.resolve()
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        scratch.write_text(text, encoding="utf-8")
+        if target.exists():
+            shutil.copymode(target, scratch)
+        os.replace(scratch, target)
+    except OSError:  # a file that is mounted alone can be written, and not replaced
+        target.write_text(text, encoding="utf-8")
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def _written(entry: DatasetEntry) -> dict[str, str]:

@@ -346,6 +346,7 @@ class Session(Desk):
                 fresh=fresh,
                 work=work,
                 schema=self.schema,
+                check=lambda: self._watch("charging", ()),
             )
             self._watch("answering", reservations)
             releases = [

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from sqlalchemy import Connection, TextClause, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -36,6 +36,10 @@ if sys.platform != "win32":  # pragma: no branch - Windows knows who is at work 
 class Locks(Protocol):
     """The locks of one ledger."""
 
+    @property
+    def lasting(self) -> bool:
+        """Whether they are held as long as the process lives; else ``renew`` them now and then."""
+
     def take(self, names: Collection[str]) -> None:
         """Hold these locks until they are given back or the process ends."""
 
@@ -44,6 +48,9 @@ class Locks(Protocol):
 
     def held(self, connection: Connection, names: Collection[str]) -> set[str]:
         """Return which of these locks somebody holds, this process included."""
+
+    def renew(self) -> bool:
+        """Hold again what was taken back although this process lives; say whether anything was."""
 
     def close(self) -> None:
         """Let go of whatever the locks need."""
@@ -85,6 +92,8 @@ def work_with(locks: Locks) -> Iterator[WorkLock]:
 class MemoryLocks:
     """Locks between the threads of one process."""
 
+    lasting = True
+
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
 
@@ -99,6 +108,10 @@ class MemoryLocks:
     def held(self, connection: Connection, names: Collection[str]) -> set[str]:
         """See ``Locks``."""
         return {name for name in names if self._held[name] > 0}
+
+    def renew(self) -> bool:
+        """See ``Locks``."""
+        return False
 
     def close(self) -> None:
         """See ``Locks``."""
@@ -121,6 +134,7 @@ class FileLocks:
     """Locks between the processes that use one ledger file."""
 
     path: Path
+    lasting: ClassVar[bool] = True
 
     def take(self, names: Collection[str]) -> None:
         """See ``Locks``."""
@@ -159,6 +173,10 @@ class FileLocks:
             finally:
                 os.close(descriptor)
 
+    def renew(self) -> bool:
+        """See ``Locks``."""
+        return False
+
     def close(self) -> None:
         """See ``Locks``; the file is closed when the last lock is given back."""
 
@@ -184,6 +202,7 @@ def _is_taken(descriptor: int, name: str) -> bool:
 
 _LOCK = text("SELECT pg_advisory_lock_shared(n) FROM unnest(CAST(:numbers AS bigint[])) AS n")
 _UNLOCK = text("SELECT pg_advisory_unlock_shared(n) FROM unnest(CAST(:numbers AS bigint[])) AS n")
+_PING = text("SELECT 1")
 _HELD_ON_SERVER = text(
     "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
     " AND objsubid = 1 AND granted"
@@ -193,6 +212,8 @@ _HELD_ON_SERVER = text(
 
 class ServerLocks:
     """Locks between the connections to one database."""
+
+    lasting = False
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -225,9 +246,25 @@ class ServerLocks:
         numbers = set(connection.execute(_HELD_ON_SERVER).scalars())
         return {name for name in names if _number(name) in numbers}
 
+    def renew(self) -> bool:
+        """See ``Locks``."""
+        with self._guard, plain_failures(self._connections.place.name):
+            held = list(self._held.elements())
+            if not held or self._is_connected():
+                return False
+            self._line.clear()
+            self._ask(_LOCK, held)
+            return True
+
     def close(self) -> None:
         """See ``Locks``."""
         _hang_up(self._line)
+
+    def _is_connected(self) -> bool:
+        try:
+            return bool(self._line) and bool(self._line[0].execute(_PING).scalar())
+        except DBAPIError:
+            return False
 
     def _ask(self, statement: TextClause, names: Collection[str]) -> None:
         if not self._line:

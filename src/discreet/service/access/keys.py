@@ -101,6 +101,11 @@ class KeyRing:
         if not isinstance(note, str) or len(note) > 200:
             raise ArgumentError(f"note must be a text of at most 200 characters, got {shown(note)}.")
         opened = None if datasets is None else tuple(dict.fromkeys(datasets))
+        if role == "owner" and opened is not None:
+            raise ArgumentError(
+                f"datasets must be left out with the role owner, got {shown(datasets)}. An owner's key "
+                "makes keys and registers data sets, so that a limit would hold nobody."
+            )
         for name in opened or ():
             check_name("datasets", name)
         id_, secret = new_id(), secrets.token_urlsafe(32)
@@ -151,6 +156,16 @@ class KeyRing:
         """Return a keyed digest, under which what is sent again is known as the same."""
         return hmac.new(self._secret, b"request\n" + text, hashlib.sha256).hexdigest()
 
+    @staticmethod
+    def sealed_mark(key: str, text: bytes) -> str:
+        """Return such a digest of a request with a sealed query, under the asker's own key.
+
+        Guarantees:
+          - Nobody who has not the key itself, of which only a digest is kept, can try guesses of the
+            query: not who reads the store, and not the owner, who has the service's secret.
+        """
+        return "sealed " + hmac.new(key.encode(), b"sealed\n" + text, hashlib.sha256).hexdigest()
+
     def _digest(self, id_: str, secret: str) -> str:
         said = f"key\n{id_}\n{secret}".encode()
         return hmac.new(self._secret, said, hashlib.sha256).hexdigest()
@@ -188,7 +203,8 @@ def _caller(row: Row) -> Caller:
 
 def _is_valid(row: Any) -> bool:
     expired = row.expires is not None and row.expires <= now()
-    return row.revoked is None and not expired
+    limited = row.role == "owner" and row.datasets is not None  # of an earlier version: see ``new``
+    return row.revoked is None and not expired and not limited
 
 
 def _later(days: int | None) -> str | None:
@@ -199,15 +215,20 @@ def _later(days: int | None) -> str | None:
 
 def _read_secret(path: Path) -> bytes:
     """Return the service's secret, made if there is none: 32 random bytes for its owner alone."""
-    made = base64.b64encode(secrets.token_bytes(32)).decode() + "\n"
-    with contextlib.suppress(FileExistsError):
-        scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(made)
-            os.link(scratch, path)  # appears whole or not at all; the first of several wins
-        finally:
-            scratch.unlink(missing_ok=True)
+    if not path.exists():
+        _make_secret(path)
     check_private("service's secret", path)
     return base64.b64decode(path.read_text(encoding="ascii"))
+
+
+def _make_secret(path: Path) -> None:
+    made = base64.b64encode(secrets.token_bytes(32)).decode() + "\n"
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(made)
+        with contextlib.suppress(FileExistsError):
+            os.link(scratch, path)  # appears whole or not at all; the first of several wins
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -103,6 +103,12 @@ class Desks:
         with self._lock:
             self._opened.pop(dataset, None)
 
+    def renew_locks(self) -> None:
+        """Show others again what is under way here, after a ledger's server was started anew."""
+        # Without the lock: a worker that waits for a table to be opened would look dead.
+        for _, ledger in list(self._opened.values()):
+            ledger.renew_locks()
+
     def close(self) -> None:
         """Close every ledger."""
         with self._lock:

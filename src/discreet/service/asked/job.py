@@ -24,7 +24,7 @@ class ReleaseJob:
       asker: who asked, as ``Caller.name``; for owners to see and for nobody else.
       analyst: whose allotment pays; None is the owner.
       retry: what the client calls the request, so that sending it again is known as the same.
-      mark: a keyed digest of the request; empty if it holds a sealed query.
+      mark: a keyed digest of the request; of a sealed query under the asker's own key.
       asked: the request itself, for an owner to ask it again; None if it holds a sealed query.
       plans: the names of the questions.
       state: how far it is.

@@ -16,7 +16,7 @@ from discreet.service.access.keys import Caller
 from discreet.service.access.visibility import may_see_value
 from discreet.service.asked.job import ReleaseJob
 from discreet.service.asked.wire import is_sealed, read_plans
-from discreet.service.office import AnOffice, Asker, Office, Owner
+from discreet.service.office import AnOffice, Asker, Office, Owner, key_of
 from discreet.service.problems import status_of
 from discreet.service.routes.answers import Answered, JobTold, JobUnderWay, shows
 from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
@@ -67,7 +67,8 @@ async def release(
 ) -> JSONResponse:
     """Answer plans, all of them or none, and charge for them; what was answered before is free."""
     sealed = any(is_sealed(one) for one in asked.plans)
-    mark = "" if sealed else office.keys.mark(await request.body())
+    text, keys = await request.body(), office.keys
+    mark = keys.sealed_mark(key_of(request.headers), text) if sealed else keys.mark(text)
     found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
     if not isinstance(found, ReleaseJob):
         return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
@@ -95,7 +96,7 @@ def cancel(id: JobId, caller: Asker, office: AnOffice) -> dict[str, Any]:
 
 @router.post("/v1/jobs/{id}/again", responses={**_ANSWERS, **faults(402, 410)})
 async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
-    """Ask a lost job again, for another charge; the owner's."""
+    """Ask a lost job again, for another charge; the owner's. Sent twice, it is charged once."""
     new = await run_in_threadpool(_begin_again, office, caller, id)
     return await _when_done(office, caller, new, _seconds(None))
 
@@ -128,10 +129,15 @@ def _find_or_begin(
 
 def _begin_again(office: Office, caller: Caller, id_: str) -> ReleaseJob:
     lost = office.jobs.again(caller, id_)
+    # Its name follows from the job, so that asking twice is charged once.
+    retry, mark = f"again {lost.id}", office.keys.mark(str(lost.asked).encode())
+    known = office.jobs.find(caller, lost.dataset, retry, mark)
+    if known is not None:
+        return known
     asked = ReleaseAsked.model_validate_json(str(lost.asked))
     plans = read_plans(asked.plans, asked.rows, lost.dataset, office.models)
     return office.jobs.begin(
-        caller, lost.dataset, plans, fresh=asked.fresh, retry=None, mark="", asked=lost.asked
+        caller, lost.dataset, plans, fresh=asked.fresh, retry=retry, mark=mark, asked=lost.asked
     )
 
 

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from discreet.errors import ArgumentError, LedgerConflict, NotFound
+from discreet.arguments import shown
+from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, LedgerUnavailable, NotFound
+from discreet.schema import Schema
 from discreet.schema.files import from_plain
 from discreet.service.office import AnOffice, Anyone, Overseer, Owner
 from discreet.service.routes.answers import Left, ListedKey, MadeKey, ModelTold, Named, Revoked, shows
 from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms
 from discreet.service.settings import path_of
-from discreet.session import protect
+from discreet.session import Session, protect
 from discreet.session.project import DatasetEntry, Project
 
 router = APIRouter(prefix="/v1", tags=["owner"])
 
 Name = Annotated[str, Path(max_length=128)]
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @router.post("/datasets", status_code=201, responses=shows(Left, 201))
 def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Register a data set from a file in the project's folder, and give it a budget."""
-    project = office.desks.project
-    if asked.dataset in project.entries:
-        raise LedgerConflict(f"dataset must be new, got {asked.dataset!r}, which is registered.")
+    if not _FILE_NAME.fullmatch(asked.dataset):
+        raise ArgumentError(
+            "dataset must be 1 to 64 letters, digits, points, dashes or lines and begin with a letter "
+            f"or a digit, got {shown(asked.dataset)}."
+        )
     schema = from_plain(asked.schema_)
-    ledger = _ledger_of(project, asked)
-    file = f"{asked.dataset}.schema.toml"
-    entry = DatasetEntry(_inside(project, asked.data), file, ledger, asked.version)
-    changed = project.with_entry(asked.dataset, entry)
-    if FilePath(project.resolve(file)).exists():
-        raise LedgerConflict(f"The project's folder must have no file {file} yet, got one.")
-    session = protect(
+    known = office.desks.project
+    with _without_places(known), known.locked() as project:
+        if asked.dataset in project.entries:
+            raise LedgerConflict(f"dataset must be new, got {asked.dataset!r}, which is registered.")
+        ledger, file = _ledger_of(project, asked), f"{asked.dataset}.schema.toml"
+        entry = DatasetEntry(_inside(project, asked.data), file, ledger, asked.version)
+        changed = project.with_entry(asked.dataset, entry)
+        with _new_schema(project, file, schema):
+            session = _protect(project, entry, asked, schema)
+        changed.save()
+    return {"dataset": asked.dataset, "remaining": session.remaining.to_json()}
+
+
+def _protect(project: Project, entry: DatasetEntry, asked: NewDataset, schema: Schema) -> Session:
+    return protect(
         project.resolve(entry.data),
         schema,
         dataset=asked.dataset,
-        ledger=project.resolve(ledger),
+        ledger=project.resolve(entry.ledger),
         epsilon=asked.epsilon,
         delta=asked.delta,
         relation=asked.relation,  # type: ignore[arg-type]  # checked by protect, with a sentence
@@ -47,9 +63,36 @@ def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, An
         version=asked.version,
         progress=False,
     )
-    schema.save(project.resolve(file))
-    changed.save()
-    return {"dataset": asked.dataset, "remaining": session.remaining.to_json()}
+
+
+@contextmanager
+def _new_schema(project: Project, file: str, schema: Schema) -> Iterator[None]:
+    """Keep a schema in the project's folder if the block ends well; it is written before."""
+    path = FilePath(project.resolve(file))
+    if path.exists():
+        raise LedgerConflict(f"The project's folder must have no file {file} yet, got one.")
+    try:
+        schema.save(path)
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _without_places(project: Project) -> Iterator[None]:
+    """Let no error tell where on this machine the project's folder is."""
+    folder = project.path.parent
+    try:
+        yield
+    except DiscreetError as error:
+        told = str(error)
+        for place in (folder.resolve(), folder):
+            told = told.replace(f"{place}/", "")
+        error.args = (told,)
+        raise
+    except OSError:
+        raise LedgerUnavailable("The project's folder cannot be written now.") from None
 
 
 @router.put("/datasets/{dataset}/allotments/{analyst}", responses=shows(Left))
