@@ -1,4 +1,4 @@
-"""Many analysts at once, before workers in processes of their own, and the account of what they were told."""
+"""Many analysts at once, before workers in other processes, and the account of what they were told."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from discreet.service.access.keys import KeyRing
 from discreet.service.store import Store
 
 from .conftest import plan, write_project
+from .held_workers import HOLD
 
 CHARGE = 0.01
-SERVE = "from discreet.cli import main; main()"
 _AGAIN = (429, 503)
 
 
@@ -49,7 +49,7 @@ class Told:
                 self.lost |= set(answer.json()["error"]["reservations"])
 
     def p99(self, kind: str) -> float:
-        """Return the milliseconds in which 99 of 100 answers of a kind came, waiting in line included."""
+        """Return the milliseconds in which 99 of 100 answers of a kind came, time in line included."""
         times = sorted(self.seconds[kind])
         return 1e3 * times[min(len(times) - 1, int(0.99 * len(times)))]
 
@@ -101,7 +101,9 @@ class Analyst:
 STORED = plan("histogram", columns="age", bins=5, epsilon=CHARGE)
 
 
-def prepare(folder: Path, address: str, *, analysts: int, epsilon: float) -> tuple[Path, list[str], str]:
+def prepare(
+    folder: Path, address: str, *, analysts: int, epsilon: float
+) -> tuple[Path, list[str], str]:
     """Return a project whose ledger and store are on a server, keys of analysts, and the owner's."""
     project = write_project(folder, epsilon=epsilon, ledger=address, store=address)
     store = Store(address)
@@ -113,22 +115,31 @@ def prepare(folder: Path, address: str, *, analysts: int, epsilon: float) -> tup
 
 
 @contextmanager
-def served(
-    project: Path, code: str = SERVE, environment: dict[str, str] | None = None
-) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Give the address of two workers, in processes of their own, and the process that keeps them."""
+def served(project: Path, hold: Path | None = None) -> Iterator[str]:
+    """Give the address of two workers, in processes of their own; with a file, of such as hold."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    options = ["--project", str(project), "--port", str(port), "--workers", "2"]
-    command = [sys.executable, "-c", code, "serve", *options]
-    whole = {**os.environ, **(environment or {})}
-    with subprocess.Popen(command, env=whole, stdout=subprocess.DEVNULL) as process:
+    options = ["-c", "from discreet.cli import main; main()", "serve", "--workers", "2"]
+    command = [*options, "--project", str(project), "--port", str(port)]
+    if hold is not None:
+        command = ["-m", "tests.service.held_workers", str(project), str(port)]
+    environment = {**os.environ, HOLD: str(hold)}
+    with subprocess.Popen(
+        [sys.executable, *command], env=environment, stdout=subprocess.DEVNULL
+    ) as run:
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_for(url, process)
-            yield url, process
+            _wait_for(url, run)
+            yield url
         finally:
-            process.terminate()
+            run.terminate()
+
+
+def holders(hold: Path, over: Callable[[], bool]) -> list[int]:
+    """Return the processes that hold a question which is charged for, once there are or it is over."""
+    while not (found := list(hold.parent.glob("held-*"))) and not over():
+        time.sleep(0.02)
+    return [int(path.name.removeprefix("held-")) for path in found]
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
@@ -142,7 +153,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def check_account(address: str, told: Told, *, epsilon: float) -> None:
-    """Compare what clients were told with the ledger: nothing twice, nothing uncharged, all of it told."""
+    """Compare what was told with the ledger: nothing twice, nothing uncharged, every charge told."""
     with Ledger.open(address) as ledger:
         reserved = {e.id: e for e in ledger.history("loans") if e.kind == "reserve"}
         balance, verified = ledger.balance("loans"), ledger.verify("loans")

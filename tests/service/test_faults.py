@@ -154,7 +154,7 @@ def test_an_answer_that_comes_after_all_overrules_that_it_is_lost(
         id_ = only_job(world)["id"]
         change(world, id_, worker="another")
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr(jobs, "_mine", set())
+            elsewhere.setattr(jobs, "_mine", {})
             elsewhere.setattr(jobs._alive, "is_alive", lambda _: False)
             told.append(world.client("ann").get(f"/v1/jobs/{id_}").status_code)
         return run(session, *rest)

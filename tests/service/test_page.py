@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet.service import make_app
+from discreet.session import Session
 from tests.service.conftest import Server, World, plan, write_project
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -37,9 +39,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("project")
     app = make_app(write_project(folder, epsilon=20.0))
     ring, owner = app.state.office.keys, app.state.office.desks.owner("loans")
-    for analyst, share in {"ann": 8.0, "eve": 0.3}.items():
+    for analyst, share in {"ann": 8.0, "eve": 0.3, "dan": 0.2}.items():
         owner.allot(analyst, epsilon=share)
-    keys = {name: ring.new("analyst", analyst=name)[0] for name in ("ann", "eve")}
+    keys = {name: ring.new("analyst", analyst=name)[0] for name in ("ann", "eve", "dan")}
     keys |= {"owner": ring.new("owner")[0], "auditor": ring.new("auditor")[0]}
     made = World(folder, app, keys, Server(app))
     yield made
@@ -248,6 +250,51 @@ def test_phases_are_told_and_a_question_is_cancelled_before_it_is_paid(enter: En
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Cancelled before anything was paid.").wait_for()
     assert len(cancelled) == 1
+
+
+@in_browser
+def test_a_question_that_was_cancelled_may_be_asked_again(
+    world: World, enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, before, go_on = enter("ann"), left(world, "ann"), threading.Event()
+    ready = Session._made_ready
+
+    def slow(session: Session, plans: Any) -> Any:
+        go_on.wait(60)
+        return ready(session, plans)
+
+    monkeypatch.setattr(Session, "_made_ready", slow)
+    compose(page, "home", "0.15")
+    page.get_by_role("button", name="Release").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled before anything was paid.").wait_for()
+    go_on.set()
+    assert left(world, "ann") == before
+    page.get_by_role("button", name="Release").click()
+    page.locator("article.release").wait_for()
+    assert round(before - left(world, "ann"), 6) == 0.15
+
+
+@in_browser
+def test_whoever_gets_a_larger_share_asks_again_without_a_reload(world: World, enter: Enter) -> None:
+    page = enter("dan")
+    compose(page, "home", "0.7")
+    page.get_by_role("button", name="Release").click()
+    page.locator(".note.bad").wait_for()
+    world.office.desks.owner("loans").allot("dan", epsilon=2.0)
+    page.get_by_role("button", name="Release").click()
+    page.locator("article.release").wait_for()
+    assert round(left(world, "dan"), 6) == 1.3
+
+
+@in_browser
+def test_an_estimator_that_is_yet_to_be_fitted_can_be_chosen(enter: Enter) -> None:
+    page = enter("ann", "d/loans/ask/data_shapley")
+    fields = page.locator(".question .field", has_text="Model").locator("select")
+    assert {"plain", "risk"} <= {*fields.first.locator("option").all_inner_texts()}
+    page.evaluate("location.hash = '#/d/loans/ask/partial_dependence'")
+    page.locator("[data-plan=partial_dependence]").wait_for()
+    assert "plain" not in page.locator(".question .field select").first.all_inner_texts()[0]
 
 
 @in_browser

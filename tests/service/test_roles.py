@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
 from discreet.samples import loans
-from discreet.service.access.keys import ROLES
+from discreet.service.access.keys import ROLES, _read_secret
 from discreet.service.app import matrix
 from discreet.service.store import keys as keys_table
 
@@ -155,6 +156,20 @@ def test_a_revoked_key_and_one_that_expired_open_nothing(
         assert client.get("/v1/me", headers=headers).status_code == 401
     assert shared.client("owner").delete(f"/v1/keys/{holder.key}").status_code == 200
     assert client.get("/v1/me", headers=headers).status_code == 401
+
+
+def test_a_secret_that_is_there_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may be one that nobody can write to."""
+    made = _read_secret(tmp_path / "service.key")
+
+    def refuse(*_: Any) -> Any:
+        raise PermissionError
+
+    monkeypatch.setattr("discreet.service.access.keys.os.open", refuse)
+    assert _read_secret(tmp_path / "service.key") == made and len(made) == 32
+    assert [path.name for path in tmp_path.iterdir()] == ["service.key"]
+    with pytest.raises(PermissionError):
+        _read_secret(tmp_path / "another.key")
 
 
 def test_the_store_holds_no_key(shared: World) -> None:

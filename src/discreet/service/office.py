@@ -16,6 +16,7 @@ from discreet.service.access.keys import Caller, KeyRing, Role
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.jobs import Jobs
 from discreet.service.asked.models import Models
+from discreet.service.asked.prices import Prices
 from discreet.service.guards import Frequency
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings, path_of
@@ -39,6 +40,7 @@ class Office:
     desks: Desks
     models: Models
     jobs: Jobs
+    prices: Prices
     metrics: Metrics
     rate: Frequency
     strangers: Frequency
@@ -55,13 +57,8 @@ class Office:
             keys=KeyRing(store, path_of(desks.project, settings.secret)),
             desks=desks,
             models=Models(store, settings, desks),
-            jobs=Jobs(
-                store,
-                desks,
-                threads=settings.jobs,
-                waiting=settings.waiting_jobs,
-                keep_days=settings.keep_days,
-            ),
+            jobs=Jobs(store, desks, settings),
+            prices=Prices(settings.prices, float(settings.slowest_price)),
             metrics=Metrics(),
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
@@ -76,6 +73,7 @@ class Office:
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""
         self.jobs.close()
+        self.prices.close()
         self.desks.close()
         self.store.close()
 

@@ -79,6 +79,10 @@ class Settings:
       largest_model: bytes of a model's file.
       jobs: how many questions a process answers at once.
       waiting_jobs: how many may wait in a process before more are refused.
+      jobs_each: how many of one asker's questions may wait in a process.
+      prices: how many prices a process finds at once.
+      slowest_price: seconds in which a price must be found, and a question be prepared: neither reads a
+        row, so that this limit tells of none.
       keep_days: after which a worker that starts forgets jobs that ended, and the names of their
         requests with them; jobs whose answers are lost are kept.
       slowest_request: seconds in which a request's head and body must have arrived.
@@ -94,6 +98,9 @@ class Settings:
     largest_model: int = 64_000_000
     jobs: int = 2
     waiting_jobs: int = 200
+    jobs_each: int = 40
+    prices: int = 2
+    slowest_price: int = 120
     keep_days: int = 90
     slowest_request: int = 20
     audit: str = "audit.json"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -42,6 +43,8 @@ from discreet.service.asked.alive import Alive
 from discreet.service.asked.book import JobBook
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.job import ReleaseJob
+from discreet.service.asked.prices import too_slow
+from discreet.service.settings import Settings
 from discreet.service.store import Store, now
 from discreet.session.desk import Watch
 from discreet.session.settling import settle_later
@@ -60,17 +63,16 @@ class Jobs:
       - A job that says that nothing was charged never charges later.
     """
 
-    def __init__(
-        self, store: Store, desks: Desks, *, threads: int, waiting: int, keep_days: int
-    ) -> None:
-        self._desks, self._book = desks, JobBook(store)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="discreet-job")
-        self._most, self._worker = waiting, new_id()
+    def __init__(self, store: Store, desks: Desks, settings: Settings) -> None:
+        self._desks, self._book, self._settings = desks, JobBook(store), settings
+        self._pool = ThreadPoolExecutor(settings.jobs, thread_name_prefix="discreet-job")
+        self._worker = new_id()
         self._running: dict[str, Future[None]] = {}
-        self._mine: set[str] = set()  # known before the book knows them, until it knows their end
+        # Whose they are; known before the book knows them, until it knows their end.
+        self._mine: dict[str, str] = {}
         self._unwritten: set[str] = set()  # whose end the book does not know
         self._alive = Alive(store, self._worker)
-        self._book.forget(keep_days)
+        self._book.forget(settings.keep_days)
         self._closing = threading.Event()
         self._heart = threading.Thread(target=self._live, name="discreet-alive", daemon=True)
         self._heart.start()
@@ -118,11 +120,7 @@ class Jobs:
         asked: str | None,
     ) -> ReleaseJob:
         """Write a job down and let a thread work on it; a request that was sent before is found."""
-        if len(self._running) >= self._most:
-            raise TooManyRequests(
-                "Too many questions wait for an answer here. Nothing was charged; ask again later.",
-                seconds=5.0,
-            )
+        self._check_room(caller)
         job = ReleaseJob(
             id=new_id(),
             dataset=dataset,
@@ -135,16 +133,16 @@ class Jobs:
             worker=self._worker,
             created=now(),
         )
-        self._mine.add(job.id)
+        self._mine[job.id] = job.asker
         try:
             if self._book.add(job):
                 self._start(job, caller, plans, fresh)
                 return job
         except BaseException:
-            self._mine.discard(job.id)
+            self._mine.pop(job.id, None)
             self._unwritten.add(job.id)  # if it was written down after all, it ends
             raise
-        self._mine.discard(job.id)  # sent twice at once: the other one has it
+        self._mine.pop(job.id, None)  # sent twice at once: the other one has it
         found = self.find(caller, dataset, job.retry, mark)
         return found or self.begin(
             caller, dataset, plans, fresh=fresh, retry=retry, mark=mark, asked=asked
@@ -226,6 +224,16 @@ class Jobs:
             return self.told(job)
         return job
 
+    def _check_room(self, caller: Caller) -> None:
+        askers = list(self._mine.values())
+        if len(askers) >= self._settings.waiting_jobs or (
+            askers.count(caller.name) >= self._settings.jobs_each
+        ):
+            raise TooManyRequests(
+                "Too many questions wait for an answer here. Nothing was charged; ask again later.",
+                seconds=5.0,
+            )
+
     def _start(self, job: ReleaseJob, caller: Caller, plans: Sequence[Plan], fresh: bool) -> None:
         future = self._pool.submit(self._work, job, caller, list(plans), fresh)
         self._running[job.id] = future
@@ -235,7 +243,7 @@ class Jobs:
         if never_begun:
             self._unwritten.add(job.id)
         self._running.pop(job.id, None)
-        self._mine.discard(job.id)
+        self._mine.pop(job.id, None)
 
     def _work(self, job: ReleaseJob, caller: Caller, plans: list[Plan], fresh: bool) -> None:
         """Answer a job and write down what came of it; whatever happens stays in here."""
@@ -279,8 +287,15 @@ class Jobs:
         return lost(charged)
 
     def _watch(self, job: ReleaseJob, charged: list[str], phases: list[str]) -> Watch:
+        longest, since = float(self._settings.slowest_price), 0.0
+
         def watch(phase: str, reservations: Sequence[Reservation]) -> None:
+            nonlocal since
             phases.append(phase)
+            if phase == "preparing":
+                since = time.monotonic()
+            elif phase == "reserving" and time.monotonic() - since > longest:  # no row is read by then
+                raise too_slow(longest)
             charged[:] = [reservation.id for reservation in reservations] or charged
             if phase == "charging":
                 self._book.check_own(job)

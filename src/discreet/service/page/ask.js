@@ -67,6 +67,9 @@ const answered = new Set();
 // One key for one question: whoever sends it again gets the same answer, and pays once.
 const keys = new Map();
 
+// Ended before anything was paid: asked again, it is another question. What else went wrong may have been paid.
+const UNPAID = new Set(["argument", "budget-exhausted", "cancelled", "ledger-conflict", "under-way"]);
+
 function keyOf(question) {
   const text = JSON.stringify(question);
   if (!keys.has(text)) keys.set(text, [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
@@ -74,8 +77,8 @@ function keyOf(question) {
 }
 
 export async function compose(me, dataset, name) {
-  const [plans, described, models, budget] = await Promise.all([
-    once("/plans"), once(`/datasets/${part(dataset)}`), once("/models").catch(() => []), get(`/datasets/${part(dataset)}/budget`),
+  const [plans, described, models, budget, datasets] = await Promise.all([
+    once("/plans"), once(`/datasets/${part(dataset)}`), once("/models").catch(() => []), get(`/datasets/${part(dataset)}/budget`), once("/datasets"),
   ]);
   const plan = plans[name];
   const head = [place(me, dataset, "/ask"), h("p", {}, h("a", { href: `#/d/${part(dataset)}/ask` }, "← All questions"))];
@@ -86,7 +89,8 @@ export async function compose(me, dataset, name) {
   const context = {
     histograms: past.filter((one) => kindOf(one.plan) === "histogram"),
     load: (id) => get(`/datasets/${part(dataset)}/releases/${part(id)}`),
-    columns: described.schema.columns, target: described.schema.target, models: models.filter((model) => !model.datasets?.length || model.datasets.includes(dataset)) };
+    columns: described.schema.columns, target: described.schema.target, models: models.filter((model) => !model.datasets?.length || model.datasets.includes(dataset)).map((model) => model.name),
+    estimators: datasets.find((one) => one.dataset === dataset)?.models ?? [] };
   const form = makeForm(plan, context);
   const fresh = h("input", { type: "checkbox", id: "fresh" });
   const said = h("div", { class: "said", "aria-live": "polite" });
@@ -110,8 +114,8 @@ export async function compose(me, dataset, name) {
     ask.disabled = true;
     try {
       const found = await follow(dataset, body, key, said);
+      if (!found || body.fresh) forget();
       if (!found) return;
-      if (body.fresh) forget();
       const { fresh: _, ...asked } = body;
       const releases = known(asked) ? found.map((one) => ({ ...one, charged: { loss: "0" } })) : found;
       if (asked.plans[0].arguments.protects !== "query") answered.add(JSON.stringify([dataset, asked]));
@@ -121,6 +125,7 @@ export async function compose(me, dataset, name) {
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     } catch (error) {
+      if (UNPAID.has(error.code)) forget();
       fill(said, error.code === "budget-exhausted" ? await price.exhausted(error) : explain(error));
     } finally {
       ask.disabled = false;

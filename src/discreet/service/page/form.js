@@ -64,13 +64,13 @@ function column(argument, context) {
   return selection(argument, Object.keys(context.columns), described(context.columns));
 }
 
-function model(argument, context) {
-  if (!context.models.length && argument.required) {
+function model(argument, context, names = context.models) {
+  if (!names.length && argument.required) {
     const text = h("p", { class: "note calm" }, "No model is served for this data set. The owner registers one.");
     return { element: group(argument, text), value: () => { throw new Incomplete("This question needs a model of the server."); } };
   }
-  const only = context.models.length === 1 && argument.required ? { default: context.models[0].name } : {};
-  return selection({ ...argument, ...only, help: "One of the models that the server knows by name." }, context.models.map((entry) => entry.name));
+  const only = names.length === 1 && argument.required ? { default: names[0] } : {};
+  return selection({ ...argument, ...only, help: "One of the models that the server knows by name." }, names);
 }
 
 function checkboxes(names, chosen = []) {
@@ -218,7 +218,7 @@ function groups(argument, context) {
 
 const KINDS = {
   column, columns, features, model, flag, interval,
-  estimator: model,
+  estimator: (argument, context) => model(argument, context, context.estimators), // also those that are yet to be fitted
   rows: (argument, context) => (argument.name === "reference" ? reference(argument, context) : records(argument, context, group)),
   table: (argument, context) => records(argument, context, group),
   choice: (argument) => selection(argument, argument.choices),

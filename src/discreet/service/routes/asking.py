@@ -20,6 +20,7 @@ from discreet.service.office import AnOffice, Asker, Office, Owner, key_of
 from discreet.service.problems import status_of
 from discreet.service.routes.answers import Answered, JobTold, JobUnderWay, shows
 from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
+from discreet.session import Session
 
 router = APIRouter(tags=["asking"])
 
@@ -45,11 +46,12 @@ Retry = Annotated[
 
 
 @router.post("/v1/datasets/{dataset}/price", responses=faults(402))
-def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
+async def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
     """Return what plans would cost and how far off they would be; spends nothing, reads no row."""
-    session = office.desks.seat(caller, dataset)
-    plans = read_plans(asked.plans, asked.rows, dataset, office.models)
-    return session.price(plans, queries=asked.queries).to_json()
+    # To open the table takes as long as it has rows: that is not counted.
+    session = await run_in_threadpool(office.desks.seat, caller, dataset)
+    found: dict[str, Any] = await office.prices.find(lambda: _price(office, session, asked))
+    return found
 
 
 @router.post(
@@ -99,6 +101,11 @@ async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
     """Ask a lost job again, for another charge; the owner's. Sent twice, it is charged once."""
     new = await run_in_threadpool(_begin_again, office, caller, id)
     return await _when_done(office, caller, new, _seconds(None))
+
+
+def _price(office: Office, session: Session, asked: PriceAsked) -> dict[str, Any]:
+    plans = read_plans(asked.plans, asked.rows, session.dataset, office.models)
+    return session.price(plans, queries=asked.queries).to_json()
 
 
 def _find_or_begin(

@@ -1,0 +1,135 @@
+"""Limits of work: so many prices and jobs at once, and none that depends on a row."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.service import make_app
+from discreet.service.asked.desks import Desks
+from discreet.session import Session
+
+from .conftest import Server, World, plan, write_project
+from .test_lost import spent
+
+AGES = plan("histogram", columns="age", bins=5, epsilon=0.5)
+PRICE = "/v1/datasets/loans/price"
+
+
+@pytest.fixture
+def make_limited(tmp_path: Path) -> Iterator[Callable[..., World]]:
+    made: list[World] = []
+
+    def make(**settings: int) -> World:
+        project = write_project(tmp_path)
+        told = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        project.write_text(project.read_text().replace("[service]\n", f"[service]\n{told}"))
+        app = make_app(project)
+        ring = app.state.office.keys
+        keys = {name: ring.new("analyst", analyst=name)[0] for name in ("ann", "bob")}
+        made.append(World(tmp_path, app, {**keys, "owner": ring.new("owner")[0]}, Server(app)))
+        return made[-1]
+
+    yield make
+    for world in made:
+        world.close()
+
+
+def held(monkeypatch: pytest.MonkeyPatch, name: str) -> threading.Event:
+    """Let a step of sessions wait until it is told to go on."""
+    go_on, step = threading.Event(), getattr(Session, name)
+
+    def wait(session: Session, *given: Any, **options: Any) -> Any:
+        go_on.wait(60)
+        return step(session, *given, **options)
+
+    monkeypatch.setattr(Session, name, wait)
+    return go_on
+
+
+def test_heavy_prices_hold_up_nothing_else_and_end_with_a_sentence(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_limited(prices=1)
+    ann, go_on = world.client("ann"), held(monkeypatch, "price")
+    monkeypatch.setattr(world.office.prices, "_seconds", 0.5)
+
+    def price(_: int) -> tuple[int, str]:
+        told = ann.post(PRICE, json={"plans": [AGES]})
+        return told.status_code, told.json().get("error", {}).get("code", "")
+
+    with ThreadPoolExecutor(60) as pool:  # as many as all threads of the server, and more
+        told = pool.map(price, range(60))
+        assert world.client("bob").get("/v1/datasets/loans").status_code == 200
+        statuses = sorted(told)
+    go_on.set()
+    assert set(statuses) == {(413, "too-large"), (429, "too-many-requests")}
+    assert statuses[0][0] == 413 and statuses[1][0] == 429, "one was begun, the others only waited"
+    monkeypatch.setattr(world.office.prices, "_seconds", 120.0)
+    found = ann.post(PRICE, json={"plans": [AGES]})
+    assert found.status_code == 200, "there is room again"
+
+
+def test_to_open_a_table_is_no_part_of_a_prices_time(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes as long as the table has rows."""
+    world, threads = make_limited(), {}
+
+    def noted(kind: type, name: str) -> None:
+        step = getattr(kind, name)
+
+        def note(*given: Any, **options: Any) -> Any:
+            threads[name] = threading.current_thread().name
+            return step(*given, **options)
+
+        monkeypatch.setattr(kind, name, note)
+
+    noted(Desks, "_open")
+    noted(Session, "price")
+    assert world.client("ann").post(PRICE, json={"plans": [AGES]}).status_code == 200
+    assert threads["price"].startswith("discreet-price")
+    assert not threads["_open"].startswith("discreet-price")
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("step", "status"), [("_made_ready", 413), ("_run", 200)])
+def test_only_what_reads_no_row_can_take_too_long(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch, step: str, status: int
+) -> None:
+    """How long an answer takes follows from rows, so that no limit may end it."""
+    world, clock, done = make_limited(), Clock(), getattr(Session, step)
+
+    def slow(session: Session, *given: Any) -> Any:
+        clock.now += 3600
+        return done(session, *given)
+
+    monkeypatch.setattr("discreet.service.asked.jobs.time", clock)
+    monkeypatch.setattr(Session, step, slow)
+    assert world.ask("ann", AGES).status_code == status
+    assert spent(world) == ("0.5" if status == 200 else "0")
+
+
+def test_one_asker_leaves_room_for_others(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_limited(jobs=1, jobs_each=2)
+    go_on = held(monkeypatch, "_made_ready")
+    at_once = {"headers": {"Prefer": "wait=0"}, "fresh": True}
+    told = [world.ask("ann", AGES, **dict(at_once)).status_code for _ in range(3)]
+    his = world.ask("bob", AGES, **dict(at_once)).status_code
+    go_on.set()
+    assert told == [202, 202, 429] and his == 202
