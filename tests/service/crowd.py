@@ -152,7 +152,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"the server ended with {process.returncode}")
 
 
-def check_account(address: str, told: Told, *, epsilon: float) -> None:
+def check_account(address: str, told: Told) -> None:
     """Compare what was told with the ledger: nothing twice, nothing uncharged, every charge told."""
     with Ledger.open(address) as ledger:
         reserved = {e.id: e for e in ledger.history("loans") if e.kind == "reserve"}
@@ -163,6 +163,7 @@ def check_account(address: str, told: Told, *, epsilon: float) -> None:
     assert len(told.answered) == len(answered), "a request is answered by a charge of its own"
     assert answered <= settled, "what is told was charged for and stored"
     assert set(reserved) - shared == answered | told.lost, "every charge is answered or told as lost"
-    assert float(balance.spent.loss) <= epsilon and verified.ok
+    assert verified.ok, verified.problems
+    assert balance.remaining.loss >= 0 and balance.spent.loss <= balance.budget.loss, balance
     jobs = Counter(entry.note["job"] for entry in reserved.values() if entry.id not in shared)
     assert set(jobs.values()) <= {1}, "no job is charged for twice"

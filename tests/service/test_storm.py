@@ -45,7 +45,7 @@ def test_twenty_analysts_never_overdraw(
     for kind in ("price", "stored", "release"):
         record_property(f"p99 ms of {kind}", told.p99(kind))
         print(f"p99 of {kind}: {told.p99(kind):.0f} ms")
-    check_account(address, told, epsilon=EPSILON)
+    check_account(address, told)
     most = round(EPSILON / CHARGE) - 1  # the stored one was the first
     assert told.statuses == {
         "price 200": 20 * ANALYSTS,
@@ -92,7 +92,7 @@ class Blows:
                 one.result()
         assert sum(self.told.statuses.values()) == FEW * TURNS
         assert set(self.told.statuses) <= {"release 200", "release 410"}, self.told.statuses
-        check_account(self.address, self.told, epsilon=10.0)
+        check_account(self.address, self.told)
 
     def _let_go(self) -> None:
         self.hold.unlink()

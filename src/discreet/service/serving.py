@@ -105,6 +105,8 @@ OPTIONS: dict[str, Any] = {
     "access_log": False,
     "timeout_keep_alive": 15,
     "timeout_graceful_shutdown": 60,
+    # A worker that is busy must not be taken for dead and killed: what it was charged for is lost then.
+    "timeout_worker_healthcheck": 120,
     "h11_max_incomplete_event_size": 32_768,
     "log_level": "warning",
 }
