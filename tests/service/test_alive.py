@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
-from discreet.service.asked.alive import GRACE, Alive
+from discreet.service import make_app
+from discreet.service.asked.book import GRACE, Alive
 from discreet.service.store import Store
+from discreet.session import Session
 from tests.ledger.conftest import new_database, server
+
+from .conftest import Server, World, plan, write_project
 
 __all__ = ["new_database", "server"]
 
@@ -72,6 +78,42 @@ def test_a_server_that_starts_anew_begins_the_time_again(store: Store, address: 
     clock.time += GRACE / 2
     assert not second.is_alive("first")
     second.close()
+
+
+def test_a_job_goes_on_while_a_database_starts_anew(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another worker tells it as running; it is charged for once, and answered."""
+    monkeypatch.setenv("DISCREET_LEDGER_KEY", str(tmp_path / "ledger.key"))
+    project = write_project(tmp_path, ledger=address, store=address)
+    first, second = (make_app(project) for _ in range(2))
+    key = first.state.office.keys.new("analyst", analyst="ann")[0]
+    worlds = [World(tmp_path, app, {"ann": key}, Server(app)) for app in (first, second)]
+    begun, go_on, run = threading.Event(), threading.Event(), Session._run
+
+    def held(session: Session, *given: Any) -> Any:
+        begun.set()
+        go_on.wait(120)
+        return run(session, *given)
+
+    monkeypatch.setattr(Session, "_run", held)
+    try:
+        asked = plan("count", where="age >= 40", epsilon=0.1)
+        job = worlds[0].ask("ann", asked, headers={"Prefer": "wait=0"}).json()["job"]["id"]
+        assert begun.wait(60)
+        forget_all(address)
+        here, there = (world.client("ann") for world in worlds)
+        for _ in range(3):
+            assert there.get(f"/v1/jobs/{job}").json()["job"]["state"] == "running"
+        go_on.set()
+        states = [one.get(f"/v1/jobs/{job}?wait=30").json()["job"]["state"] for one in (here, there)]
+        reserved = first.state.office.desks.ledger("loans").history("loans")
+    finally:
+        go_on.set()
+        for world in worlds:
+            world.close()
+    assert states == ["done", "done"]
+    assert [entry.settled for entry in reserved if entry.kind == "reserve"] == [True]
 
 
 def test_a_lock_of_a_file_tells_at_once(tmp_path: Path) -> None:

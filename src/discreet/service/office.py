@@ -16,8 +16,7 @@ from discreet.service.access.keys import Caller, KeyRing, Role
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.jobs import Jobs
 from discreet.service.asked.models import Models
-from discreet.service.asked.prices import Prices
-from discreet.service.guards import Frequency
+from discreet.service.guards import Frequency, Prices
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings, path_of
 from discreet.service.store import Store

@@ -29,9 +29,12 @@ from discreet.ledger.store.tables import new_id
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import Amount
 from discreet.service.access.keys import Caller
-from discreet.service.asked.aftermath import (
+from discreet.service.asked.book import Alive, JobBook
+from discreet.service.asked.desks import Desks
+from discreet.service.asked.job import (
     NOTED,
     Outcome,
+    ReleaseJob,
     aftermath,
     broken,
     done,
@@ -39,11 +42,7 @@ from discreet.service.asked.aftermath import (
     lost,
     stored_release,
 )
-from discreet.service.asked.alive import Alive
-from discreet.service.asked.book import JobBook
-from discreet.service.asked.desks import Desks
-from discreet.service.asked.job import ReleaseJob
-from discreet.service.asked.prices import too_slow
+from discreet.service.guards import too_slow
 from discreet.service.settings import Settings
 from discreet.service.store import Store, now
 from discreet.session.desk import Watch

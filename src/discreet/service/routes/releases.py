@@ -13,7 +13,7 @@ from discreet.plans import Release
 from discreet.reporting import report
 from discreet.service.access.keys import Caller
 from discreet.service.access.visibility import audience_of, may_see_value
-from discreet.service.asked.aftermath import stored_release
+from discreet.service.asked.job import stored_release
 from discreet.service.office import AnOffice, Anyone, Asker, Office
 from discreet.service.routes.answers import ListedRelease, ReleaseTold, sends, shows
 from discreet.service.routes.pictures import draw
