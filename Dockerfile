@@ -7,7 +7,8 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src ./src
 RUN pip install --no-cache-dir --constraint constraints.txt ".[service,postgres]" && rm -rf /build
 
-USER discreet
+# By number, so that whoever runs it can see that it is not root.
+USER 10001
 WORKDIR /project
 EXPOSE 8417
 # What the compiler makes of questions is kept while the container lives; nothing else is written outside /project.

@@ -42,6 +42,13 @@ def running_server(binaries: Path, *, durable: bool = False) -> Iterator[str]:
         shutil.rmtree(home, ignore_errors=True)
 
 
+def restart(binaries: Path, home: str) -> None:
+    """Let a running server crash and start again, by the folder of its socket."""
+    where = Path(home)
+    control = [binaries / "pg_ctl", "-D", where / "data", "-w", "-l", where / "log"]
+    _as_plain_user(where)([*control, "-m", "immediate", "restart"])
+
+
 def _as_plain_user(home: Path) -> Any:
     # PostgreSQL refuses to run as root.
     options: dict[str, Any] = {"cwd": home, "check": True, "stdout": subprocess.DEVNULL}

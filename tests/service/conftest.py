@@ -62,10 +62,13 @@ class World:
         return self.clients[who]
 
     def ask(self, who: str, *plans: dict[str, Any], **options: Any) -> httpx.Response:
-        """Ask for releases of the loans."""
+        """Ask for releases of the loans, and wait for them however busy the machine is."""
         headers = options.pop("headers", {})
         body = {"plans": list(plans), **options}
-        return self.client(who).post("/v1/datasets/loans/releases", json=body, headers=headers)
+        told = self.client(who).post("/v1/datasets/loans/releases", json=body, headers=headers)
+        while told.status_code == 202:
+            told = self.client(who).get(f"{told.headers['location']}?wait=30")
+        return told
 
     def close(self) -> None:
         for client in self.clients.values():

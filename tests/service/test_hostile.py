@@ -107,6 +107,8 @@ def test_a_huge_body_is_refused_while_it_comes(open_to_all: World) -> None:
 def test_what_is_no_http_is_refused(open_to_all: World, request_bytes: bytes) -> None:
     heard = send(open_to_all, request_bytes)
     assert heard == b"" or heard.split(b" ")[1][:1] == b"4"
+    if heard:
+        assert b"default-src 'none'" in heard and b'{"error": {"code": "request"' in heard
     assert is_alive(open_to_all)
 
 
@@ -143,6 +145,15 @@ def test_a_slow_head_or_body_is_not_waited_for(
     with socket.create_connection((place.hostname, place.port), timeout=20) as line:
         line.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         assert line.recv(100) == b"", "the door is closed on whoever never comes to the end"
+    assert is_alive(open_to_all)
+
+
+def test_a_crowd_is_told_to_come_again(open_to_all: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.service.serving.MOST_AT_ONCE", 0)
+    told = open_to_all.client("ann").get("/v1/me")
+    assert told.status_code == 429 and told.json()["error"]["code"] == "too-many-requests"
+    assert told.headers["retry-after"] == "2" and told.headers["x-frame-options"] == "DENY"
+    monkeypatch.undo()
     assert is_alive(open_to_all)
 
 

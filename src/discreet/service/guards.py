@@ -162,21 +162,21 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, reply = time.perf_counter(), _Reply(send, scope["path"])
+        start, reply = time.perf_counter(), Reply(send, scope["path"])
         try:
             await self._answer(scope, receive, reply)
         except Exception as error:
             _LOG.error("A request failed: %s.", type(error).__name__)
             if not reply.status:
-                await _refuse(reply, DiscreetError(BROKEN))
+                await refuse(reply, DiscreetError(BROKEN))
         finally:
             self._seen(scope, reply.status, time.perf_counter() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         try:
             body = await self._read(scope, receive)
         except DiscreetError as refused:
-            await _refuse(reply, refused)
+            await refuse(reply, refused)
         else:
             await self._app(scope, _replay(body, receive), reply)
 
@@ -231,7 +231,7 @@ def _depth(body: bytes) -> int:
     return int(np.cumsum(steps).max(initial=0))
 
 
-class _Reply:
+class Reply:
     """What is sent, with the headers of safety; it knows its own status."""
 
     def __init__(self, send: Send, path: str) -> None:
@@ -241,6 +241,7 @@ class _Reply:
         self._added = {k.encode(): v.encode() for k, v in {**HEADERS, "cache-control": kept}.items()}
 
     async def __call__(self, message: Message) -> None:
+        """Send a part of it."""
         if message["type"] == "http.response.start":
             self.status = int(message["status"])
             own = {name.lower() for name, _ in message.get("headers", [])}
@@ -249,12 +250,15 @@ class _Reply:
         await self._send(message)
 
 
-async def _refuse(send: Send, error: DiscreetError) -> None:
+async def refuse(send: Send, error: DiscreetError) -> None:
+    """Answer with an error, and close the connection: the rest of what is sent is not read."""
     body = json.dumps(error.to_json()).encode()
+    wait = error.seconds if isinstance(error, TooManyRequests) else None
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
+        *([] if wait is None else [(b"retry-after", str(int(wait) + 1).encode())]),
     ]
     await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 
 from discreet.errors import AccessDenied, DiscreetError, NotAuthenticated
 from discreet.service.access.keys import Caller, KeyRing, Role
@@ -23,6 +24,9 @@ from discreet.service.store import Store
 OWNER: Role = "owner"
 ANALYST: Role = "analyst"
 AUDITOR: Role = "auditor"
+
+_BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key: dk_<id>_<secret>.")
+"""Tells readers of the OpenAPI description how to come in; who comes in is ``Office.admit``'s."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,9 @@ AnOffice = Annotated[Office, Depends(office_of)]
 def needs(*roles: Role) -> Any:
     """Return what a route depends on that these roles may use; its caller is handed to it."""
 
-    def admitted(request: Request, office: AnOffice) -> Caller:
+    def admitted(
+        request: Request, office: AnOffice, _: Annotated[Any, Security(_BEARER)] = None
+    ) -> Caller:
         caller = office.admit(request)
         if caller.role not in roles:
             raise AccessDenied(

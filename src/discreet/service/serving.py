@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from discreet.errors import ArgumentError
+from discreet.errors import ArgumentError, TooManyRequests
 from discreet.numerics import check_whole
 from discreet.service.app import make_app
+from discreet.service.guards import HEADERS, Receive, Reply, Scope, Send, refuse
 from discreet.service.office import Office
 
 PROJECT_VARIABLE = "DISCREET_PROJECT"
@@ -23,11 +26,18 @@ PROJECT_VARIABLE = "DISCREET_PROJECT"
 HEAD_SECONDS = 20.0
 """In which the head of a request must have arrived, so that idle strangers hold no connection."""
 
-_MOST_AT_ONCE = 512
+MOST_AT_ONCE = 512
+"""Connections of a worker; whoever comes then is told to come again."""
+
+_NO_HTTP = "A request must be HTTP/1.1 that can be read, got another."
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP whose connections are closed when the head of a request takes too long."""
+    """HTTP whose connections are closed when the head of a request takes too long.
+
+    What no application sees, because it is no HTTP or comes when too many are here, is refused in the
+    one shape of errors as well.
+    """
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -38,6 +48,8 @@ class PatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Wait on if a request is not whole yet."""
+        crowded = max(len(self.connections), len(self.tasks)) > MOST_AT_ONCE
+        self.app = _refuse_the_crowd if crowded else self.config.loaded_app
         super().data_received(data)
         if self._is_answering():
             self._disarm()
@@ -48,6 +60,20 @@ class PatientProtocol(H11Protocol):
         """Wait no more."""
         self._disarm()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that this was no HTTP, if nothing was said yet."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = json.dumps({"error": {"code": "request", "message": _NO_HTTP}}).encode()
+            told = {"content-type": "application/json", "connection": "close", **HEADERS}
+            headers = [*told.items(), ("content-length", str(len(body)))]
+            for event in (
+                h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                h11.Data(data=body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -67,13 +93,20 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+async def _refuse_the_crowd(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        text = "Too many come to the service at once. Nothing was charged; ask again in 1 s."
+        await refuse(Reply(send, scope["path"]), TooManyRequests(text, seconds=1.0))
+
+
 OPTIONS: dict[str, Any] = {
     "http": PatientProtocol,
     "server_header": False,
     "access_log": False,
-    "limit_concurrency": _MOST_AT_ONCE,
     "timeout_keep_alive": 15,
     "timeout_graceful_shutdown": 60,
+    # A worker that is busy must not be taken for dead and killed: what it was charged for is lost then.
+    "timeout_worker_healthcheck": 120,
     "h11_max_incomplete_event_size": 32_768,
     "log_level": "warning",
 }

@@ -18,6 +18,7 @@ from discreet.service.asked.job import ReleaseJob
 from discreet.service.asked.wire import is_sealed, read_plans
 from discreet.service.office import AnOffice, Asker, Office, Owner, key_of
 from discreet.service.problems import status_of
+from discreet.service.routes.answers import Answered, JobTold, JobUnderWay, shows
 from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
 from discreet.session import Session
 
@@ -25,6 +26,11 @@ router = APIRouter(tags=["asking"])
 
 _LONGEST_WAIT = 30.0
 _GLANCE = 0.1
+
+_ANSWERS = {
+    **shows(Answered),
+    202: {"model": JobUnderWay, "description": "It is under way: ask for the job at Location."},
+}
 
 JobId = Annotated[str, Path(max_length=64)]
 Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for its end.")]
@@ -39,7 +45,7 @@ Retry = Annotated[
 ]
 
 
-@router.post("/v1/datasets/{dataset}/price", responses=faults(402, 409))
+@router.post("/v1/datasets/{dataset}/price", responses=faults(402))
 async def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice) -> dict[str, Any]:
     """Return what plans would cost and how far off they would be; spends nothing, reads no row."""
     # To open the table takes as long as it has rows: that is not counted.
@@ -50,7 +56,7 @@ async def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice
 
 @router.post(
     "/v1/datasets/{dataset}/releases",
-    responses={202: {"description": "It is under way: ask for the job."}, **faults(402, 409, 410)},
+    responses={**_ANSWERS, **faults(402, 410)},
 )
 async def release(
     dataset: str,
@@ -71,26 +77,26 @@ async def release(
     return await _when_done(office, caller, found, _seconds(prefer))
 
 
-@router.get("/v1/jobs")
+@router.get("/v1/jobs", responses=shows(list[JobTold]))
 def jobs(caller: Asker, office: AnOffice) -> list[dict[str, Any]]:
     """Return the newest jobs of this caller, newest first; of everybody for the owner."""
     return [_job(caller, job) for job in office.jobs.newest(caller)]
 
 
-@router.get("/v1/jobs/{id}", responses=faults(402, 409, 410))
+@router.get("/v1/jobs/{id}", responses={**_ANSWERS, **faults(402, 410)})
 async def job(id: JobId, caller: Asker, office: AnOffice, wait: Wait = 0.0) -> JSONResponse:
     """Return how far a job is, with its answers when it is done."""
     found = await run_in_threadpool(office.jobs.get, caller, id)
     return await _when_done(office, caller, found, wait)
 
 
-@router.delete("/v1/jobs/{id}", responses=faults(409))
+@router.delete("/v1/jobs/{id}", responses=shows(JobUnderWay))
 def cancel(id: JobId, caller: Asker, office: AnOffice) -> dict[str, Any]:
     """Cancel a job before it is charged for."""
     return {"job": _job(caller, office.jobs.cancel(caller, id))}
 
 
-@router.post("/v1/jobs/{id}/again", responses=faults(402, 409, 410))
+@router.post("/v1/jobs/{id}/again", responses={**_ANSWERS, **faults(402, 410)})
 async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
     """Ask a lost job again, for another charge; the owner's. Sent twice, it is charged once."""
     new = await run_in_threadpool(_begin_again, office, caller, id)

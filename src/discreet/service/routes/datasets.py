@@ -13,6 +13,7 @@ from discreet.ledger import Balance, Entry, Signature
 from discreet.privacy.accounting import Amount, total
 from discreet.service.access.keys import Caller
 from discreet.service.office import AnOffice, Anyone, Office, Overseer
+from discreet.service.routes.answers import BudgetTold, Checked, LedgerEntry, ListedDataset, shows
 from discreet.session import Remaining, Session
 
 router = APIRouter(tags=["data sets"])
@@ -21,7 +22,7 @@ _COMMON = ("register", "change", "join")
 """Entries of the ledger that are everybody's: what was promised, and when that changed."""
 
 
-@router.get("/v1/datasets")
+@router.get("/v1/datasets", responses=shows(list[ListedDataset]))
 def datasets(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return the data sets that this key opens."""
     return [_listed(office, caller, name) for name in office.desks.names(caller)]
@@ -33,7 +34,7 @@ def card(dataset: str, caller: Anyone, office: AnOffice) -> dict[str, Any]:
     return card_of(office, office.desks.check(caller, dataset)).to_json()
 
 
-@router.get("/v1/datasets/{dataset}/budget")
+@router.get("/v1/datasets/{dataset}/budget", responses=shows(BudgetTold))
 def budget(dataset: str, caller: Anyone, office: AnOffice) -> dict[str, Any]:
     """Return what was granted, spent and is left, and what it was spent on."""
     session = office.desks.check(caller, dataset)
@@ -53,14 +54,14 @@ def budget(dataset: str, caller: Anyone, office: AnOffice) -> dict[str, Any]:
     }
 
 
-@router.get("/v1/datasets/{dataset}/history")
+@router.get("/v1/datasets/{dataset}/history", responses=shows(list[LedgerEntry]))
 def history(dataset: str, caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return entries of the ledger, oldest first; an analyst sees her own."""
     office.desks.check(caller, dataset)
     return [entry.to_json() for entry in seen_by(caller, office, dataset)]
 
 
-@router.get("/v1/datasets/{dataset}/verification")
+@router.get("/v1/datasets/{dataset}/verification", responses=shows(Checked))
 def verification(dataset: str, caller: Overseer, office: AnOffice) -> dict[str, Any]:
     """Check the hash chain of a data set now."""
     office.desks.check(caller, dataset)

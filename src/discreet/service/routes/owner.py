@@ -16,7 +16,8 @@ from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, Ledger
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
 from discreet.service.office import AnOffice, Anyone, Overseer, Owner
-from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms, faults
+from discreet.service.routes.answers import Left, ListedKey, MadeKey, ModelTold, Named, Revoked, shows
+from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms
 from discreet.service.settings import path_of
 from discreet.session import Session, protect
 from discreet.session.project import DatasetEntry, Project
@@ -27,7 +28,7 @@ Name = Annotated[str, Path(max_length=128)]
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-@router.post("/datasets", status_code=201, responses=faults(409))
+@router.post("/datasets", status_code=201, responses=shows(Left, 201))
 def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Register a data set from a file in the project's folder, and give it a budget."""
     if not _FILE_NAME.fullmatch(asked.dataset):
@@ -94,7 +95,7 @@ def _without_places(project: Project) -> Iterator[None]:
         raise LedgerUnavailable("The project's folder cannot be written now.") from None
 
 
-@router.put("/datasets/{dataset}/allotments/{analyst}", responses=faults(409))
+@router.put("/datasets/{dataset}/allotments/{analyst}", responses=shows(Left))
 def allot(
     dataset: Name, analyst: Name, asked: Allotment, caller: Owner, office: AnOffice
 ) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def allot(
     return {"dataset": dataset, "analyst": analyst, "remaining": left.to_json()}
 
 
-@router.put("/datasets/{dataset}/terms", responses=faults(409))
+@router.put("/datasets/{dataset}/terms", responses=shows(Left))
 def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Change the budget of a data set, as an entry of its history."""
     session = office.desks.check(caller, dataset)
@@ -113,7 +114,7 @@ def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> d
     return {"dataset": dataset, "remaining": session.remaining.to_json()}
 
 
-@router.get("/models")
+@router.get("/models", responses=shows(list[ModelTold]))
 def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return the models that may be asked about, with the data sets of this key."""
     opened = office.desks.names(caller)
@@ -127,7 +128,7 @@ def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-@router.post("/models", status_code=201, responses=faults(409))
+@router.post("/models", status_code=201, responses=shows(Named, 201))
 def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Keep a model's file; no code of it is run, and classes of third parties are refused by name."""
     options: dict[str, Any] = {"datasets": asked.datasets, "output": asked.output}
@@ -137,20 +138,20 @@ def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any
     return {"name": asked.name, "datasets": list(entry.datasets)}
 
 
-@router.delete("/models/{name}")
+@router.delete("/models/{name}", responses=shows(Named))
 def remove_model(name: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Forget an uploaded model; what was released of it stays."""
     office.models.remove(name)
     return {"name": name}
 
 
-@router.get("/keys")
+@router.get("/keys", responses=shows(list[ListedKey]))
 def keys(caller: Owner, office: AnOffice) -> list[dict[str, Any]]:
     """Return every key without its secret."""
     return office.keys.told()
 
 
-@router.post("/keys", status_code=201)
+@router.post("/keys", status_code=201, responses=shows(MadeKey, 201))
 def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Make a key; this is the only time that it is shown."""
     key, holder = office.keys.new(
@@ -163,7 +164,7 @@ def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
     return {**holder.to_json(), "id": holder.key, "key": key}
 
 
-@router.delete("/keys/{id}")
+@router.delete("/keys/{id}", responses=shows(Revoked))
 def revoke(id: Name, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Let a key open nothing any more, from now on."""
     office.keys.revoke(id)

@@ -15,6 +15,7 @@ from discreet.service.access.keys import Caller
 from discreet.service.access.visibility import audience_of, may_see_value
 from discreet.service.asked.job import stored_release
 from discreet.service.office import AnOffice, Anyone, Asker, Office
+from discreet.service.routes.answers import ListedRelease, ReleaseTold, sends, shows
 from discreet.service.routes.pictures import draw
 
 router = APIRouter(prefix="/v1/datasets/{dataset}/releases", tags=["releases"])
@@ -23,7 +24,7 @@ ReleaseId = Annotated[str, Path(max_length=64)]
 Dark = Annotated[bool, Query(description="On a dark ground.")]
 
 
-@router.get("")
+@router.get("", responses=shows(list[ListedRelease]))
 def releases(dataset: str, caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return the stored answers that this key may see, newest first; an auditor sees that they are."""
     office.desks.check(caller, dataset)
@@ -31,14 +32,14 @@ def releases(dataset: str, caller: Anyone, office: AnOffice) -> list[dict[str, A
     return [_listed(office, entry) for entry in entries if _may_know(caller, entry)]
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses=shows(ReleaseTold))
 def release(dataset: str, id: ReleaseId, caller: Anyone, office: AnOffice) -> dict[str, Any]:
     """Return a stored answer with its certificate; for an auditor without the answer itself."""
     found = _find(office, caller, dataset, id).to_json()
     return found if caller.role != "auditor" else {k: v for k, v in found.items() if k != "value"}
 
 
-@router.get("/{id}/picture.svg", response_class=Response)
+@router.get("/{id}/picture.svg", response_class=Response, responses=sends("image/svg+xml"))
 def picture_svg(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
@@ -47,7 +48,7 @@ def picture_svg(
     return Response(drawn, media_type="image/svg+xml")
 
 
-@router.get("/{id}/picture.png", response_class=Response)
+@router.get("/{id}/picture.png", response_class=Response, responses=sends("image/png"))
 def picture_png(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
@@ -56,7 +57,7 @@ def picture_png(
     return Response(drawn, media_type="image/png")
 
 
-@router.get("/{id}/table.csv", response_class=Response)
+@router.get("/{id}/table.csv", response_class=Response, responses=sends("text/csv"))
 def table(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
     """Return an answer as a table."""
     frame, text = _find(office, caller, dataset, id).value.to_frame(), io.StringIO()
@@ -64,7 +65,7 @@ def table(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Respo
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
 
 
-@router.get("/{id}/page", response_class=Response)
+@router.get("/{id}/page", response_class=Response, responses=sends("text/html"))
 def page(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
     """Return an answer as a page of its own, which opens anywhere."""
     found = report([_find(office, caller, dataset, id)])

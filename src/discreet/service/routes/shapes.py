@@ -119,19 +119,20 @@ def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 _TOLD = {
-    400: "The request cannot be read.",
+    400: "It is no HTTP that can be read.",
     401: "The key is missing, unknown, expired or revoked.",
     402: "It costs more than is left; nothing was spent.",
     403: "This key may not do this.",
     404: "There is nothing of this name, or not for this key.",
-    405: "This route takes other methods.",
+    405: "This path takes other methods; Allow says which.",
     409: "It contradicts what is known already.",
     410: "It was paid for and its answer is lost.",
     413: "The request is too large.",
     422: "An argument is outside what is allowed; the sentence says what is.",
     429: "Too many requests; Retry-After says when to come again.",
+    500: "The ledger contradicts itself, or the service failed; what it was is not shown.",
     503: "The ledger cannot be reached now.",
 }
 
-ALWAYS = faults(401, 403, 404, 413, 422, 429, 503)
-"""Errors that every route may answer with."""
+ALWAYS = faults(400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 503)
+"""Errors that every path may answer with, whatever comes to it."""
