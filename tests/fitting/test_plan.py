@@ -134,9 +134,10 @@ def test_arguments_that_do_not_fit_are_refused(options: dict[str, Any], said: st
     [
         (0.1, 1e-6, "add-remove", "an additive model"),
         (0.1, 0.0, "add-remove", "a forest"),
-        (0.5, 0.0, "replace-one", "a forest"),
-        (0.5, 0.0, "add-remove", "an additive model"),
-        (0.8, 0.0, "replace-one", "an additive model"),
+        (7.4, 0.0, "replace-one", "a forest"),
+        (7.6, 0.0, "replace-one", "an additive model"),
+        (1.4, 0.0, "add-remove", "a forest"),
+        (1.6, 0.0, "add-remove", "an additive model"),
     ],
 )
 def test_the_rule_goes_by_the_promise(epsilon: float, delta: float, relation: str, taken: str) -> None:

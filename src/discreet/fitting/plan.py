@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from discreet.additive.plan import additive_model
 from discreet.errors import ArgumentError
@@ -63,6 +63,8 @@ class fit(WherePlan):
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
+    meaning: ClassVar = 2
+
     def settle(self) -> Mapping[str, Any]:
         """Refuse a choice between one model, and one by a part of a part."""
         if self.choose == "held-out" and self.model != "auto":
@@ -80,7 +82,7 @@ class fit(WherePlan):
         """Find the model by public facts, or all candidates, and make them ready."""
         features = tuple(self.features or (name for name in setting.schema if name != self.target))
         promise = {"epsilon": self.epsilon, "delta": self.delta}
-        facts = Facts.of(setting, self.target, features, **promise)
+        facts = Facts.of(setting, self.target, **promise)
         if self.choose == "held-out":
             return self._tried(setting, facts, features)
         name, why = suited(facts) if self.model == "auto" else (self.model, "it was asked for")
