@@ -34,8 +34,10 @@ def test_a_delta_table_is_read_in_one_state_and_without_what_was_deleted(tmp_pat
     assert numbers(tmp_path) == numbers(str(tmp_path)) == numbers(DeltaTable(tmp_path)) == [1, 3, 4]
     assert numbers(DeltaTable(tmp_path, version=0)) == [1, 2, 3]
     assert opened.count() == 3 and not opened.has_changed()
-    assert opened.facts == {"records": 3, "state": "delta 0"}
-    assert PrivateTable(tmp_path, SCHEMA, "add-remove").facts == {"state": "delta 2"}
+    source = opened.facts["source"]
+    assert opened.facts == {"source": source, "records": 3, "state": "delta 0"}
+    moved = PrivateTable(tmp_path, SCHEMA, "add-remove")
+    assert moved.facts == {"source": source, "state": "delta 2"}
 
 
 def test_a_delta_table_whose_files_are_gone_is_refused(tmp_path: Path) -> None:

@@ -217,6 +217,22 @@ def test_blocks_begin_with_every_part_at_its_place(client: Client, tmp_path: Pat
     assert start == len(frame) and int(found[0]) == expected
 
 
+def test_lengths_of_parts_are_noted_where_the_number_of_rows_is_public(
+    client: Client, tmp_path: Path
+) -> None:
+    frame, workers = people(900), Cluster.of(client)
+    found = []
+    for parts in (3, 4):
+        folder = write_folder(frame, tmp_path / str(parts), parts)
+        found.append(PrivateTable(folder, SCHEMA, cluster=workers).facts)
+    assert found[0]["parts"] != found[1]["parts"] and found[0]["source"] == found[1]["source"]
+    private = PrivateTable(tmp_path / "3", SCHEMA, "add-remove", cluster=workers)
+    shuffled = PrivateTable(as_shuffled(frame, tmp_path / "s"), SCHEMA, cluster=workers)
+    persons = Schema({"debt": SCHEMA["debt"]}, person="home")
+    by_person = PrivateTable(tmp_path / "3", persons, cluster=workers)
+    assert not any("parts" in table.facts for table in (private, shuffled, by_person))
+
+
 def test_the_check_of_a_table_is_made_by_a_worker(client: Client, tmp_path: Path) -> None:
     frame = people(3_000, marked=True)
     there = open_session(as_dataset(frame, tmp_path), cluster=client).check()

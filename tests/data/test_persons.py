@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+import sqlite3
 import warnings
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import dask.dataframe as dd
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -224,6 +235,69 @@ def test_floats_are_no_ids() -> None:
     with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
         protect([1.0, 2.0, np.nan])
     assert protect(pd.array([1, 1, None], dtype="Int64")).facts().setting.rows == 2
+
+
+FLOATS: dict[str, Any] = {
+    "python floats": pd.Series([1.5, 2.0, None, 2.0], dtype=object),
+    "one among texts": pd.Series(["a", 2.0, "b", "a"], dtype=object),
+    "numpy floats": pd.Series([np.float32(1.5), 2, None, 2], dtype=object),
+    "single precision": pd.Series([1.5, 2.0, 1.5, 2.0], dtype="float32"),
+    "nullable": pd.Series([1.5, 2.0, None, 2.0], dtype="Float64"),
+    "categories": pd.Series([1.0, 2.0, 1.0, 2.0], dtype="category"),
+    "arrow": pd.Series([1.0, 2.0, 1.0, 2.0], dtype=pd.ArrowDtype(pa.float64())),
+    "arrow dictionary": pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.array([1.0, 2.0, 1.0, 2.0]).dictionary_encode())
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_floats_are_no_ids_in_whatever_they_come(kind: str) -> None:
+    with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts") as caught:
+        protect(FLOATS[kind])
+    assert "2.0" not in str(caught.value)
+
+
+def sources(ids: Any, folder: Path) -> dict[str, Any]:
+    """Return ids in a table of every kind of source that has kinds of columns."""
+    table = pa.table({"who": ids, "x": np.linspace(0, 1, len(ids))})
+    pq.write_table(table, folder / "rows.parquet")
+    feather.write_feather(table, str(folder / "rows.feather"))
+    database = folder / "rows.db"
+    with closing(sqlite3.connect(database)) as there:
+        there.execute("create table t (who, x)")
+        there.executemany("insert into t values (:who, :x)", table.to_pylist())
+        there.commit()
+    return {
+        "arrow": table,
+        "polars": pl.from_arrow(table),
+        "parquet": folder / "rows.parquet",
+        "feather": folder / "rows.feather",
+        "data set": ds.dataset(folder / "rows.parquet"),
+        "duckdb": duckdb.from_arrow(table),
+        "sql": dc.SqlQuery(f"sqlite:///{database}", "select who, x from t"),
+        "dask": dd.from_pandas(table.to_pandas(), npartitions=2, sort=False),
+    }
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "dictionary"])
+def test_floats_are_no_ids_wherever_they_are(packed: bool, tmp_path: Path) -> None:
+    ids = pa.array([1.5, 2.0, 1.5])
+    found = sources(ids.dictionary_encode() if packed else ids, tmp_path)
+    for name, data in found.items():
+        with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
+            PrivateTable(data, schema())
+            pytest.fail(name)
+
+
+def test_whole_numbers_and_decimals_are_ids_wherever_they_are(tmp_path: Path) -> None:
+    for place, ids in enumerate((pa.array([7, 8, 7]), pa.array([7, 8, 7]).dictionary_encode())):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        for name, data in sources(ids, folder).items():
+            assert PrivateTable(data, schema()).count() == 2, name
+    decimals = [Decimal(2**80), Decimal(2**80 + 1), Decimal("7.00"), Decimal(7), Decimal("NaN")]
+    assert protect(decimals).facts().setting.rows == 4
 
 
 def test_ids_are_compared_as_written_and_rows_without_one_are_one_person() -> None:

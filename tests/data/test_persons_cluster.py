@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import cloudpickle
+import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -140,11 +141,16 @@ def _mean_curve(rows: pd.DataFrame) -> np.ndarray:
     return np.full(2, rows["x"].mean())
 
 
-def test_floats_are_refused_by_workers_too(cluster: Cluster) -> None:
-    frame = visits().assign(who=np.arange(500) // 2 * 1.0)
-    with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
-        PrivateTable(
-            dd.from_pandas(frame, npartitions=3, sort=False),
-            dc.Schema(COLUMNS, person="who"),
-            cluster=cluster,
-        )
+@pytest.mark.parametrize("kind", ["float64", "category", "object"])
+def test_floats_are_refused_by_workers_too(cluster: Cluster, kind: str) -> None:
+    frame = visits().assign(who=pd.Series(np.arange(500) // 2 * 1.0).astype(kind))
+
+    def read(place: int) -> pd.DataFrame:
+        return frame[place::3]
+
+    with (
+        dask.config.set({"dataframe.convert-string": False}),  # else it makes texts of objects
+        pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"),
+    ):
+        data = dd.from_map(read, range(3), meta=frame[:0])
+        PrivateTable(data, dc.Schema(COLUMNS, person="who"), cluster=cluster)

@@ -97,10 +97,11 @@ def product_checks() -> Checks:
     """Return every check of the product: all mechanisms, plans, forms of models and attacks."""
     from discreet.audit.attacks.checks import checks as attacks
     from discreet.audit.hunting.checks import checks as hunts
+    from discreet.audit.hunting.persons import checks as persons
     from discreet.audit.laws.checks import checks as laws
     from discreet.audit.sampling.checks import checks as samples
 
-    return registry_of([*laws(), *samples(), *hunts(), *attacks()])
+    return registry_of([*laws(), *samples(), *hunts(), *persons(), *attacks()])
 
 
 def run(

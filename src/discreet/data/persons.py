@@ -20,7 +20,7 @@ from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
 from discreet.randomness import IntArray
 from discreet.schema.person import Person
-from discreet.schema.raw import RawColumn, as_codes, category_text
+from discreet.schema.raw import Codes, RawColumn, as_codes, category_text
 
 _KEY = b"discreet persons"
 """Public and always the same: the proof holds for every key, and equal tables keep equal rows."""
@@ -168,7 +168,11 @@ def _shared_out(rank: NDArray[Any], rows: IntArray, most: int) -> NDArray[np.int
 
 
 def _checked(column: RawColumn, name: str) -> RawColumn:
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+    """Refuse floats, in whatever a column holds them: by its kind, or among Python's objects.
+
+    It is asked when a table is opened, while nothing is spent. Decimals are exact, so they may be ids.
+    """
+    if _holds_floats(column):
         raise DataRefused(
             f"column {name!r} must hold whole numbers or texts to name persons, got floats, which may "
             "be rounded. Convert it to texts or to Int64.",
@@ -176,6 +180,19 @@ def _checked(column: RawColumn, name: str) -> RawColumn:
             rule="kind of column",
         )
     return column
+
+
+def _holds_floats(column: RawColumn) -> bool:
+    if isinstance(column, Codes):
+        return any(map(_is_float, column.values))
+    if not isinstance(column, np.ndarray) or column.dtype.kind != "O":
+        return isinstance(column, np.ndarray) and column.dtype.kind == "f"
+    return any(map(_is_float, column.tolist()))
+
+
+def _is_float(value: object) -> bool:
+    """Say whether a value is a float; one that is no number is a missing id."""
+    return isinstance(value, float | np.floating) and value == value
 
 
 def _hashed(column: RawColumn) -> Words:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -44,7 +46,8 @@ class PrivateTable:
     Guarantees:
       - Its text shows the schema and no value; it cannot be iterated, indexed, copied or pickled.
       - Whether it is accepted depends on the names and kinds of its columns and the number of its
-        rows alone; a file must besides be readable as what its name says.
+        rows alone; a file must besides be readable as what its name says, and Python objects that
+        name persons must be no floats.
     """
 
     __slots__ = (
@@ -86,9 +89,7 @@ class PrivateTable:
         self.__held: list[Any] | None = None
         if schema.person is not None:
             self._tell_persons_apart(schema.person, cluster)
-        self.__facts: dict[str, Any] = {"records": self.count()} if agreed.rows_public else {}
-        if state := getattr(source, "state", ""):
-            self.__facts["state"] = state
+        self.__facts = self._find_facts(agreed)
 
     def _tell_persons_apart(self, person: Person, cluster: Cluster | None) -> None:
         if cluster is not None and self.__lengths is not None:
@@ -100,6 +101,22 @@ class PrivateTable:
             self._count_as(read_persons((chunk[person.column] for chunk in chunks), person))
         assert self.__persons is not None
         _check_persons(self.__persons, self.__rows, person)
+
+    def _find_facts(self, relation: Relation) -> dict[str, Any]:
+        """Return what is public of the state of the data.
+
+        Kinds of columns are not among it: frames and files make them of values, and one that is missing
+        makes floats of whole numbers. Lengths of parts are where the number of rows is.
+        """
+        source = self.__source
+        facts: dict[str, Any] = {"source": _digest([type(source).__name__, *source.columns])}
+        if relation.rows_public:
+            facts["records"] = self.count()
+        if relation.rows_public and self.__lengths and self.__persons is None and self.keeps_places:
+            facts["parts"] = _digest(self.__lengths)
+        if state := getattr(source, "state", ""):
+            facts["state"] = state
+        return facts
 
     def _count_as(self, found: PersonRows) -> None:
         self.__persons, self.__places, self.__units = found.persons, found.places, found.units
@@ -198,7 +215,11 @@ class PrivateTable:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is public of the state it was opened in: how many records, and which state of a lake."""
+        """What is public of the state it was opened in, by name.
+
+        How many records, which state of a lake, and digests of the kind of its source with the names of
+        its columns and of the lengths of its parts.
+        """
         return dict(self.__facts)
 
     def check_unchanged(self) -> None:
@@ -329,6 +350,10 @@ def _states(source: Source) -> tuple[str, ...] | None:
     with suppress(Exception), quietly():
         return source.states()
     return None
+
+
+def _digest(facts: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(list(facts)).encode()).hexdigest()[:16]
 
 
 def _brief(places: object) -> str:

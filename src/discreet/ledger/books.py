@@ -7,7 +7,7 @@ transaction: totals and chain cannot part.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.ledger.chain import GENESIS, LATER, Chain, said
 from discreet.ledger.checks import budget_exhausted, is_no_dataset, tampered, unknown_dataset
-from discreet.ledger.records import Head, Terms
+from discreet.ledger.records import Head, State, Terms
 from discreet.ledger.store.tables import datasets, entries, keys, new_id
 from discreet.privacy.accounting.filters import Amount
 
@@ -76,7 +76,9 @@ def has_own_key(connection: Connection, chain: Chain) -> bool:
     return list(connection.execute(select(keys.c.mark)).scalars()) == [chain.mark()]
 
 
-def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
+def create_account(
+    connection: Connection, chain: Chain, terms: Terms, state: State | None = None
+) -> Row:
     """Add an account with its whole budget left, and the entry that says so; return its row."""
     account: Row = {
         "dataset": terms.dataset,
@@ -90,9 +92,19 @@ def create_account(connection: Connection, chain: Chain, terms: Terms) -> Row:
         "digest": GENESIS,
     }
     connection.execute(insert(datasets), {**account, "seal": ""})
-    note = json.dumps(said({name: account[name] for name in TERMS_IN_NOTE}), sort_keys=True)
-    append(connection, chain, account, EntryDraft("register", new_id(), amount=terms.budget, note=note))
+    noted = said({name: account[name] for name in TERMS_IN_NOTE})
+    draft = EntryDraft("register", new_id(), amount=terms.budget)
+    if state is not None:
+        noted, draft = {**noted, "data": dict(state.facts)}, replace(draft, version=state.version)
+    append(connection, chain, account, replace(draft, note=json.dumps(noted, sort_keys=True)))
     return account
+
+
+def add_state(connection: Connection, chain: Chain, account: Row, state: State) -> None:
+    """Add an entry with what is public of a state of the data."""
+    note = json.dumps({"data": dict(state.facts)}, sort_keys=True)
+    draft = EntryDraft("state", new_id(), version=state.version, note=note)
+    append(connection, chain, account, draft)
 
 
 def save_terms(connection: Connection, account: Row, terms: Terms) -> None:

@@ -24,6 +24,7 @@ from discreet.ledger.postings import (
     post_registration,
     post_reservations,
     post_settlement,
+    post_state,
 )
 from discreet.ledger.publication import Signature, sign
 from discreet.ledger.queries import (
@@ -36,6 +37,7 @@ from discreet.ledger.records import (
     Head,
     Order,
     Reservation,
+    State,
     Terms,
 )
 from discreet.ledger.store.locks import WorkLock, work_with
@@ -89,13 +91,16 @@ class Ledger(OpenBooks):
             return cls(open_to_read(where))
         return cls(open_books(where, key=key, create=create, anew=anew))
 
-    def register(self, terms: Terms, schema: Schema | None = None) -> Account:
+    def register(
+        self, terms: Terms, schema: Schema | None = None, state: State | None = None
+    ) -> Account:
         """Add a data set, or return its account if these are its terms.
 
         Args:
             terms: What is promised for the data set. If they name a population it joins it, with what
                 it spent so far; the first to name it fixes its budget.
             schema: The schema of ``schema_digest``; kept, so that a mismatch names the column.
+            state: What is public of the data; noted if the data set is new.
 
         Raises:
             LedgerConflict: The data set or the population has other terms, or the population too little
@@ -107,12 +112,26 @@ class Ledger(OpenBooks):
         if account is None or (joins and account.terms.population != terms.population):
             post = post_membership if joins else post_registration
             with self._writing(terms.dataset) as connection:
-                account = post(connection, self._chain, terms, schema)
+                account = post(connection, self._chain, terms, schema, state)
         elif account.is_population:
             raise is_no_dataset(terms.dataset)
         with self._reading(terms.dataset) as connection:
             check_same_terms(connection, account.terms, terms, schema)
         return account
+
+    def find_state(self, dataset: str, version: str) -> dict[str, Any]:
+        """Return what was noted last of a version of a data set; nothing of one that is new."""
+        noted = (
+            entry.note["data"]
+            for entry in reversed(self.history(dataset))
+            if entry.version == version and "data" in entry.note
+        )
+        return dict(next(noted, {}))
+
+    def note_state(self, dataset: str, state: State) -> None:
+        """Note what is public of a version of a data set that is new."""
+        with self._writing(dataset) as connection:
+            post_state(connection, self._chain, dataset, state)
 
     def change_terms(
         self,

@@ -30,7 +30,7 @@ from discreet.ledger.books import (
 from discreet.ledger.chain import Chain
 from discreet.ledger.checks import is_no_dataset, spell
 from discreet.ledger.queries import account_from
-from discreet.ledger.records import Account, Terms
+from discreet.ledger.records import Account, State, Terms
 from discreet.ledger.shares import carry_shares
 from discreet.ledger.store.connection import lock_creation
 from discreet.ledger.store.tables import new_id
@@ -60,7 +60,7 @@ def check_person_unit(connection: Connection, terms: Terms, schema: Schema | Non
 
 
 def post_membership(
-    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None
+    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None, state: State | None
 ) -> Account:
     """Register a data set in a population, or let a known one join it; the population may be new.
 
@@ -71,7 +71,7 @@ def post_membership(
     lock_creation(connection)
     check_person_unit(connection, terms, schema)
     population = _open_population(connection, chain, terms)
-    member = _open_member(connection, chain, terms, schema)
+    member = _open_member(connection, chain, terms, schema, state)
     if member["population"] is None:
         _join(connection, chain, member, population)
     return account_from(member)
@@ -92,10 +92,12 @@ def _open_population(connection: Connection, chain: Chain, terms: Terms) -> Row:
     return row
 
 
-def _open_member(connection: Connection, chain: Chain, terms: Terms, schema: Schema | None) -> Row:
+def _open_member(
+    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None, state: State | None
+) -> Row:
     if find_row(connection, terms.dataset) is None:
         keep_schema(connection, schema)
-        return create_account(connection, chain, replace(terms, population=None))
+        return create_account(connection, chain, replace(terms, population=None), state)
     row = lock_account(connection, chain, terms.dataset)
     if is_population(row):
         raise is_no_dataset(terms.dataset)

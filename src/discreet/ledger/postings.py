@@ -10,6 +10,7 @@ from sqlalchemy import Connection, insert
 from discreet.ledger.books import (
     EntryDraft,
     Row,
+    add_state,
     append,
     check_charge,
     create_account,
@@ -26,7 +27,7 @@ from discreet.ledger.checks import (
     unknown_reservation,
 )
 from discreet.ledger.queries import account_from, find_entry, read_account
-from discreet.ledger.records import Account, Head, Order, Reservation, Terms
+from discreet.ledger.records import Account, Head, Order, Reservation, State, Terms
 from discreet.ledger.shares import set_share, spend_share
 from discreet.ledger.store.connection import lock_creation
 from discreet.ledger.store.tables import new_id, releases
@@ -37,7 +38,7 @@ from discreet.schema import Schema
 
 
 def post_registration(
-    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None
+    connection: Connection, chain: Chain, terms: Terms, schema: Schema | None, state: State | None
 ) -> Account:
     """Add a data set, unless someone else just did."""
     lock_creation(connection)
@@ -45,7 +46,12 @@ def post_registration(
     if known is not None:
         return known
     keep_schema(connection, schema)
-    return account_from(create_account(connection, chain, terms))
+    return account_from(create_account(connection, chain, terms, state))
+
+
+def post_state(connection: Connection, chain: Chain, dataset: str, state: State) -> None:
+    """Note what is public of a state of the data."""
+    add_state(connection, chain, lock_account(connection, chain, dataset), state)
 
 
 def post_allotment(

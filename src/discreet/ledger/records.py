@@ -55,6 +55,14 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """What is public of one state of the data, under the owner's label of it: how many records, say."""
+
+    version: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """A registered data set: its terms now, and when it was registered (ISO 8601, UTC)."""
 
@@ -155,8 +163,9 @@ class Entry:
     """One line of a data set's history.
 
     Attributes:
-        kind: ``register``, ``change`` (of terms), ``allot``, ``reserve``, ``settle``, ``join`` (a
-            population); of a population ``admit`` (a data set) and ``draw`` (a data set's charge).
+        kind: ``register``, ``change`` (of terms), ``allot``, ``reserve``, ``settle``, ``state`` (of a
+            version that is new), ``join`` (a population); of a population ``admit`` (a data set) and
+            ``draw`` (a data set's charge).
         id: Its own id; a settlement and a draw have the id of their reservation.
         amount: The budget (register, change, allot, join), the charge (reserve, draw) or what a data
             set had spent before (admit); zero for a settlement.

@@ -14,6 +14,7 @@ Words = Callable[[Mapping[str, Any]], str]
 _HAPPENED = {
     "register": "registered",
     "change": "terms changed",
+    "state": "version opened",
     "allot": "share given",
     "reserve": "charged",
     "join": "joined a population",

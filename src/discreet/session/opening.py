@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from discreet.data import PrivateTable
 from discreet.data.cluster import Cluster
 from discreet.data.sources.elsewhere.spark import is_spark
-from discreet.errors import ArgumentError, DataRefused
-from discreet.ledger import Account, Ledger, Terms
+from discreet.errors import ArgumentError, DataRefused, LedgerUnavailable
+from discreet.ledger import Account, Ledger, State, Terms
 from discreet.ledger.checks import check_most_rows, check_name
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import ACCOUNTANTS, DEFAULT_ACCOUNTANT, AccountantName, budget_amount
@@ -69,7 +71,8 @@ def protect(
         not depend on their number; 2^24 (16,777,216) if not given, at most 2^38.
       version: your label of the state of the data; an identical plan on the same version is
         answered from the ledger for free. Data with another public number of records, or in another
-        state of a Delta or Iceberg table, than answers of this version were of are refused.
+        state of a Delta or Iceberg table, than this version was first opened with are refused; another
+        kind of source, other columns or parts are told.
       analyst: who asks, if not the owner: her share pays, if the data set has shares, and the owner's
         calls (``allot``, ``diagnose``, ``heuristics``, values for owners) are refused.
       workers: threads that work on row blocks; all cores if not given. Never changes a result.
@@ -114,7 +117,12 @@ def protect(
     if population is None and known is not None and not known.is_population:
         population = known.terms.population
     terms = _terms(payer, dataset, population, epsilon, delta, agreed, rules)
-    account = opened.register(replace(terms, schema_digest=public.digest, most_rows=most_rows), public)
+    terms = replace(terms, schema_digest=public.digest, most_rows=most_rows)
+    account = opened.register(terms, public, State(version, table.facts))
+    if known is None:  # somebody else may have been first
+        _check_version(opened, dataset, version, table.facts)
+    elif not opened.find_state(dataset, version):
+        _note_version(opened, dataset, State(version, table.facts))
     return Session(
         table,
         opened,
@@ -187,20 +195,32 @@ def _terms(
 
 def _check_version(ledger: Ledger, dataset: str, version: str, facts: dict[str, Any]) -> None:
     """Refuse a state of the data under the name of another, whose answers would be taken for its."""
-    noted = (
-        entry.note["data"]
-        for entry in reversed(ledger.history(dataset))
-        if entry.kind == "reserve" and entry.version == version and "data" in entry.note
-    )
-    before: dict[str, Any] = next(noted, {})
-    for fact, now in facts.items():
-        if before.get(fact, now) != now:
+    before = ledger.find_state(dataset, version)
+    changed = [fact for fact, now in facts.items() if before.get(fact, now) != now]
+    for fact in changed:
+        if fact in _TOLD_APART:
             raise DataRefused(
                 f"data must be in the state that version {version!r} stands for, got "
-                f"{_told(fact, now)} where its answers are of {_told(fact, before[fact])}. "
+                f"{_told(fact, facts[fact])} where it was opened with {_told(fact, before[fact])}. "
                 "Give this state a version of its own.",
                 rule="version",
             )
+    if changed:
+        warn(
+            f"The data of version {version!r} came from another kind of source, or with other columns "
+            "or parts, when they were opened before. Give them another version if the rows are others.",
+            stacklevel=3,
+        )
+
+
+_TOLD_APART = ("records", "state")
+"""Facts that no two states of the same rows have different."""
+
+
+def _note_version(ledger: Ledger, dataset: str, state: State) -> None:
+    """Note what is public of a state that is new, before anything is asked of it."""
+    with suppress(LedgerUnavailable):  # one that can only be read: nothing is spent there
+        ledger.note_state(dataset, state)
 
 
 def _told(fact: str, value: Any) -> str:

@@ -18,7 +18,7 @@ BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
 def test_names_and_sentences() -> None:
-    assert len(BY_NAME) == len(FAULTS) == 8
+    assert len(BY_NAME) == len(FAULTS) == 9
     assert all(fault.wrong.endswith(".") and fault.source for fault in FAULTS)
 
 

@@ -24,6 +24,7 @@ from discreet.audit.hunting.answers import model as ask_at_length
 from discreet.audit.hunting.checks import finding_of_audit, finding_of_hunts
 from discreet.audit.hunting.hunter import hunt_stages
 from discreet.audit.hunting.neighbours import Rows, draw_table
+from discreet.audit.hunting.persons import all_rows_count, for_rows, persons_check
 from discreet.models.probe import DOUBLE
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.randomness import public_generator
@@ -132,6 +133,12 @@ FAULTS: list[Fault] = [
             lambda: lambda table, seed: [bootstrap_values(table)],
             rows=near_rows,
         ),
+    ),
+    Fault(
+        "row-level noise on person-level data",
+        "Noise hides one row where a person may have fifty, each of which counts one.",
+        "a slip of the pen; a table of visits taken for one of patients",
+        persons_check("persons: row-level noise", all_rows_count(), for_rows),
     ),
     Fault(
         "Lipschitz constant of another plan",

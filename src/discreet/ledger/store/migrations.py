@@ -135,6 +135,10 @@ def _add_populations(connection: Connection, chain: Chain) -> None:
     connection.execute(text("ALTER TABLE discreet_datasets ADD COLUMN population TEXT"))
 
 
+def _note_states(connection: Connection, chain: Chain) -> None:
+    """From here on first entries tell what is public of the rows; who cannot read that must not."""
+
+
 STEPS: tuple[Step, ...] = (
     _create_books,
     _create_analysts,
@@ -142,6 +146,7 @@ STEPS: tuple[Step, ...] = (
     _create_schemas,
     _add_most_rows,
     _add_populations,
+    _note_states,
 )
 NEWEST = len(STEPS)
 

@@ -134,6 +134,7 @@ class Replay:
 
 def _registered(entry: Mapping[str, Any]) -> Row:
     note = {"population": None, **json.loads(entry["note"])}  # earlier versions knew no populations
+    note.pop("data", None)  # of the rows, not of the account
     return {**note, **_budget(entry), "spent_loss": 0, "spent_delta": 0}
 
 

@@ -18,7 +18,7 @@ from discreet.session import Remaining, Session
 
 router = APIRouter(tags=["data sets"])
 
-_COMMON = ("register", "change", "join")
+_COMMON = ("register", "change", "state", "join")
 """Entries of the ledger that are everybody's: what was promised, and when that changed."""
 
 
