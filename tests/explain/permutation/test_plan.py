@@ -276,7 +276,6 @@ EXAMPLES = [
         "permutation_importance",
         lambda model: dc.permutation_importance(model, epsilon=1.0),
         FORMS,
-        relations=("replace-one",),
     ),
     Example(
         "permutation_importance",
@@ -291,6 +290,5 @@ EXAMPLES = [
             model, repeats=2, release="ranking", k=2, clip=0.5, epsilon=1.0
         ),
         ("linear", "opaque"),
-        relations=("replace-one",),
     ),
 ]

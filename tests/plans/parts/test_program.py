@@ -212,7 +212,7 @@ def test_groups_that_are_none_are_refused(by: str, sentence: str) -> None:
 
 def test_choices_are_refused_by_group() -> None:
     with pytest.raises(ArgumentError, match="Groups share a price only where records are added up"):
-        dc.quantiles("age", [0.5], by="ward", epsilon=1.0)
+        dc.synthesize(by="ward", epsilon=1.0)
 
 
 def test_whoever_shares_a_call_moves_the_coordinates_of_any_group() -> None:

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from discreet.plans.parts.grouped import GroupedChoice
 from discreet.plans.parts.membership import Membership
 from discreet.plans.parts.program import Parted, Stacked
 from discreet.plans.plan import Perturbation, Program, Releaser, Stage
@@ -100,7 +101,9 @@ class Hierarchy:
         asked: list[Stage[Perturbation]] = [stage for stack in self.stacks for stage in stack.stages]
         answers = iter(releaser.answer(*asked))
         by_level = [[next(answers) for _ in stack.stages] for stack in self.stacks]
-        for place in range(len(self.program.stages)):
+        for place, stage in enumerate(self.stacks[0].stages):
+            if isinstance(stage.noise, GroupedChoice):
+                continue  # what was chosen does not add up
             pairs = zip(by_level, self.levels, strict=True)
             measured = [own[place].reshape(level.groups, -1) for own, level in pairs]
             agreed = Tree.of(self.levels).agree(measured)

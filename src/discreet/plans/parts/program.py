@@ -22,14 +22,12 @@ from discreet.data.contributions import (
 )
 from discreet.errors import ArgumentError
 from discreet.mechanisms import Noise
-from discreet.mechanisms.additive.wrapped import WrappedNoise
+from discreet.plans.parts.grouped import GroupedChoice, additive, grouped, numbers_of
 from discreet.plans.parts.membership import Membership
 from discreet.plans.plan import Perturbation, Program, Releaser, Setting, Stage
 from discreet.plans.results.groups import Groups
 from discreet.plans.results.result import Result
-from discreet.plans.stages.sums import TableNoise
 from discreet.privacy.certificate import Certificate
-from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 
 _MOST_NUMBERS = 2**24
@@ -37,29 +35,6 @@ _MOST_NUMBERS = 2**24
 
 SIZE_NAME = "number of records"
 """How stages are called that count the records of a group."""
-
-
-@dataclass(frozen=True)
-class GroupedNoise(WrappedNoise):
-    """Noise on the sums of every group, drawn for each of them by itself.
-
-    Guarantees:
-      - As private as ``noise`` is for one group, if it was calibrated for records that move from one
-        group to another. [groups]
-    """
-
-    noise: Noise
-    groups: int
-
-    @property
-    def step(self) -> float:
-        """The lattice step."""
-        return self.noise.step
-
-    def release(self, raw_steps: IntArray, source: NoiseSource) -> FloatArray:
-        """Return the sums of all groups with noise, laid end to end."""
-        parts = np.split(np.asarray(raw_steps), self.groups)
-        return np.concatenate([self.noise.release(part, source) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -72,7 +47,11 @@ class PartStage(Stage[Perturbation]):
     def certificate(self) -> Certificate:
         """What was proven, of the part or of all groups together."""
         proven = self.noise.certificate
-        return proven.in_part() if self.groups == 1 else proven.in_groups(self.groups)
+        if self.groups == 1:
+            return proven.in_part()
+        stacked = proven.in_groups(self.groups)
+        chosen = ("groups-of-choices",) if isinstance(self.noise, GroupedChoice) else ()
+        return replace(stacked, statements=(*stacked.statements, *chosen))
 
 
 @dataclass
@@ -87,7 +66,7 @@ class Parted:
         groups = self.membership.groups
         if self.membership.grouped:
             _check_calls(stage)
-        noise = GroupedNoise(_additive(stage), groups) if self.membership.grouped else stage.noise
+        noise = grouped(stage, groups) if self.membership.grouped else stage.noise
         return PartStage(stage.name, self._contribution(stage.contribution), noise, groups)
 
     def _contribution(self, each: Contribution) -> Contribution:
@@ -227,7 +206,7 @@ class Stacked:
     def rehearse(self) -> None:
         """Try it without records: a question must ask for nothing but the stages it was priced by."""
         _check_size(self.question, self.membership)
-        empty = [np.zeros(self._length(stage)) for stage in self.question.stages]
+        empty = [np.zeros(numbers_of(stage)) for stage in self.question.stages]
         try:
             self.finish([np.tile(values, self.membership.groups) for values in empty])
         except KeyError:
@@ -246,23 +225,8 @@ class Stacked:
             results.append(self.question.finish(_OneGroup(own)))
         counted = [place for place, stage in enumerate(asked) if stage.name.startswith(SIZE_NAME)]
         sizes = None if not counted else tuple(float(part[0]) for part in split[counted[0]])
-        noise = None if not counted else _additive(asked[counted[0]]).half_width(Groups.level)
+        noise = None if not counted else additive(asked[counted[0]]).half_width(Groups.level)
         return Groups(member.names, member.labels, tuple(results), sizes, noise)
-
-    def _length(self, stage: Stage[Perturbation]) -> int:
-        places = getattr(stage.noise, "places", None)
-        return stage.contribution.size if places is None else len(places)
-
-
-def _additive(stage: Stage[Perturbation]) -> Noise:
-    """Return the noise of a stage that adds some to sums; a choice is refused."""
-    if not isinstance(stage.noise, Noise | TableNoise):
-        raise ArgumentError(
-            "by must be left out of a question that makes a choice by the records of a group, got the "
-            f"choice of {stage.name!r}. Ask for the groups one by one with where=, or without that "
-            "choice (edges='uniform', a public clip=)."
-        )
-    return stage.noise  # type: ignore[return-value]
 
 
 def _check_calls(stage: Stage[Perturbation]) -> None:

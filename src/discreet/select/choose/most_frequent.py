@@ -12,10 +12,11 @@ from discreet.data import CellContribution
 from discreet.data.blocks import Block
 from discreet.errors import ArgumentError
 from discreet.mechanisms.lattice import count_step
+from discreet.mechanisms.selection.registry import ON_SCORES
 from discreet.plans import Program, Releaser, Setting, Stage, kinds
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Column, Delta, Epsilon
-from discreet.plans.parts import WherePlan
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.choice import Choice
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import Category, FloatArray
@@ -33,6 +34,21 @@ class CountChoice(ScoreChoice):
         by two when one is replaced; taking that half off changes no difference. [choose]
     """
 
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether every group may choose: a choice by scores loses in proportion to what they move.
+
+        Guarantees:
+          - One record that comes or goes moves a doubled count by one, half of what a replaced one
+            does, and loses half as much. [groups-of-choices]
+        """
+        return self.chooser.kind in ON_SCORES
+
+    @property
+    def numbers(self) -> int:
+        """The index and the gap."""
+        return 2
+
     def standing(self, raw_counts: IntArray) -> Any:
         """Return what the choice looks at."""
         return super().standing(2 * np.asarray(raw_counts, dtype=np.int64))
@@ -43,7 +59,7 @@ class CountChoice(ScoreChoice):
         return np.array([index, gap / 2 * self.step])
 
 
-class most_frequent(WherePlan):
+class most_frequent(PartPlan):
     """Plan the most frequent value of a category; the candidates are those of the schema.
 
     Args:
@@ -54,6 +70,7 @@ class most_frequent(WherePlan):
 
     Guarantees:
       - The choice of ``choose`` with one vote per record. [choose]
+      - Of every group by itself at the price of one. [groups-of-choices]
 
     >>> most_frequent("education", epsilon=0.5)
     most_frequent(column='education', mechanism='auto', epsilon=0.5)

@@ -90,6 +90,21 @@ class QuantileCuts:
         return moved_counts(self.certificate, self.relation)
 
     @property
+    def keeps_groups(self) -> bool:
+        """Whether every group may choose: what comes and what goes are paid for each by itself.
+
+        Guarantees:
+          - One record more or less loses half of a round's share, where records are replaced between
+            groups; all of it where they only come and go. [groups-of-choices]
+        """
+        return self.relation.edits == 1 or self.relation.groups_touched == 2
+
+    @property
+    def numbers(self) -> int:
+        """One place for every level."""
+        return len(self.marks) - 2
+
+    @property
     def rounds(self) -> int:
         """How often the records are divided."""
         return (len(self.marks) - 2).bit_length()
@@ -228,11 +243,13 @@ class QuantileCuts:
 
         Guarantees:
           - One record more or less on this side moves a score by at most max(left, parts - left); one
-            replaced, on the only side there is at first, by at most parts. [several-quantiles]
+            replaced, on the only side there is at first, by at most parts. Of groups there are several
+            sides from the first. [several-quantiles] [groups-of-choices]
           - A part of a record moves it by that part, and loses as much less. [person-weights]
         """
         (left, parts), each = self._parts(split), round(1 / self.step)
-        if self.moves == 2 and split[0] == 0 and split[2] == len(self.marks) - 1:
+        whole = split[0] == 0 and split[2] == len(self.marks) - 1
+        if whole and self.moves == 2 and self.relation.groups_touched == 1:
             return Chooser(self.kind, candidates, self.share, 0.0, parts * each)
         moved = max(left, parts - left) * each
         return Chooser(self.kind, candidates, self.share / self.moves, 0.0, moved)

@@ -73,6 +73,16 @@ class PercentileChoice(ChoiceNoise):
         """The mechanism."""
         return self.asked if self.asked in _BY_OTHER_SCORES else self.chooser.kind
 
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether every group may choose: where records only come and go, one group's law moves."""
+        return self.measure.relation.edits == 1
+
+    @property
+    def numbers(self) -> int:
+        """The index and the gap."""
+        return 2
+
     def standing(self, raw_counts: IntArray) -> Standing:
         """Return what the choice looks at."""
         standing = self.measure.standing(raw_counts)

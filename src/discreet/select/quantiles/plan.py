@@ -18,7 +18,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Program, Releaser, Setting, Stage
 from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Values
-from discreet.plans.parts import WherePlan
+from discreet.plans.parts import PartPlan
 from discreet.plans.results.choice import Quantiles
 from discreet.privacy.relation import RELATIONS
 from discreet.schema.fine_grid import FineGrid
@@ -73,7 +73,7 @@ def _levels(name: str, levels: Any) -> tuple[float, ...]:
     return listed
 
 
-class quantiles(WherePlan):
+class quantiles(PartPlan):
     """Plan several quantiles of a column; they never cross and never leave its bounds.
 
     Args:
@@ -92,6 +92,9 @@ class quantiles(WherePlan):
         [several-quantiles]
       - One level of a whole table is chosen by distances in records. [percentile-distance]
         [signed-distance]
+      - Every group chooses by itself, all of them at the price of one: the median errs no more than
+        that of one group alone, a level near an end by up to twice as many records.
+        [groups-of-choices]
 
     >>> quantiles("age", [0.25, 0.5], epsilon=0.5)
     quantiles(column='age', levels=[0.25, 0.5], candidates=None, mechanism='auto', epsilon=0.5)
