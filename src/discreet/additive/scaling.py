@@ -22,7 +22,7 @@ from discreet.schema import FloatArray
 CELLS = 32
 """Into how many cells margins are counted."""
 
-_REACH = 2.5
+_FARTHEST = 2.5
 """The ends of the grid are sinh of this, six, of the margins' standard deviations away."""
 
 _FACTOR, _SHIFT = 0.3, 0.25
@@ -40,7 +40,7 @@ _ROUNDS, _LONGEST = 30, 0.3
 
 def margin_ends(model: AdditiveFit) -> FloatArray:
     """Return the inner ends of cells of margins without the intercept: narrow in the middle."""
-    places = np.sinh(np.linspace(-_REACH, _REACH, CELLS + 1))
+    places = np.sinh(np.linspace(-_FARTHEST, _FARTHEST, CELLS + 1))
     return np.asarray(_deviation(model) * places[1:-1])
 
 
@@ -90,8 +90,8 @@ class Spread:
         start = records * np.array([high - low for low, high in pairwise(below)])
         prior = _prior(start + _FLOOR * records / CELLS)
         seen = matrix @ prior
-        gain = np.linalg.solve(seen @ matrix.T + noise_std**2 * np.eye(len(matrix)), seen).T
-        return cls(places, start + gain @ (noisy - matrix @ start), prior - gain @ seen)
+        kept = np.linalg.solve(seen @ matrix.T + noise_std**2 * np.eye(len(matrix)), seen).T
+        return cls(places, start + kept @ (noisy - matrix @ start), prior - kept @ seen)
 
 
 def _prior(far: FloatArray) -> FloatArray:
@@ -113,11 +113,11 @@ def most_likely(model: AdditiveFit, spread: Spread) -> tuple[tuple[float, float]
     believed = np.diag([_FACTOR**-2, _SHIFT**-2 / totals.scale])
     at = np.zeros(2)
     for _ in range(_ROUNDS):
-        gain = np.linalg.solve(moved.T @ precision @ moved + believed, moved.T @ precision)
-        step = gain @ (target - sums + moved @ at) - at
+        kept = np.linalg.solve(moved.T @ precision @ moved + believed, moved.T @ precision)
+        step = kept @ (target - sums + moved @ at) - at
         at = at + np.clip(step, -_LONGEST, _LONGEST)
         sums, _, moved = _expected(model, spread, at)
-    return (float(np.exp(at[0])), float(at[1])), float((gain @ noisy @ gain.T)[0, 0])
+    return (float(np.exp(at[0])), float(at[1])), float((kept @ noisy @ kept.T)[0, 0])
 
 
 def _expected(
