@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -39,6 +40,7 @@ def main() -> None:
     figure.savefig(IMAGES / "income.png", dpi=110)
     draw_applicant(frame, session)
     draw_additive(frame)
+    draw_pair()
     draw_attacks()
 
 
@@ -70,6 +72,28 @@ def draw_additive(frame: Any) -> None:
     FigureCanvasAgg(figure)
     model.plot(figure.add_subplot())
     figure.savefig(IMAGES / "additive.png", dpi=110)
+
+
+def draw_pair() -> None:
+    """Draw what hour and day add together to rides that are taken."""
+    draw = np.random.default_rng(1)
+    hour, weekend = draw.integers(0, 24, 20_000), draw.random(20_000) < 2 / 7
+    busy = np.where(weekend, np.exp(-(((hour - 14) / 4) ** 2)), np.exp(-(((hour - 8) / 2) ** 2)))
+    days = np.where(weekend, "weekend", "weekday")
+    rides = pd.DataFrame({"hour": hour, "day": days, "taken": draw.poisson(20 + 200 * busy)})
+    columns = {
+        "hour": dc.Number(0, 24, step=1, missing=False),
+        "day": dc.Category("weekday", "weekend", missing=False, other=False),
+        "taken": dc.Number(0, 400, missing=False),
+    }
+    schema = dc.Schema(columns, target="taken")
+    terms: Any = {"epsilon": 1.0, "delta": 1e-6}
+    session = dc.protect(rides, schema, dataset="rides", ledger=":memory:", seed=2027, **terms)
+    model = session.release(dc.additive_model("taken", interactions=1, **terms)).value
+    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    model.shape("hour", "day").plot(figure.add_subplot())
+    figure.savefig(IMAGES / "pair.png", dpi=110)
 
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

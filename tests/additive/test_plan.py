@@ -132,7 +132,8 @@ def test_the_charge_is_the_promise_and_events_add_up() -> None:
             if delta:  # little is given away
                 assert joint_delta(found.events, 0.69) > delta
             rhos = math.fsum(event.rho for event in found.events)
-            assert found.cost("zcdp").loss == pytest.approx(to_units(rhos), rel=1e-9)
+            rounded_up = found.cost("zcdp").loss - to_units(rhos)
+            assert 0 <= rounded_up <= len(found.events)
 
 
 def test_what_is_asked_is_what_was_priced() -> None:

@@ -6,6 +6,7 @@ that was released before, so pairs that say the same are not counted twice.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,7 @@ CHOICE, MEASURED = 0.05, 0.2
 _DISTANCE = 0.8
 """The mean distance of a normal variable from zero: what chance adds to a cell."""
 
-_REACH = 3.0
+_CUT = 3.0
 """Residuals of a number are cut at so many of its standard deviations."""
 
 
@@ -63,6 +64,43 @@ class Interactions:
     fine: tuple[Feature, ...]
     wanted: int
 
+    @classmethod
+    def of(
+        cls,
+        ground: AdditiveGround,
+        fine: tuple[Feature, ...],
+        asked: int,
+        stages: int,
+        size: int,
+        *,
+        epsilon: float,
+        delta: float,
+    ) -> Interactions:
+        """Return as many pairs as there are of those asked for, and a purse for all stages.
+
+        Args:
+          ground: the public facts.
+          fine: the features.
+          asked: how many pairs.
+          stages: how many others there are at most.
+          size: of the largest of them, in numbers.
+          epsilon: the promise.
+          delta: see ``epsilon``.
+        """
+        there = count_pairs(fine)
+        wanted = min(asked, there)
+        choices = (wanted, CHOICE / wanted) if 0 < wanted < there else (0, 0.0)
+        largest = (ground.margins + 1) * widest_pair(fine).size if wanted else 0
+        purse = Purse.of(
+            ground.setting, epsilon, delta, stages + wanted, size=max(size, largest), choices=choices
+        )
+        return cls(ground, purse, fine, wanted)
+
+    @property
+    def taken(self) -> float:
+        """What all pairs get of the purse."""
+        return math.fsum(share * times for share, times in self.shares)
+
     @property
     def chooses(self) -> bool:
         """Whether there are more pairs than are asked about."""
@@ -79,8 +117,8 @@ class Interactions:
         if not self.wanted:
             return ()
         chosen = self.chooses and not self.purse.delta
-        picked = ((CHOICE / self.wanted, self.wanted),) if chosen else ()
-        return (*picked, (self.share, self.wanted))
+        picks = ((CHOICE / self.wanted, self.wanted),) if chosen else ()
+        return (*picks, (self.share, self.wanted))
 
     @property
     def stages(self) -> tuple[Stage[Any], ...]:
@@ -131,24 +169,24 @@ class Interactions:
             tuple(one.pair for one in known),
             model.intercept.copy(),
             (*(scores.copy() for scores in model.scores), *(one.scores for one in known)),
-            self._reach(model),
+            self._cut_at(model),
         )
 
-    def _reach(self, model: AdditiveFit) -> float:
+    def _cut_at(self, model: AdditiveFit) -> float:
         """Return where residuals of a number are cut: by its released variance."""
-        return float(min(2.0, _REACH * model.totals.dispersion**0.5))
+        return float(min(2.0, _CUT * model.totals.dispersion**0.5))
 
     def _chance(self, model: AdditiveFit, pair: Pair) -> float:
         """Return about what chance alone gives a pair's score, from what was released."""
         far = np.sqrt(pair.alone)[:, :, None] * cell_deviation(model, pair)
-        return float(_DISTANCE * far.sum() / longest(self.ground, self._reach(model), "l1"))
+        return float(_DISTANCE * far.sum() / longest(self.ground, self._cut_at(model), "l1"))
 
     def _read(
         self, model: AdditiveFit, pair: Pair, noise: MappedNoise, answer: FloatArray
     ) -> PairScores:
         """Return the scores of a pair from what was released of it."""
         norm = self.purse.norm
-        unit = longest(self.ground, self._reach(model), norm)
+        unit = longest(self.ground, self._cut_at(model), norm)
         scale = with_count(norm) * np.append(np.full(self.ground.margins, unit), 1 / COUNTED)
         (released,) = noise.split(answer)
         return fit_pair(model, pair, noise.blocks[0].matrix, released * scale, noise.std * scale)

@@ -66,10 +66,9 @@ def fit_pair(
         _Seen.of(model, pair, matrix, released[:, margin], slopes[:, margin], float(noise_std[margin]))
         for margin in range(len(model.intercept))
     ]
-    prior = _learnt(seen, kernels, model.totals.scale)
-    found = [one.scores(prior) for one in seen]
-    scores = np.column_stack([scores for scores, _ in found])
-    return PairScores(pair, scores, np.stack([std for _, std in found]), counts)
+    believed, possible = _learnt(seen, kernels, model.totals.scale)
+    scores = np.column_stack([one.scores(believed) for one in seen])
+    return PairScores(pair, scores, np.stack([one.unknown(possible) for one in seen]), counts)
 
 
 def cell_counts(pair: Pair, matrix: FloatArray, released: FloatArray, noise_std: float) -> FloatArray:
@@ -77,8 +76,8 @@ def cell_counts(pair: Pair, matrix: FloatArray, released: FloatArray, noise_std:
     start = pair.alone.ravel()
     prior = (_APART * start) ** 2
     moved = matrix * prior
-    gain = np.linalg.solve(moved @ matrix.T + noise_std**2 * np.eye(len(matrix)), moved)
-    counts = start + (released - matrix @ start) @ gain
+    kept = np.linalg.solve(moved @ matrix.T + noise_std**2 * np.eye(len(matrix)), moved)
+    counts = start + (released - matrix @ start) @ kept
     table = np.maximum(counts, _FLOOR * start).reshape(pair.alone.shape)
     for _ in range(_ROUNDS):
         table = table * (pair.first.weights / table.sum(axis=1))[:, None]
@@ -171,14 +170,19 @@ class _Seen:
     def _rest(self) -> FloatArray:
         return self.clean + self.noise * np.eye(len(self.clean))
 
-    def scores(self, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the posterior mean, and the standard deviations of scores without noise around it."""
-        reach = prior @ self.moved.T
-        exact = self.moved @ reach + self.clean
+    def scores(self, prior: FloatArray) -> FloatArray:
+        """Return the posterior mean of scores."""
+        spread = prior @ self.moved.T
+        return np.asarray(spread @ np.linalg.solve(self.moved @ spread + self._rest, self.seen))
+
+    def unknown(self, prior: FloatArray) -> FloatArray:
+        """Return the standard deviations of the scores that the fit has without noise."""
+        spread = prior @ self.moved.T
+        exact = self.moved @ spread + self.clean
         noisy = np.linalg.inv(exact + self.noise * np.eye(len(exact)))
         apart = np.linalg.pinv(exact, rcond=1e-10, hermitian=True) - noisy
-        unknown = np.einsum("ij,jk,ik->i", reach, apart, reach)
-        return reach @ noisy @ self.seen, np.sqrt(np.maximum(unknown, 0.0))
+        unknown = np.einsum("ij,jk,ik->i", spread, apart, spread)
+        return np.asarray(np.sqrt(np.maximum(unknown, 0.0)))
 
 
 def _single(pair: Pair) -> FloatArray:
@@ -188,9 +192,20 @@ def _single(pair: Pair) -> FloatArray:
     return np.asarray(np.kron(first, ones[1]) + np.kron(ones[0], second) + np.kron(*ones))
 
 
-def _learnt(seen: list[_Seen], kernels: list[FloatArray], scale: float) -> FloatArray:
-    """Return the covariance that is believed of scores: of all sizes and both speeds, as likely."""
-    priors = [size * scale * kernel for kernel in kernels for size in _SCALES]
+def _learnt(
+    seen: list[_Seen], kernels: list[FloatArray], scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance that is believed of scores: of all sizes and both speeds, as likely.
+
+    And one for bands, in which large ones weigh more: where noise hides whether there is anything,
+    the fit without noise may have found much.
+    """
+    sizes = np.array([size for _ in kernels for size in _SCALES]) * scale
+    priors = [size * kernel for kernel in kernels for size in np.array(_SCALES) * scale]
     fits = np.array([sum(one.likelihood(prior) for one in seen) for prior in priors])
     chances = np.exp(fits - fits.max())
-    return np.asarray(np.tensordot(chances / chances.sum(), priors, 1))
+    return _mean(chances, priors), _mean(chances * sizes, priors)
+
+
+def _mean(weights: FloatArray, priors: list[FloatArray]) -> FloatArray:
+    return np.asarray(np.tensordot(weights / weights.sum(), priors, 1))

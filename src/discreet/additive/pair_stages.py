@@ -43,7 +43,7 @@ class Predictor:
       pairs: that have scores already.
       intercept: of every margin.
       scores: of all bins of features, then of all cells of pairs, each times margins.
-      reach: where residuals of a number are cut; a function of what was released.
+      cut_at: where residuals of a number are cut; a function of what was released.
     """
 
     ground: AdditiveGround
@@ -51,7 +51,7 @@ class Predictor:
     pairs: tuple[Pair, ...]
     intercept: FloatArray
     scores: tuple[FloatArray, ...]
-    reach: float
+    cut_at: float
 
     def codes(self, block: Block) -> Codes:
         """Return the bin of every row and term, terms x rows."""
@@ -79,13 +79,13 @@ class Predictor:
             found = (target == 1)[:, None] - means
         else:
             found = (target[:, None] == np.arange(self.ground.classes)) - means
-        return np.asarray(np.clip(found / longest(self.ground, self.reach, norm), -1.0, 1.0))
+        return np.asarray(np.clip(found / longest(self.ground, self.cut_at, norm), -1.0, 1.0))
 
 
-def longest(ground: AdditiveGround, reach: float, norm: str) -> float:
+def longest(ground: AdditiveGround, cut_at: float, norm: str) -> float:
     """Return how long a residual is at most, by which all are divided: of a number where it is cut."""
     if ground.classes <= 2:
-        return 1.0 if ground.classes else reach
+        return 1.0 if ground.classes else cut_at
     return 2.0 if norm == "l1" else math.sqrt(2.0)
 
 

@@ -13,10 +13,9 @@ from discreet.additive.coding import Coder, Feature, even, fine_features, merged
 from discreet.additive.contrasts import Contrasts, feature_contrasts, top_down, tree_contrasts
 from discreet.additive.evidence import BinEvidence, Totals, learn_priors, read_evidence
 from discreet.additive.fit import DAMPING, AdditiveFit, width_of
-from discreet.additive.interactions import CHOICE, Interactions, pair_term
+from discreet.additive.interactions import Interactions, pair_term
 from discreet.additive.noise import MappedNoise, Purse
 from discreet.additive.pair_fit import PairScores
-from discreet.additive.pairing import count_pairs, widest_pair
 from discreet.additive.result import AdditiveModel, Term
 from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import (
@@ -65,26 +64,16 @@ class AdditiveProgram:
 
     @classmethod
     def of(
-        cls,
-        ground: AdditiveGround,
-        *,
-        bins: int,
-        epsilon: float,
-        delta: float,
-        interactions: int = 0,
+        cls, ground: AdditiveGround, *, bins: int, epsilon: float, delta: float, interactions: int = 0
     ) -> AdditiveProgram:
         """Share a promise out among features that have two values, and pairs of them."""
         fine = fine_features(ground.setting.schema, ground.features)
         useful = tuple(feature for feature in fine if feature.size > 1)
         kept = replace(ground, features=tuple(feature.name for feature in useful))
-        wanted = min(interactions, count_pairs(useful))
-        stages = 2 + PARTS * len(useful) + wanted
-        size = ground.channels * sum(2 * feature.size for feature in useful)
-        size = max(size, MOMENTS, (ground.margins + 1) * widest_pair(useful).size if wanted else 0)
-        choices = (wanted, CHOICE / wanted) if 0 < wanted < count_pairs(useful) else (0, 0.0)
-        purse = Purse.of(ground.setting, epsilon, delta, stages, size=size, choices=choices)
-        pairs = Interactions(kept, purse, useful, wanted)
-        return cls(kept, purse, bins, useful, ground.features, pairs)
+        stages, size = 2 + PARTS * len(useful), ground.channels * sum(2 * one.size for one in useful)
+        promise = {"epsilon": epsilon, "delta": delta}
+        pairs = Interactions.of(kept, useful, interactions, stages, max(size, MOMENTS), **promise)
+        return cls(kept, pairs.purse, bins, useful, ground.features, pairs)
 
     @property
     def wide(self) -> list[Feature]:
@@ -101,8 +90,7 @@ class AdditiveProgram:
         """What one part of what is left gets, of one feature."""
         features = len(self.fine)
         totals = max(_LEAST_TOTALS, _TOTALS / (features + _TOTALS))
-        paired = math.fsum(share * times for share, times in self.pairs.shares)
-        return (1 - self.range_share - totals) * (1 - paired) / (PARTS * features)
+        return (1 - self.range_share - totals) * (1 - self.pairs.taken) / (PARTS * features)
 
     @property
     def total_share(self) -> float:
@@ -125,9 +113,8 @@ class AdditiveProgram:
         blank = Correction.blank(coarse, self.ground.margins)
         corrections = self._correction(coder, blank, spent * len(coarse), _DECAY)
         margins = self._margins(coder, blank.scores[:, 0], np.arange(1.0, CELLS))
-        return (
-            *self._ranges, self._totals, counts, corrections, *margins, *self.pairs.stages,
-        )  # fmt: skip
+        last = (*margins, *self.pairs.stages)
+        return (*self._ranges, self._totals, counts, corrections, *last)
 
     @property
     def expected_error(self) -> dict[str, Expected]:

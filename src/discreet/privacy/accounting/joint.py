@@ -131,7 +131,7 @@ def rho_beside(epsilon: float, delta: float, choices: Sequence[PureEvent]) -> fl
         return high
     while high - low > _NEAR * high:
         middle = (low + high) / 2
-        events = (GaussianEvent((0.5 / middle) ** 0.5, 0.0), *choices)
+        events: tuple[Event, ...] = (GaussianEvent((0.5 / middle) ** 0.5, 0.0), *choices)
         kept = joint_delta(events, epsilon) <= delta * (1 - _SPARE)
         low, high = (middle, high) if kept else (low, middle)
         if high < _NOTHING:
