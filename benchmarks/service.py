@@ -1,6 +1,7 @@
 """How fast the service answers: start, prices, stored answers, a curve of 20,000 rows; 1 and 2 workers.
 
-The overhead is what a request takes more than the same call of a session in this process. The server
+Also how large its page is and how soon Chromium paints it, in a window that has seen none of it. The
+overhead is what a request takes more than the same call of a session in this process. The server
 runs in processes of its own (``discreet serve``), the clients are threads here: on a machine of two
 cores both share them, which the figures include.
 """
@@ -8,6 +9,7 @@ cores both share them, which the figures include.
 from __future__ import annotations
 
 import argparse
+import shutil
 import socket
 import statistics
 import subprocess
@@ -29,7 +31,11 @@ from discreet.cli.about.service_demo import prepare
 from discreet.service.app import PAGE
 
 CURVE = {"model": "boosted", "features": "income", "epsilon": 0.001}
-AIMS = {"start": 3.0, "overhead_ms": 15.0, "page_kb": 200.0}
+AIMS = {"start s": 3.0, "overhead ms": 15.0, "page kB": 200.0, "first paint ms": 1_000.0}
+"""What must not be reached: the first answer after a start, the median overhead, size and paint."""
+
+_PAINTS = """() => Object.fromEntries(
+    performance.getEntriesByType("paint").map((one) => [one.name, one.startTime]))"""
 
 
 def main() -> None:
@@ -46,14 +52,52 @@ def main() -> None:
             for row in measure(project, keys, workers, requests=requests, clients=clients)
         ]
         bare = bare_session(Path(folder) / "demo", requests)
+        paint = first_paint(project)
     for row in rows:
         if row["question"] in bare:
             row["session p50 ms"] = bare[row["question"]]
             row["overhead ms"] = row["alone p50 ms"] - bare[row["question"]]
     page = sum(path.stat().st_size for path in PAGE.rglob("*") if path.is_file()) / 1_000
-    print_table(rows)
-    print(f"page: {page:.0f} kB (aim below {AIMS['page_kb']:.0f})")
-    save_results("service", {"rows": rows, "page_kb": page, "aims": AIMS})
+    found = verdicts(rows, page, paint)
+    print_table("How long questions take", [row for row in rows if "start s" not in row])
+    print_table("What was aimed at, and the worst of it", found)
+    save_results("service", rows, {"page_kb": page, "first_paint_ms": paint, "aims": found})
+
+
+def verdicts(rows: list[dict[str, Any]], page: float, paint: float | None) -> list[dict[str, Any]]:
+    """Return every aim beside the worst that was measured."""
+    worst = {
+        "start s": max(row["start s"] for row in rows if "start s" in row),
+        "overhead ms": max(row["overhead ms"] for row in rows if "overhead ms" in row),
+        "page kB": page,
+        "first paint ms": paint,
+    }
+    told = {True: "holds", False: "DOES NOT HOLD", None: "not measured: Chromium is not here"}
+    return [
+        {"aim": f"{name} below {aim:g}", "found": value, "verdict": told[value and bool(value < aim)]}
+        for name, aim in AIMS.items()
+        for value in [worst[name]]
+    ]
+
+
+def first_paint(project: Path, times: int = 5) -> float | None:
+    """Return after how many milliseconds Chromium paints the page, the median of some windows."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    with served(project, 1) as (url, _), sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        paints = []
+        for _ in range(times):
+            window = browser.new_page()  # with a memory of its own
+            window.goto(url)
+            window.wait_for_function(f"Object.keys(({_PAINTS})()).length >= 2")
+            paints.append(window.evaluate(_PAINTS)["first-contentful-paint"])
+            window.close()
+        browser.close()
+    return statistics.median(paints)
 
 
 def measure(
@@ -61,7 +105,7 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for the start and one for every question, at so many workers."""
     with served(project, workers) as (url, started):
-        yield {"workers": workers, "question": "start", "s": started, "aim": started <= AIMS["start"]}
+        yield {"workers": workers, "question": "start", "start s": started}
         headers = {"Authorization": f"Bearer {keys['owner']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60.0) as client:
             for name, ask in questions(client).items():

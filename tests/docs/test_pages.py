@@ -63,6 +63,7 @@ def test_every_error_is_in_the_reference() -> None:
         "generate_reference.py",
         "generate_claims.py",
         "generate_statements.py",
+        "generate_routes.py",
         pytest.param("generate_people.py", marks=pytest.mark.slow),  # asks every plan of persons
     ],
 )

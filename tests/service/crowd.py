@@ -26,6 +26,7 @@ from .held_workers import HOLD
 
 CHARGE = 0.01
 _AGAIN = (429, 503)
+_MOST_TRIES = 2_000
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Analyst:
                 after()
 
     def _until_told(self, client: httpx.Client, kind: str, turn: int) -> httpx.Response:
-        while True:
+        for _ in range(_MOST_TRIES):
             try:
                 answer = self._send(client, kind, turn)
             except httpx.TransportError:  # the worker is gone, and with it what it would have said
@@ -85,6 +86,7 @@ class Analyst:
             if answer.status_code not in _AGAIN:
                 return answer
             time.sleep(0.05)
+        raise AssertionError(f"the {kind} of turn {turn} was never told")
 
     def _send(self, client: httpx.Client, kind: str, turn: int) -> httpx.Response:
         if kind == "price":

@@ -50,6 +50,24 @@ def forget_all(address: str) -> None:
         )
 
 
+def test_locks_given_back_over_a_broken_line_are_the_last_that_fail(store: Store, address: str) -> None:
+    locks = store.locks()
+    locks.take(["first", "second"])
+    forget_all(address)
+    locks.give_back(["first"])  # notices, and cannot mend it
+    locks.take(["third"])
+    assert held(store, locks) == {"second", "third"}
+    forget_all(address)
+    locks.give_back(["third"])
+    assert locks.renew() and held(store, locks) == {"second"}
+    locks.close()
+
+
+def held(store: Store, locks: Any) -> set[str]:
+    with store.reading() as connection:
+        return set(locks.held(connection, ["first", "second", "third"]))
+
+
 def test_a_server_that_starts_anew_makes_nobody_dead(store: Store, address: str) -> None:
     clock = Clock()
     first, second = Alive(store, "first"), Alive(store, "second", clock=clock)

@@ -124,7 +124,7 @@ def test_a_dead_workers_job_that_was_not_charged_for_says_so(world: World) -> No
         connection.execute(insert(jobs_table), {**other.but(worker="gone").row(), "number": 99})
     found = world.client("ann").get(f"/v1/jobs/{'b' * 16}")
     assert (
-        found.status_code == 422 and "before anything was charged" in found.json()["error"]["message"]
+        found.status_code == 503 and "before anything was charged" in found.json()["error"]["message"]
     )
 
 

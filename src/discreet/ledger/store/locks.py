@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sqlalchemy import Connection, TextClause, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.ledger.store.connection import Connections
 from discreet.ledger.store.failures import plain_failures
@@ -230,7 +230,9 @@ class ServerLocks:
             self._held.update(names)
             try:
                 self._ask(_LOCK, names)
-            except DBAPIError:  # the connection broke while nobody looked, and with it all its locks
+            # The connection broke while nobody looked, and with it all its locks; one that broke when
+            # locks were given back refuses everything since, which is no error of the database's.
+            except SQLAlchemyError:
                 self._line.clear()
                 self._ask(_LOCK, list(self._held.elements()))
 
@@ -263,7 +265,7 @@ class ServerLocks:
     def _is_connected(self) -> bool:
         try:
             return bool(self._line) and bool(self._line[0].execute(_PING).scalar())
-        except DBAPIError:
+        except SQLAlchemyError:
             return False
 
     def _ask(self, statement: TextClause, names: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from discreet.errors import AnswerLost, ArgumentError, DiscreetError, NotFound
+from discreet.errors import AnswerLost, ArgumentError, DiscreetError, LedgerUnavailable, NotFound
 from discreet.ledger import Ledger
 from discreet.plans import Release
 from discreet.service.store import Row
@@ -140,6 +140,13 @@ def failed(error: DiscreetError) -> Outcome:
 def broken() -> Outcome:
     """Return that a job ended before anything was charged, for a reason that is not shown."""
     return failed(ArgumentError("The job ended before anything was charged. Ask again."))
+
+
+def interrupted() -> Outcome:
+    """Return that a job's worker ended before anything was charged: it may be asked again, as it is."""
+    return failed(
+        LedgerUnavailable("The worker of this job ended before anything was charged. Ask again.")
+    )
 
 
 def stored_release(ledger: Ledger, dataset: str, id_: str) -> Release:

@@ -39,6 +39,7 @@ from discreet.service.asked.job import (
     broken,
     done,
     failed,
+    interrupted,
     lost,
     stored_release,
 )
@@ -190,7 +191,7 @@ class Jobs:
         now_ = self._book.find(job.id) or job  # it may have ended, or be another's, since it was read
         if now_.ended or now_.worker != self._worker:
             return now_
-        outcome = aftermath(self._desks.ledger(job.dataset), job.dataset, job.id) or broken()
+        outcome = aftermath(self._desks.ledger(job.dataset), job.dataset, job.id) or interrupted()
         with suppress(DiscreetError):  # who cannot write can tell
             self._book.end(now_, outcome)
         return now_.but(phase="done", finished=now(), **outcome)
