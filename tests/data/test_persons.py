@@ -307,6 +307,20 @@ def test_ids_are_compared_as_written_and_rows_without_one_are_one_person() -> No
 def test_one_person_is_refused_and_as_many_as_rows_are_told() -> None:
     with pytest.raises(DataRefused, match="must name at least two persons"):
         protect(["a"] * 5)
+    with pytest.raises(DataRefused, match="must name at least two persons"):
+        protect(["a"])  # how many rows she has is private
+    for ids in (["a"] * 5, []):
+        table = PrivateTable(frame(ids), schema(), ADD_REMOVE)
+        assert table.count() == len(set(ids))
+        told = dc.protect(
+            frame(ids),
+            schema(),
+            dataset="d",
+            epsilon=9.0,
+            ledger=":memory:",
+            relation="add-remove",
+        ).release(dc.mean("x", epsilon=1.0))
+        assert told.guarantee.protects == "all rows of one person"
     with pytest.warns(UserWarning, match="Every row has another person in 'who'"):
         protect(["a", "b", "c"])
 

@@ -65,8 +65,8 @@ def frame(spark: Any) -> Any:
     return spark.createDataFrame(lines, "age double, home string, paid int").repartition(2, "home")
 
 
-def session(rows: Any, **options: Any) -> dc.Session:
-    return dc.protect(rows, SCHEMA, dataset="d", ledger=":memory:", epsilon=9, seed=1, **options)
+def session(rows: Any, schema: dc.Schema = SCHEMA, **options: Any) -> dc.Session:
+    return dc.protect(rows, schema, dataset="d", ledger=":memory:", epsilon=9, seed=1, **options)
 
 
 PLANS = (
@@ -91,8 +91,11 @@ def test_executors_give_the_integers_that_pandas_gives_and_no_row_is_collected(
 def test_what_spark_cannot_do_is_refused(frame: Any, spark: Any) -> None:
     table = PrivateTable(frame, SCHEMA, cluster=SparkExecutors(frame))
     assert table.count() == 3_000 and not table.keeps_places
-    with pytest.raises(DataRefused, match="got a Spark frame, whose rows stay with its executors"):
-        session(frame).check()
+    assert session(frame).check() == session(ROWS).check()  # made by an executor
+    with pytest.raises(
+        DataRefused, match="can be told apart by 'home' in one place, got a Spark frame"
+    ):
+        session(frame, dc.Schema({"age": SCHEMA["age"]}, person="home"))
     with pytest.raises(ArgumentError, match="cluster must be left out with a Spark frame"):
         session(frame, cluster="x")
     with pytest.raises(DataRefused, match="a Spark frame that can be computed, got one that fails"):

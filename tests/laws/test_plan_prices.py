@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.data import PrivateTable
-from discreet.errors import ArgumentError, UnsupportedEvent
+from discreet.errors import ArgumentError, ModelError, UnsupportedEvent
 from discreet.numerics import from_units, to_units
 from discreet.plans import Program, Result, Setting
 from discreet.plans.kinds import UNSAID
@@ -22,6 +22,7 @@ from discreet.privacy.relation import RELATIONS, Relation
 from tests.laws import world
 from tests.laws.examples import Case, all_cases
 from tests.laws.runs import block_of
+from tests.laws.test_plan_persons import MODES, cases, everybody, needs_targets, schema_of
 
 
 class RowRead(Exception):
@@ -150,6 +151,60 @@ def test_a_plan_with_a_rho_costs_no_more_and_promises_it(
     assert_reads_back(release)
     with pytest.raises(ArgumentError, match="rho must be asked of a data set that counts rho"):
         open_session(case.relation, "basic").release(asked)
+
+
+# Persons.
+
+
+def person_session(mode: str, case: Case, accountant: str) -> dc.Session:
+    frame = everybody()
+    if needs_targets(case):
+        frame = frame.assign(paid=frame["paid"].fillna(0))
+    return dc.protect(
+        frame,
+        schema_of(mode, needs_targets(case)),
+        dataset="people",
+        ledger=":memory:",
+        epsilon=1e3,
+        delta=0.5,
+        relation=case.relation,
+        accountant=accountant,
+        seed=1,
+        workers=1,
+        heuristics=True,
+        progress=False,
+    )
+
+
+@pytest.mark.once_per("case", "mode", "accountant")
+@pytest.mark.proves("price-free")
+@pytest.mark.proves("reserve-first")
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_price_for_persons_is_the_charge_and_the_promise(
+    case: Case, mode: str, accountant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, plan = person_session(mode, case, accountant), case.plan()
+    try:
+        with sealed(monkeypatch, case.relation):
+            price = session.price(plan)
+        release = session.release(plan)
+    except (ArgumentError, ModelError, UnsupportedEvent):
+        assert session.balance.spent.loss == 0 == session.balance.spent.delta
+        return
+    spent, promised = session.balance.spent, release.guarantee
+    assert spent == price.cost.amount, "the charge is another than the price"
+    assert promised.epsilon <= plan.epsilon and promised.delta <= plan.delta
+    if accountant == "basic":
+        # Of capped rows each is paid in whole units of the budget, and what is left over by nobody.
+        over = to_units(promised.epsilon) - spent.loss
+        assert 0 <= over <= (MODES[mode].get("most", 1) - 1) * len(release.stages)
+        assert spent.delta == to_units(promised.delta)
+    if release.stages:
+        assert promised.protects != "one record of the table"
+        assert any("a record is a person (who)" in told for told in promised.assumptions)
+    assert_reads_back(release)
 
 
 def assert_reads_back(release: dc.Release) -> None:

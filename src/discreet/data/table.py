@@ -89,6 +89,7 @@ class PrivateTable:
         self.__held: list[Any] | None = None
         if schema.person is not None:
             self._tell_persons_apart(schema.person, cluster)
+            _check_persons(self.count(), self.__rows, schema.person, agreed)
         self.__facts = self._find_facts(agreed)
 
     def _tell_persons_apart(self, person: Person, cluster: Cluster | None) -> None:
@@ -99,8 +100,6 @@ class PrivateTable:
         else:
             chunks = self.__source.chunks([person.column])
             self._count_as(read_persons((chunk[person.column] for chunk in chunks), person))
-        assert self.__persons is not None
-        _check_persons(self.__persons, self.__rows, person)
 
     def _find_facts(self, relation: Relation) -> dict[str, Any]:
         """Return what is public of the state of the data.
@@ -320,18 +319,22 @@ def _joined_places(parts: Sequence[Part]) -> IntArray | None:
     )
 
 
-def _check_persons(persons: int, rows: int, person: Person) -> None:
-    """Refuse a table of one person; tell the owner if every row is a person of its own."""
+def _check_persons(persons: int, rows: int, person: Person, relation: Relation) -> None:
+    """Refuse a table of one person; tell the owner if every row is a person of its own.
+
+    Where the number of persons is private, nothing but a bound on it is refused; how many rows they
+    have never decides.
+    """
     if persons > MOST_SHARED:
         raise DataRefused(
             f"data must be about at most {MOST_SHARED:.0f} persons, got more. "
             "Split it by a public rule.",
             rule="too many rows",
         )
-    if rows > 1 and persons == 1:
+    if relation.rows_public and persons == 1:
         raise DataRefused(
             f"column {person.column!r} must name at least two persons, got the same one in all rows. "
-            "Name another column, or leave person out of the schema.",
+            "Name another column, leave person out of the schema, or use relation='add-remove'.",
             column=person.column,
             rule="one person",
         )
