@@ -205,3 +205,34 @@ def test_differences_of_classes_hold_the_population(asked: dict[str, Any]) -> No
             apart = found.by_group().difference_between(name, "F", "M")
             counts[name] += apart.low <= truths["F"][key] - truths["M"][key] <= apart.high
     assert min(counts.values()) >= 49, counts
+
+
+@pytest.mark.parametrize("of", ["regression", "classes"])
+def test_pages_and_names_offer_every_picture_of_other_targets(of: str) -> None:
+    import matplotlib.pyplot as plt
+
+    from discreet.plans.showing import chosen, drawings_of, views_of
+
+    if of == "regression":
+        asked: Any = {"by": ("ward",), "residuals": ("x",), "epsilon": 3.0}
+        value: Any = released_errors(draw_numbers(0), identity(), schema(), **asked)
+        wanted, group = {"spread", "residuals_of_x", "groups", "residuals_of_x_by_group"}, "a"
+        titles = {"How errors are spread", "Mean residuals by x", "Mean residuals by x of every group"}
+    else:
+        value = classes.released(classes.draw(0), classes.forest(), by="sex", epsilon=3.0)
+        wanted, group = {"confusion", "calibration", "groups"}, "F"
+        titles = {"Given and true classes", "How often the highest score is right"}
+    assert titles | {"Groups beside all records"} <= set(value.pictures())
+    for one in (*value.pictures().values(), *drawings_of(value).values()):
+        assert one.plot(title="Picture").figure_.axes
+        plt.close("all")
+    assert wanted <= set(drawings_of(value)) and "groups" not in drawings_of(value, group)
+    for named in drawings_of(value, group).values():
+        assert named.plot().figure_.axes
+        plt.close("all")
+    for name, make in (views_of(value) | views_of(value, group=group)).items():
+        assert len(make()), name
+    with pytest.raises(ArgumentError, match="threshold must be left out"):
+        views_of(value, threshold=0.5)
+    with pytest.raises(ArgumentError, match="--kind must be one that this answer has"):
+        chosen("--kind", "roc", drawings_of(value))

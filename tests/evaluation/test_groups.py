@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import discreet as dc
 from discreet.errors import ArgumentError
-from discreet.evaluation.groups import coarser, find_group, groups_of, within
+from discreet.evaluation.question import coarser, find_group, groups_of, within
 from discreet.plans import Setting
 from discreet.plans.results.result import Result
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE

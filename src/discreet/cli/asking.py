@@ -31,7 +31,7 @@ from discreet.cli.writing import (
     TABLES,
     check_file,
     check_folder,
-    draw,
+    draw_alone,
     shown_frame,
     write_table,
 )
@@ -244,7 +244,7 @@ def _write(option: str, release: Release, path: Path) -> None:
     elif option == "--table":
         write_table(release, path)
     else:
-        draw(release.plot, path)
+        draw_alone(release.plot, path)
 
 
 def tell_plan(plan: Mapping[str, Any]) -> str:
@@ -264,9 +264,14 @@ def _brief(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def tell_answer(release: Release) -> str:
-    """Return an answer and what is promised of it, to be read; of a long one the beginning."""
-    frame = shown_frame(release)
+def tell_answer(release: Release, frame: Any = None) -> str:
+    """Return an answer and what is promised of it, to be read; of a long one the beginning.
+
+    Args:
+      release: the answer.
+      frame: another table of it.
+    """
+    frame = shown_frame(release) if frame is None else frame
     more = len(frame) - _MOST_ROWS
     rest = f"\n... and {more:,} rows more; --table FILE writes all" if more > 0 else ""
     text = frame.head(_MOST_ROWS).to_string(index=False)

@@ -60,13 +60,17 @@ def _either(endings: Collection[str]) -> str:
 
 def shown_frame(release: Release) -> Any:
     """Return an answer as a table whose index, if it tells something, is a column."""
-    frame = release.value.to_frame()
-    return frame if frame.index.name is None else frame.reset_index()
+    return as_columns(release.value.to_frame())
 
 
-def write_table(release: Release, path: Path) -> None:
-    """Write an answer as a CSV or Parquet file."""
-    frame = shown_frame(release)
+def as_columns(frame: Any) -> Any:
+    """Return a table whose index, if it has names, is columns."""
+    return frame if all(name is None for name in frame.index.names) else frame.reset_index()
+
+
+def write_table(release: Release, path: Path, frame: Any = None) -> None:
+    """Write an answer, or another table of it, as a CSV or Parquet file."""
+    frame = shown_frame(release) if frame is None else frame
     if path.suffix.lower() == ".csv":
         _write(path, lambda: frame.to_csv(path, index=False))
     else:
@@ -81,6 +85,14 @@ def draw(plot: Callable[[Any], Any], path: Path, size: tuple[float, float] = (6.
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     plot(figure.add_subplot())
+    _write(path, lambda: figure.savefig(path, dpi=150))
+
+
+def draw_alone(plot: Callable[[Any], Any], path: Path) -> None:
+    """Let a result draw on paper of the size that suits it, and write the picture."""
+    from discreet.plans.results.pictures.canvas import Paper
+
+    figure = plot(Paper(width=6.4, ground="white")).figure_
     _write(path, lambda: figure.savefig(path, dpi=150))
 
 

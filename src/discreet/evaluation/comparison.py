@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from discreet.errors import ArgumentError
 from discreet.evaluation.figures import FAR, Figure, difference, ratio
-from discreet.evaluation.groups import Group, Label, find_group
+from discreet.evaluation.question import Group, Label, find_group
 from discreet.numerics import check_choice
 from discreet.plans.parts.hierarchy import WHOLE
 from discreet.plans.results.bands import at_once
@@ -142,7 +142,11 @@ class GroupFigures(ABC):
           second: another.
         """
         one, other = (find_group(self.evaluation.told, group) for group in (first, second))
-        return difference(self.figure(metric, one), self.figure(metric, other))
+        return self.apart(metric, one, other)
+
+    def apart(self, metric: str, first: Group, second: Group) -> Figure:
+        """Return how far a group is from another, or from all records."""
+        return difference(self.figure(metric, first), self.figure(metric, second))
 
     def pairs(self, *, together: bool = True) -> pd.DataFrame:
         """Return every metric's difference of every pair of groups that are compared.
@@ -236,7 +240,7 @@ class GroupFigures(ABC):
           title: of the picture.
           against: a group that distances are from, instead of all records.
         """
-        from discreet.evaluation.forest import GroupForestDisplay
+        from discreet.plans.results.pictures.groups import GroupForestDisplay
 
         named = None if against is None else find_group(self.evaluation.told, against)
         return GroupForestDisplay(self, named).plot(ax, title=title)

@@ -15,12 +15,13 @@ from discreet.errors import ArgumentError
 from discreet.evaluation.binary.release import prepare_binary, suitable_bins
 from discreet.evaluation.classes.models import EvaluatedModel
 from discreet.evaluation.classes.release import prepare_classes
-from discreet.evaluation.groups import EvaluationGroups, groups_of
 from discreet.evaluation.question import (
     CutsName,
+    EvaluationGroups,
     EvaluationQuestion,
     FocusName,
     TargetKind,
+    groups_of,
     kind_of,
     target_of,
 )

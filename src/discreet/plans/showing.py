@@ -1,10 +1,15 @@
-"""Releases in words, and in notebooks: the picture first, then what it promises and rests on."""
+"""Releases in words, and in notebooks: the picture first, then what it promises and rests on.
+
+An answer that knows more than one picture or table says so by ``drawings`` or ``views``; shells ask
+here what there is by name, so that they need not know what kinds of answers there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.markup import Html, card, fold, soft, table
 from discreet.plans.results.pictures.svg import draw_svg
@@ -13,10 +18,14 @@ from discreet.privacy.statements import tell_sensitivity
 from discreet.schema.conditions import condition_from_json
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from discreet.plans.release import Release
-    from discreet.plans.results.result import Result
+    from discreet.plans.results.result import Drawing, Result
 
 _SHOWN = 10
+PLAIN = "plain"
+"""The picture or table that an answer has if nothing is said."""
 _NAMED = ("feature", "columns", "column", "target", "features")
 _KINDS = {
     "accumulated_effects": "Accumulated effects",
@@ -184,3 +193,49 @@ def _joined(names: tuple[str, ...]) -> str:
     if len(names) > _MANY:
         return f"{names[0]}, {names[1]} and {len(names) - 2} more columns"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def drawings_of(value: Result, group: str | Sequence[str] | None = None) -> Mapping[str, Drawing]:
+    """Return every picture of an answer by name; of one group, if it knows groups."""
+    own = getattr(value, "drawings", None)
+    if own is not None:
+        return dict(own(group))
+    _check_unused(group=group)
+    named = {_short(title): one for title, one in value.pictures().items() if title}
+    return {PLAIN: value, **named}
+
+
+def views_of(
+    value: Result, *, threshold: float | None = None, group: str | Sequence[str] | None = None
+) -> Mapping[str, Callable[[], pd.DataFrame]]:
+    """Return every table of an answer by name, made when it is called for.
+
+    Args:
+      value: the answer.
+      threshold: at which records are selected, if it knows thresholds.
+      group: one group, if it knows groups.
+    """
+    own = getattr(value, "views", None)
+    if own is not None:
+        return dict(own(threshold=threshold, group=group))
+    _check_unused(threshold=threshold, group=group)
+    return {PLAIN: value.to_frame}
+
+
+def chosen(name: str, asked: str, found: Mapping[str, Any]) -> Any:
+    """Return what was asked for by name, with hyphens or underscores, or raise a sentence."""
+    for known, one in found.items():
+        if known.replace("_", "-") == asked.replace("_", "-").lower():
+            return one
+    known = ", ".join(each.replace("_", "-") for each in found)
+    raise ArgumentError(f"{name} must be one that this answer has ({known}), got {shown(asked)}.")
+
+
+def _check_unused(**asked: Any) -> None:
+    for name, value in asked.items():
+        if value is not None:
+            raise ArgumentError(f"{name} must be left out of an answer without, got {shown(value)}.")
+
+
+def _short(title: str) -> str:
+    return "_".join(title.lower().split())

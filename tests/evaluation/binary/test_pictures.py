@@ -80,7 +80,8 @@ def test_a_card_of_few_records_is_drawn(by: str | None) -> None:
     value = release.value
     assert isinstance(value, dc.ModelCard)
     display = value.plot(title="Card")
-    assert len(display.figure_.axes) > len(value.pictures())
+    fields = [name for name in value.pictures() if not name.endswith("of every group")]
+    assert len(display.figure_.axes) > len(fields)
     assert dc.report(release).html.count("<svg") == len(value.pictures())
 
 
@@ -105,3 +106,69 @@ def test_scores_that_are_no_probabilities_have_no_line_of_perfect_calibration() 
     value = released(dc.evaluate(margin, epsilon=1.0), 2_000).value
     lines = value.plot(kind="calibration").ax_.lines
     assert [line.get_label() for line in lines] == ["released"]
+
+
+@pytest.fixture(scope="module")
+def by_ward() -> dc.Release:
+    """Eighteen groups, none of them small."""
+    return released(dc.evaluate(model(), by="ward", bins=8, epsilon=1e4), 3_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_group_has_a_small_picture_with_its_band(by_ward: dc.Release, kind: str) -> None:
+    value: Any = by_ward.value
+    display = value.plot_groups(kind, title="Wards")
+    head, *tiles = display.figure_.axes
+    assert len(tiles) == len(WARDS) and "Wards" in head.texts[0].get_text()
+    assert [tile.get_title(loc="left").split(",")[0] for tile in tiles] == list(WARDS)
+    assert all(tile.collections for tile in tiles), "each has a band"
+    assert len({(tile.get_xlim(), tile.get_ylim()) for tile in tiles}) == 1, "one scale for all"
+    told = [text.get_text() for text in head.get_legend().get_texts()]
+    assert any("95%" in text for text in told) and "released" in told
+
+
+def test_many_groups_are_not_lines_and_the_picture_says_where_they_are(by_ward: dc.Release) -> None:
+    value: Any = by_ward.value
+    ax = value.plot().ax_
+    assert "18 groups have pictures of their own" in ax.texts[0].get_text()
+    assert len(ax.get_legend_handles_labels()[1]) == 2
+    few: Any = released(dc.evaluate(model(), by="sex", bins=8, epsilon=1e4), 3_000).value
+    for kind in KINDS:
+        assert {"F", "M"} <= set(few.plot(kind=kind).ax_.get_legend_handles_labels()[1])
+
+
+def test_the_curve_of_one_group_has_its_own_band(by_ward: dc.Release) -> None:
+    value: Any = by_ward.value
+    for kind in KINDS:
+        ax = value.plot(kind=kind, group="w3").ax_
+        assert len(ax.collections) == 1 and "F" not in ax.get_legend_handles_labels()[1]
+    from discreet.errors import ArgumentError
+
+    with pytest.raises(ArgumentError, match="group must be one of"):
+        value.plot(group="w99")
+    with pytest.raises(ArgumentError, match="kind must be one of"):
+        value.plot_groups("pie")
+
+
+def test_small_groups_have_no_picture_but_a_word() -> None:
+    value: Any = released(dc.evaluate(model(), by="ward", bins=8, epsilon=0.5), 900).value
+    large = [group for group in value.groups if not value.small(group)]
+    head, *tiles = value.plot_groups("roc").figure_.axes
+    if large:
+        assert len(tiles) == len(large)
+        assert (len(large) < 18) == ("of few records" in head.texts[0].get_text())
+    else:
+        assert len(tiles) == 18
+
+
+def test_pages_and_names_offer_every_picture(by_ward: dc.Release) -> None:
+    from discreet.plans.showing import drawings_of, views_of
+
+    value: Any = by_ward.value
+    assert {"ROC curve", "Lift", "Calibration of every group"} <= set(value.pictures())
+    offered = drawings_of(value)
+    assert set(KINDS) < set(offered) and {f"{kind}_by_group" for kind in KINDS} < set(offered)
+    assert set(drawings_of(value, "w3")) == set(KINDS)
+    for name, make in views_of(value, threshold=0.3).items():
+        assert len(make()), name
+    assert "by_group" not in views_of(value, group="w3")

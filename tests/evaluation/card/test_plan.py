@@ -58,7 +58,7 @@ def test_a_card_is_read_back_and_drawn(card: dc.Release) -> None:
     assert dc.Release.loads(card.dumps()) == card
     assert len(card.plot().figure_.axes) > 4
     page = dc.report(card).html
-    assert page.count("<svg") == len(card.value.pictures()) == 6
+    assert page.count("<svg") == len(card.value.pictures()) == 10
     assert "Partial dependence of" in page
 
 

@@ -10,8 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import discreet as dc
 from discreet.data.blocks import Block
-from discreet.evaluation.groups import groups_of
-from discreet.evaluation.question import EvaluationQuestion
+from discreet.evaluation.question import EvaluationQuestion, groups_of
 from discreet.evaluation.regression.release import lay_out
 from discreet.evaluation.regression.sums import ErrorSums
 from discreet.models import as_model

@@ -1,16 +1,20 @@
-"""How far probabilities are from what happened, by bins of scores."""
+"""Curves of one group's cells: rates at every knot, lift, and how far scores are from outcomes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.evaluation.binary.tallies import Tally
-from discreet.evaluation.figures import Figure
+from discreet.evaluation.figures import Figure, ratio
 from discreet.schema import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -113,3 +117,56 @@ def _left_open(tally: Tally) -> float:
     wider = np.maximum(np.append(gaps, 0.0), np.append(0.0, gaps))
     total = float(tally.counts.sum())
     return float(np.sum(tally.counts * wider) / 2 / total) if total > 0 else 0.5
+
+
+def rate_curve(tally: Tally, names: tuple[str, str], *, rising: bool) -> pd.DataFrame:
+    """Return two rates at every knot with their intervals, from the greatest threshold on.
+
+    Args:
+      tally: the cells.
+      names: of the rates.
+      rising: whether both can only rise as the threshold falls; then they do.
+    """
+    import pandas as pd
+    from scipy.optimize import isotonic_regression
+
+    knots = tally.bins.knots[::-1]
+    made: dict[str, Any] = {"threshold": [math.inf, *knots] if rising else list(knots)}
+    for name in names:
+        figures = [tally.metric(name, knot) for knot in knots]
+        columns = {"": "value", "_low": "low", "_high": "high"}
+        for suffix, part in columns.items():
+            values = np.array([getattr(figure, part) for figure in figures])
+            if rising:
+                values = np.append(0.0, np.clip(isotonic_regression(values).x, 0.0, 1.0))
+            made[name + suffix] = values
+    return pd.DataFrame(made)
+
+
+def lift_curve(tally: Tally) -> pd.DataFrame:
+    """Return at every knot the share selected, and how much more of the class it holds."""
+    import pandas as pd
+
+    rows = []
+    for knot in tally.bins.knots[::-1]:
+        lift = ratio(tally.metric("precision", knot), tally.prevalence)
+        selected = tally.metric("selection_rate", knot).value
+        rows.append({"threshold": knot, "selection_rate": selected, **lift.to_json()})
+    return pd.DataFrame(rows)
+
+
+def calibration_frame(tally: Tally, bins: int) -> pd.DataFrame:
+    """Return the mean score and the share of the class in bins of about equal width."""
+    import pandas as pd
+
+    rows = [
+        {
+            "score_low": part.low,
+            "score_high": part.high,
+            "score": part.score.value,
+            **part.observed.to_json(),
+            "records": part.size.value,
+        }
+        for part in calibration_bins(tally, bins)
+    ]
+    return pd.DataFrame(rows)

@@ -17,7 +17,7 @@ from discreet.evaluation.binary.result import AT_THRESHOLD, OF_SCORES, BinaryEva
 from discreet.evaluation.binary.tallies import LOSSES
 from discreet.evaluation.comparison import GroupFigures, ends_of, farthest, groups_at
 from discreet.evaluation.figures import Figure, mean_of
-from discreet.evaluation.groups import Group
+from discreet.evaluation.question import Group
 from discreet.numerics import check_choice
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ STANDARD = (
     "auc",
 )
 _ODDS = ("true_positive_rate", "false_positive_rate")
-_EVENED = ("selection_rate", *_ODDS)
+EVENED = ("selection_rate", *_ODDS, "equalized_odds")
+"""Rates that thresholds per group can make even."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class GroupMetrics(GroupFigures):
         """
         import pandas as pd
 
-        check_choice("metric", metric, (*_EVENED, "equalized_odds"))
+        check_choice("metric", metric, EVENED)
         names = _ODDS if metric == "equalized_odds" else (metric,)
         if value is not None and (len(names) > 1 or not 0 <= float(value) <= 1):
             raise ArgumentError(

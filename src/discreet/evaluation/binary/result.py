@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,17 @@ import numpy as np
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.evaluation.binary.calibration import calibration_error
-from discreet.evaluation.binary.curves import calibration_frame, lift_curve, rate_curve
+from discreet.evaluation.binary.calibration import (
+    calibration_error,
+    calibration_frame,
+    lift_curve,
+    rate_curve,
+)
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import METRICS, Tally
 from discreet.evaluation.bins import SplitBins, turn_of
 from discreet.evaluation.figures import Figure
-from discreet.evaluation.groups import Group, Label, coarser, find_group, is_small, within
+from discreet.evaluation.question import Group, Label, coarser, find_group, is_small, within
 from discreet.numerics import check_choice, check_whole
 from discreet.plans.results.result import Drawing, Result
 from discreet.schema import FloatArray
@@ -350,16 +354,28 @@ class BinaryEvaluation(Result):
         return pd.concat(parts, ignore_index=True)
 
     def pictures(self) -> dict[str, Drawing]:
-        """Return the pictures of a page: ROC curve, calibration, and groups if there are some."""
-        from discreet.evaluation.binary.pictures import EvaluationDisplay
+        """Return the pictures of a page: curves, calibration, and groups if there are some."""
+        from discreet.evaluation.binary.pictures import pictures
 
-        drawn: dict[str, Drawing] = {
-            "ROC curve": EvaluationDisplay(self, "roc"),
-            "Calibration": EvaluationDisplay(self, "calibration"),
-        }
-        return drawn | ({"Groups beside all records": self.by_group()} if self.columns else {})
+        return pictures(self)
 
-    def plot(self, ax: Any = None, *, title: str | None = None, kind: str = "roc") -> Any:
+    def drawings(self, group: Group = None) -> dict[str, Drawing]:
+        """Return every picture by the name that ``kind`` takes, of all records or of a group."""
+        from discreet.evaluation.binary.pictures import drawings
+
+        return drawings(self, group)
+
+    def views(
+        self, *, threshold: float | None = None, group: Group = None
+    ) -> dict[str, Callable[[], pd.DataFrame]]:
+        """Return every table by name, made when it is called for."""
+        from discreet.evaluation.binary.pictures import views
+
+        return views(self, threshold, group)
+
+    def plot(
+        self, ax: Any = None, *, title: str | None = None, kind: str = "roc", group: Group = None
+    ) -> Any:
         """Draw a curve with its band, and those of large groups beside it.
 
         Args:
@@ -367,8 +383,16 @@ class BinaryEvaluation(Result):
           title: of the picture.
           kind: ``roc``, ``precision_recall``, ``calibration`` or ``lift``. Distances of groups are
             drawn by ``by_group().plot()``.
+          group: draw the curve of this one alone.
         """
         from discreet.evaluation.binary.pictures import PICTURES, EvaluationDisplay
 
         check_choice("kind", kind, PICTURES)
-        return EvaluationDisplay(self, kind).plot(ax, title=title)  # type: ignore[arg-type]  # checked
+        return EvaluationDisplay(self, kind, group).plot(ax, title=title)  # type: ignore[arg-type]  # checked
+
+    def plot_groups(self, kind: str = "roc", *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw a small picture of every large group, each with its band; kinds as in ``plot``."""
+        from discreet.evaluation.binary.pictures import PICTURES, GroupTilesDisplay
+
+        check_choice("kind", kind, PICTURES)
+        return GroupTilesDisplay(self, kind).plot(ax, title=title)  # type: ignore[arg-type]  # checked

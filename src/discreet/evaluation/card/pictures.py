@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ArgumentError
+from discreet.evaluation.comparison import GroupFigures
 from discreet.plans.results.pictures.canvas import Paper, axes_or_new, ink, wrapped
+from discreet.plans.results.pictures.groups import GroupForestDisplay
 
 if TYPE_CHECKING:
     from discreet.evaluation.card.result import ModelCard
+    from discreet.plans.results.result import Drawing
 
-_FIELD, _TALL, _HEAD, _WIDTH = 3.2, 5.2, 0.3, 9.6
+_FIELD, _HEAD, _WIDTH = 3.2, 0.3, 9.6
 
 
 class CardDisplay:
@@ -23,11 +26,13 @@ class CardDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> CardDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
-        fields = self.card.pictures()
+        fields = {name: one for name, one in self.card.pictures().items() if not _has_tiles(name)}
         columns = 1 if isinstance(ax, Paper) else 2
         names = [*fields]
         starts = range(0, len(names), columns)
-        heights = [max(map(_height, names[start : start + columns])) for start in starts]
+        heights = [
+            max(_height(fields[name]) for name in names[start : start + columns]) for start in starts
+        ]
         wide = None if columns == 1 else _WIDTH
         self.ax_ = axes_or_new(ax, width=wide, height=_HEAD + sum(heights))
         self.figure_ = self.ax_.figure
@@ -45,6 +50,11 @@ class CardDisplay:
         return self
 
 
-def _height(name: str) -> float:
+def _has_tiles(name: str) -> bool:
+    """Return whether a picture consists of small ones, for which a field has no room."""
+    return name.endswith("of every group")
+
+
+def _height(one: Drawing) -> float:
     """Return the height of a field: a row for every group and figure needs more."""
-    return _TALL if name.startswith("Groups") else _FIELD
+    return GroupForestDisplay(one).height if isinstance(one, GroupFigures) else _FIELD

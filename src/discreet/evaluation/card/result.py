@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from discreet.evaluation.question import Group
 from discreet.plans.results.result import Drawing, Result
+from discreet.plans.showing import drawings_of, views_of
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -51,6 +54,22 @@ class ModelCard(Result):
             inner = one.pictures()
             found |= {name: one} if len(inner) == 1 else inner
         return found
+
+    def drawings(self, group: Group = None) -> dict[str, Drawing]:
+        """Return every picture by name: those of the evaluation, importances and curves."""
+        found = drawings_of(self.evaluation, group)
+        if group is not None:
+            return dict(found)
+        rest = {name.lower().replace(" ", "_"): one for name, one in [*self.parts.items()][1:]}
+        return {"card": self, **found, **rest}
+
+    def views(
+        self, *, threshold: float | None = None, group: Group = None
+    ) -> dict[str, Callable[[], pd.DataFrame]]:
+        """Return every table by name: those of the evaluation, importances and curves."""
+        found = views_of(self.evaluation, threshold=threshold, group=group)
+        rest = {name.lower().replace(" ", "_"): one for name, one in [*self.parts.items()][1:]}
+        return dict(found) | {name: one.to_frame for name, one in rest.items()}
 
     def dressed(self, schema: Schema) -> ModelCard:
         """Return every answer with what a schema says for people."""

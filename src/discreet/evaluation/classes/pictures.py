@@ -20,7 +20,7 @@ from discreet.plans.results.pictures.canvas import (
 
 if TYPE_CHECKING:
     from discreet.evaluation.classes.result import ClassEvaluation
-    from discreet.evaluation.groups import Group
+    from discreet.evaluation.question import Group
 
 _MOST_WRITTEN = 12
 

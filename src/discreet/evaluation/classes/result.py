@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import as_names
 from discreet.errors import ArgumentError
 from discreet.evaluation.binary.calibration import calibration_bins, calibration_error
 from discreet.evaluation.binary.noise import CellNoise
 from discreet.evaluation.binary.tallies import Tally
 from discreet.evaluation.bins import SplitBins
+from discreet.evaluation.comparison import GroupFigures, groups_at
 from discreet.evaluation.figures import Figure
-from discreet.evaluation.groups import Group, Label, coarser, find_group, is_small, within
+from discreet.evaluation.question import Group, Label, coarser, find_group, is_small, within
 from discreet.numerics import check_choice
-from discreet.plans.results.result import Result
+from discreet.plans.results.result import Drawing, Result
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from discreet.evaluation.classes.groups import ClassGroupMetrics
-
 PER_CLASS = ("precision", "recall", "f1")
+_OF_ALL = ("accuracy", "calibration_error", *(f"macro_{name}" for name in PER_CLASS))
+STANDARD = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "calibration_error")
 _BINS = 10
 
 
@@ -232,8 +234,6 @@ class ClassEvaluation(Result):
             (``recall of poor``, ``auc of poor``).
           of: a level, where there are several; the finest if left out.
         """
-        from discreet.evaluation.classes.groups import class_group_metrics
-
         return class_group_metrics(self, metrics, of)
 
     def plot(self, ax: Any = None, *, title: str | None = None, group: Group = None) -> Any:
@@ -247,6 +247,44 @@ class ClassEvaluation(Result):
         from discreet.evaluation.classes.pictures import TopLabelDisplay
 
         return TopLabelDisplay(self, group).plot(ax, title=title)
+
+    def pictures(self) -> dict[str, Drawing]:
+        """Return the pictures of a page: confusions, highest scores, and groups if there are some."""
+        from discreet.evaluation.classes.pictures import ConfusionDisplay, TopLabelDisplay
+
+        drawn: dict[str, Drawing] = {
+            "Given and true classes": ConfusionDisplay(self),
+            "How often the highest score is right": TopLabelDisplay(self),
+        }
+        return drawn | ({"Groups beside all records": self.by_group()} if self.columns else {})
+
+    def drawings(self, group: Group = None) -> dict[str, Drawing]:
+        """Return every picture by name, of all records or of a group."""
+        from discreet.evaluation.classes.pictures import ConfusionDisplay, TopLabelDisplay
+
+        drawn: dict[str, Drawing] = {
+            "confusion": ConfusionDisplay(self, group),
+            "calibration": TopLabelDisplay(self, group),
+        }
+        alone = group is not None or not self.columns
+        return drawn | ({} if alone else {"groups": self.by_group()})
+
+    def views(
+        self, *, threshold: float | None = None, group: Group = None
+    ) -> dict[str, Callable[[], pd.DataFrame]]:
+        """Return every table by name, made when it is called for; there are no thresholds."""
+        if threshold is not None:
+            raise ArgumentError("threshold must be left out for many classes, which have none.")
+        found: dict[str, Callable[[], pd.DataFrame]] = {
+            "report": partial(self.report, group),
+            "confusion_matrix": partial(self.confusion_matrix, group),
+            "calibration": partial(self.calibration_curve, group),
+        }
+        if group is not None or not self.columns:
+            return found
+        compared = self.by_group()
+        told = {"differences": compared.differences, "pairs": compared.pairs}
+        return found | {"by_group": compared.to_frame} | told
 
     @cached_property
     def _right(self) -> FloatArray:
@@ -293,3 +331,50 @@ class ClassEvaluation(Result):
         if name != "recall":
             found = found - ((value * over) @ self._right)[None, :]
         return np.asarray(found / len(self.truths))
+
+
+@dataclass(frozen=True)
+class ClassGroupMetrics(GroupFigures):
+    """Figures of every group and of all records.
+
+    Attributes:
+      evaluation: what they follow from.
+      metrics: ``accuracy``, ``calibration_error``, means over classes (``macro_recall``), and figures
+        of one class (``recall of poor``, ``auc of poor``).
+      groups: those that are told, of one level.
+    """
+
+    evaluation: ClassEvaluation
+
+    def figure(self, metric: str, group: Group = None, level: float | None = None) -> Figure:
+        """Return one figure of a group, or of all records."""
+        check_choice("metric", metric, known_metrics(self.evaluation))
+        found, name = self.evaluation, metric
+        if name == "accuracy":
+            return found.accuracy(group, level)
+        if name == "calibration_error":
+            return found.calibration_error(group, level)
+        if name.startswith("macro_"):
+            return found.macro(name.removeprefix("macro_"), group, level)
+        kind, class_ = name.split(" of ", 1)
+        if kind == "auc":
+            return found.auc(class_, group, level)
+        return found.metric(kind, class_, group, level)
+
+
+def known_metrics(evaluation: ClassEvaluation) -> tuple[str, ...]:
+    """Return the names of all figures."""
+    of_classes = [f"{name} of {class_}" for class_ in evaluation.truths for name in PER_CLASS]
+    areas = [f"auc of {class_}" for class_ in evaluation.given if evaluation.rest_knots]
+    return (*_OF_ALL, *of_classes, *areas)
+
+
+def class_group_metrics(
+    evaluation: ClassEvaluation, metrics: Sequence[str] | None, of: str | None
+) -> ClassGroupMetrics:
+    """Return the figures of groups, or raise a sentence if there are none."""
+    groups = groups_at(evaluation, of)
+    names = STANDARD if metrics is None else as_names("metrics", metrics)
+    for name in names:
+        check_choice("metrics", name, known_metrics(evaluation))
+    return ClassGroupMetrics(evaluation, tuple(names), groups)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.evaluation.comparison import groups_at
 from discreet.evaluation.figures import Figure
-from discreet.evaluation.regression.result import CellResiduals, RegressionEvaluation
+from discreet.evaluation.question import Group
+from discreet.evaluation.regression.result import FIGURES, CellResiduals, RegressionEvaluation
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
@@ -22,6 +24,8 @@ from discreet.plans.results.pictures.canvas import (
     tidy,
     write_title,
 )
+from discreet.plans.results.pictures.groups import MOST_TILES, draw_tiles
+from discreet.plans.results.result import Drawing
 
 _TITLES = {
     "mae": "mean absolute error",
@@ -37,8 +41,8 @@ class ResidualsDisplay:
     Cells are finer near zero, so that bars show records per unit: their areas are records.
     """
 
-    def __init__(self, evaluation: RegressionEvaluation) -> None:
-        self.evaluation = evaluation
+    def __init__(self, evaluation: RegressionEvaluation, group: Group = None) -> None:
+        self.evaluation, self.group = evaluation, group
         self.ax_: Any = None
         self.figure_: Any = None
 
@@ -46,7 +50,7 @@ class ResidualsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         ax = self.ax_ = axes_or_new(ax)
         self.figure_ = ax.figure
-        counts = self.evaluation.distribution()
+        counts = self.evaluation.distribution(self.group)
         edges = np.asarray(self.evaluation.edges)
         spans = np.diff(edges)
         places, widths = edges[:-1] + spans / 2, spans
@@ -94,6 +98,10 @@ class CellsDisplay:
             if places:
                 _whiskers(ax, places, means[first:after], tone, named=first == 0)
         ax.axhline(0.0, color=GREY, lw=1)
+        known = [mean for mean in means if mean.sampling > 0]
+        if known:  # of a cell that may have nobody nothing is known: its interval runs off the picture
+            low, high = min(mean.low for mean in known), max(mean.high for mean in known)
+            ax.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
         name_ticks(ax, list(range(count)), self.cells.labels)
         ax.set_xlabel(self.cells.feature)
         ax.set_ylabel(f"mean of {self.target} less answer")
@@ -133,6 +141,62 @@ class GroupsDisplay:
         tidy(ax)
         write_title(ax, title)
         return self
+
+
+class GroupCellsDisplay:
+    """Draws mean residuals by a feature's cells, one picture per group; then ``ax_``, ``figure_``."""
+
+    def __init__(self, evaluation: RegressionEvaluation, feature: str) -> None:
+        self.evaluation, self.feature = evaluation, feature
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> GroupCellsDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        found, groups = self.evaluation, groups_at(self.evaluation, None)
+        drawn = ([group for group in groups if not found.small(group)] or list(groups))[:MOST_TILES]
+        cells = {group: _cells_of(found, self.feature, group) for group in drawn}
+        tiles = {" and ".join(g): CellsDisplay(own, found.target) for g, own in cells.items()}
+        left = len(groups) - len(drawn)
+        more = f"{left} more, of few records or none: .to_frame()" if left else ""
+        self.ax_ = draw_tiles(ax, tiles, " · ".join(filter(None, [title, more])), same=True)
+        self.figure_ = self.ax_.figure
+        return self
+
+
+def _cells_of(evaluation: RegressionEvaluation, feature: str, group: Group) -> CellResiduals:
+    residuals = evaluation.errors(group).residuals
+    return next(cells for cells in residuals if cells.feature == feature)
+
+
+def pictures(evaluation: RegressionEvaluation) -> dict[str, Drawing]:
+    """Return the pictures of a page by title."""
+    drawn: dict[str, Drawing] = {"How errors are spread": ResidualsDisplay(evaluation)}
+    for name in evaluation.features:
+        cells = _cells_of(evaluation, name, None)
+        drawn[f"Mean residuals by {name}"] = CellsDisplay(cells, evaluation.target)
+    if not evaluation.by:
+        return drawn
+    drawn["Groups and their errors"] = GroupsDisplay(evaluation, "mae")
+    drawn["Groups beside all records"] = evaluation.by_group()
+    for name in evaluation.features:
+        drawn[f"Mean residuals by {name} of every group"] = GroupCellsDisplay(evaluation, name)
+    return drawn
+
+
+def drawings(evaluation: RegressionEvaluation, group: Group) -> dict[str, Drawing]:
+    """Return all pictures by name, of all records or of a group."""
+    found: dict[str, Drawing] = {"spread": ResidualsDisplay(evaluation, group)}
+    for name in evaluation.features:
+        cells = _cells_of(evaluation, name, group)
+        found[f"residuals_of_{name}"] = CellsDisplay(cells, evaluation.target)
+    if group is not None or not evaluation.by:
+        return found
+    found |= {"groups": evaluation.by_group()}
+    found |= {f"{figure}_by_group": GroupsDisplay(evaluation, figure) for figure in FIGURES}
+    for name in evaluation.features:
+        found[f"residuals_of_{name}_by_group"] = GroupCellsDisplay(evaluation, name)
+    return found
 
 
 def _whiskers(

@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.evaluation.groups import Label, coarser, public_rows, within
-from discreet.evaluation.question import EvaluationQuestion
+from discreet.evaluation.question import EvaluationQuestion, Label, coarser, public_rows, within
 from discreet.evaluation.regression.figures import GroupSums
 from discreet.evaluation.regression.result import ErrorReport, RegressionEvaluation
 from discreet.evaluation.regression.sums import ErrorSums

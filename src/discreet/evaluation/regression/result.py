@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arguments import as_names
 from discreet.errors import ArgumentError
+from discreet.evaluation.comparison import GroupFigures, groups_at
 from discreet.evaluation.figures import Figure
-from discreet.evaluation.groups import Group, Label, find_group, is_small, within
+from discreet.evaluation.question import Group, Label, find_group, is_small, within
+from discreet.numerics import check_choice
 from discreet.plans.parts.hierarchy import WHOLE
-from discreet.plans.results.result import Histogram, Result
+from discreet.plans.results.result import Drawing, Histogram, Result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from discreet.evaluation.regression.groups import GroupErrors
 
 FIGURES = ("mae", "rmse", "r2", "bias")
 
@@ -150,8 +151,6 @@ class RegressionEvaluation(Result):
           metrics: of ``mae``, ``rmse``, ``r2`` and ``bias``; all if left out.
           of: a level, where there are several; the finest if left out.
         """
-        from discreet.evaluation.regression.groups import group_errors
-
         return group_errors(self, metrics, of)
 
     def to_frame(self) -> pd.DataFrame:
@@ -220,11 +219,11 @@ class RegressionEvaluation(Result):
         figure = Figure(share, share - half, share + half, noise, sampling, binning, self.level)
         return figure.within(0.0, 1.0)
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw how residuals of all records are spread, with noise bands."""
+    def plot(self, ax: Any = None, *, title: str | None = None, group: Group = None) -> Any:
+        """Draw how residuals of all records, or of a group, are spread, with noise bands."""
         from discreet.evaluation.regression.pictures import ResidualsDisplay
 
-        return ResidualsDisplay(self).plot(ax, title=title)
+        return ResidualsDisplay(self, group).plot(ax, title=title)
 
     def plot_residuals(
         self, feature: str, *, group: Group = None, ax: Any = None, title: str | None = None
@@ -235,12 +234,54 @@ class RegressionEvaluation(Result):
         return CellsDisplay(self._cells(feature, group), self.target).plot(ax, title=title)
 
     def plot_groups(self, figure: str = "mae", *, ax: Any = None, title: str | None = None) -> Any:
-        """Draw one figure of all groups below each other, with its intervals."""
-        from discreet.evaluation.regression.pictures import GroupsDisplay
+        """Draw one figure of all groups below each other, with its intervals.
 
+        Args:
+          figure: ``mae``, ``rmse``, ``r2`` or ``bias``; or a feature that residuals were asked by, of
+            which every group has a small picture.
+          ax: axes, or None for new ones.
+          title: of the picture.
+        """
+        from discreet.evaluation.regression.pictures import GroupCellsDisplay, GroupsDisplay
+
+        if figure in self.features:
+            return GroupCellsDisplay(self, figure).plot(ax, title=title)
         if figure not in FIGURES:
-            raise ArgumentError(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}.")
+            known = ", ".join((*FIGURES, *self.features))
+            raise ArgumentError(f"figure must be one of {known}, got {figure!r}.")
         return GroupsDisplay(self, figure).plot(ax, title=title)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that residuals were asked by."""
+        return tuple(cells.feature for cells in self.overall.residuals)
+
+    def pictures(self) -> dict[str, Drawing]:
+        """Return the pictures of a page: residuals, by every feature, and groups if there are some."""
+        from discreet.evaluation.regression.pictures import pictures
+
+        return pictures(self)
+
+    def drawings(self, group: Group = None) -> dict[str, Drawing]:
+        """Return every picture by name, of all records or of a group."""
+        from discreet.evaluation.regression.pictures import drawings
+
+        return drawings(self, group)
+
+    def views(
+        self, *, threshold: float | None = None, group: Group = None
+    ) -> dict[str, Callable[[], pd.DataFrame]]:
+        """Return every table by name, made when it is called for; there are no thresholds."""
+        if threshold is not None:
+            raise ArgumentError("threshold must be left out for a number, which has none.")
+        found = {} if group is not None else {"figures": self.to_frame}
+        found["distribution"] = self.distribution(group).to_frame
+        found |= {f"residuals_of_{f}": partial(self.residuals, f, group) for f in self.features}
+        if group is not None or not self.by:
+            return found
+        compared = self.by_group()
+        told = {"differences": compared.differences, "pairs": compared.pairs}
+        return found | {"by_group": compared.to_frame} | told
 
     def _blocks(self, group: Group) -> int:
         """Return how many noisy counts make one of a group, or of all."""
@@ -258,3 +299,57 @@ class RegressionEvaluation(Result):
         raise ArgumentError(
             f"feature must be one that residuals were asked by ({known}), got {feature!r}."
         )
+
+
+@dataclass(frozen=True)
+class GroupErrors(GroupFigures):
+    """Errors of every group and of all records.
+
+    Attributes:
+      evaluation: what they follow from.
+      metrics: ``mae``, ``rmse``, ``bias`` or ``r2``.
+      groups: those that are told, of one level.
+    """
+
+    evaluation: RegressionEvaluation
+
+    def figure(self, metric: str, group: Group = None, level: float | None = None) -> Figure:
+        """Return one error of a group, or of all records.
+
+        An interval of a higher level is that at which all pairs of groups hold at once.
+        """
+        check_choice("metric", metric, FIGURES)
+        report = self.evaluation.errors(group)
+        if level is None or level <= self.evaluation.level:
+            found: Figure = getattr(report, metric)
+            return found
+        place = FIGURES.index(metric)
+        if len(report.together) <= place or report.together[place].level < level - 1e-12:
+            raise ArgumentError(
+                "The evaluation must have been saved with intervals of all pairs of groups, got one "
+                "without. Ask difference_between for two of them, or release it anew."
+            )
+        return report.together[place]
+
+    def span(self, metric: str) -> float:
+        """Return how far apart two groups can be: as far as one likes."""
+        return math.inf
+
+    def has_ratio(self, metric: str) -> bool:
+        """Return whether a figure is never negative."""
+        return metric in ("mae", "rmse")
+
+    def unit(self, metric: str) -> str:
+        """Return what a figure is measured in."""
+        return "" if metric == "r2" else self.evaluation.target
+
+
+def group_errors(
+    evaluation: RegressionEvaluation, metrics: Sequence[str] | None, of: str | None
+) -> GroupErrors:
+    """Return the errors of groups, or raise a sentence if there are none."""
+    groups = groups_at(evaluation, of)
+    names = FIGURES if metrics is None else as_names("metrics", metrics)
+    for name in names:
+        check_choice("metrics", name, FIGURES)
+    return GroupErrors(evaluation, tuple(names), groups)

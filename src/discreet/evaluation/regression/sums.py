@@ -24,7 +24,7 @@ import numpy as np
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
 from discreet.evaluation.bins import answers_exactly, model_answers
-from discreet.evaluation.groups import EvaluationGroups
+from discreet.evaluation.question import EvaluationGroups
 from discreet.evaluation.regression.bounds import PowerCurve, add_bounds, times
 from discreet.models import BoundModel
 from discreet.plans import Setting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.plain import conform
-from discreet.plans.results.result import Result
+from discreet.plans.results.result import Drawing, Result
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -147,6 +147,12 @@ class Groups(Result):
         up = np.hypot(one["high"] - one[name], other[name] - other["low"])
         told = one.drop(columns=[name, "low", "high"])
         return told.assign(difference=apart, low=apart - down, high=apart + up)
+
+    def drawings(self, group: str | Sequence[str] | None = None) -> dict[str, Drawing]:
+        """Return the picture of all groups, or of one."""
+        return {
+            "plain": self if group is None else self[group if isinstance(group, str) else tuple(group)]
+        }
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
         """Draw one number per group with its band, or a small picture for every group."""

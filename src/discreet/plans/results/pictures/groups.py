@@ -1,4 +1,4 @@
-"""Answers of groups side by side: a line per group, curves over each other, or small pictures.
+"""Groups side by side: a line per group, curves over each other, small pictures, a forest.
 
 Groups in which few records may be are told of and not drawn among the others: their bands would hide
 them.
@@ -6,7 +6,10 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.plans.results.pictures.canvas import (
     GREY,
@@ -28,13 +31,20 @@ from discreet.plans.results.result import Curve
 
 if TYPE_CHECKING:
     from discreet.plans.results.groups import Groups
+    from discreet.plans.results.result import Drawing
 
 _ROW, _TILE, _HEAD = 0.32, 2.3, 0.35
-_MOST = 24
+MOST_TILES = 24
 """So many groups are drawn; the others are in the frame."""
 
 _MOST_MARKS = 4
 """Kinds of marks for which one line has room: pictures that differ more have their own words."""
+
+_FOREST_ROW = 0.24
+"""The height of a row of a forest, in inches."""
+
+GROUP_COLOURS = (LINE, LOSS, "#4f9d69", "#b07d1a", "#7a5ea8", "#4a5568")
+"""Of groups beside all records, which are drawn in the first."""
 
 COLOURS = (LINE, LOSS, "#5a9e5f", "#8d6bb0", "#c58b2a", GREY)
 """Of as many groups as can be told apart."""
@@ -47,7 +57,7 @@ class SideBySideDisplay:
         self.groups = groups
         small = set(groups.small)
         shown = {name: one for name, one in groups.groups.items() if name not in small}
-        self._drawn: dict[str, Any] = dict([*(shown or groups.groups).items()][:_MOST])
+        self._drawn: dict[str, Any] = dict([*(shown or groups.groups).items()][:MOST_TILES])
         self.ax_: Any = None
         self.figure_: Any = None
 
@@ -94,21 +104,9 @@ class SideBySideDisplay:
 
     def _draw_tiles(self, ax: Any, title: str | None) -> SideBySideDisplay:
         """Draw a small picture of every group's answer."""
-        self.ax_, small = small_axes(ax, len(self._drawn), tile=_TILE, head=_HEAD, rest=0.6)
+        head = " · ".join(filter(None, [title, self._left_out]))
+        self.ax_ = draw_tiles(ax, self._drawn, head)
         self.figure_ = self.ax_.figure
-        left = self._left_out
-        head = wrapped(self.ax_, " · ".join(filter(None, [title, left])), 9)
-        self.ax_.text(0, 1, head, fontsize=9, color=ink(self.ax_), va="top")
-        marks: dict[str, Any] = {}
-        for (name, one), own in zip(self._drawn.items(), small, strict=True):
-            one.plot(own)
-            marks |= _marks_in(own)
-            _make_small(own, name)
-        if 0 < len(marks) <= _MOST_MARKS:
-            self.ax_.legend(
-                marks.values(), marks, fontsize=7, loc="lower left", ncols=len(marks), frameon=False,
-                borderaxespad=0,
-            )  # fmt: skip
         return self
 
     @property
@@ -124,6 +122,106 @@ class SideBySideDisplay:
             )  # fmt: skip
 
 
+class GroupForestDisplay:
+    """Draws how far every group is from all records; after ``plot`` it has ``ax_`` and ``figure_``.
+
+    Figures of one axis have one unit: that of the first metric. Others are drawn by themselves.
+
+    Args:
+      figures: of the groups.
+      against: a group that distances are from, None for all records.
+    """
+
+    def __init__(self, figures: Any, against: tuple[str, ...] | None = None) -> None:
+        self.figures, self.against = figures, against
+        unit = figures.unit(figures.metrics[0])
+        self._metrics = [metric for metric in figures.metrics if figures.unit(metric) == unit]
+        self._groups = [group for group in figures.compared if group != against]
+        self.ax_: Any = None
+        self.figure_: Any = None
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> GroupForestDisplay:
+        """Draw on ``ax`` or on new axes; never calls ``show``."""
+        names = self._rows
+        gaps = [1.5 * self._metrics.index(metric) for metric, _ in names]
+        places = np.arange(len(names)) + np.asarray(gaps)
+        self.ax_ = axes_or_new(ax, height=self.height)
+        self.figure_ = self.ax_.figure
+        for place, (metric, group) in zip(places, names, strict=True):
+            self._draw_row(float(place), metric, group)
+        self._name_rows(places, names)
+        self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
+        self.ax_.set_ylim(*((len(places) and [places[-1] + 0.7, -1.5]) or [1.0, 0.0]))
+        self.ax_.set_xlabel(self._said, fontsize=8)
+        number_axis(self.ax_)
+        tidy(self.ax_)
+        write_title(self.ax_, title)
+        return self
+
+    @property
+    def _rows(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(metric, group) for metric in self._metrics for group in self._groups]
+
+    @property
+    def height(self) -> float:
+        """Inches that all rows need."""
+        return max(2.0, 0.9 + _FOREST_ROW * (len(self._rows) + 1.5 * len(self._metrics)))
+
+    @property
+    def _said(self) -> str:
+        """What is drawn, in words; and that there is nothing to draw."""
+        whom = "all records" if self.against is None else " and ".join(self.against)
+        if not self._groups:
+            return "no group is large enough to be compared"
+        unit = self.figures.unit(self._metrics[0])
+        of = f", in units of {unit}" if unit else ""
+        return f"distance from {whom}{of}, {self.figures.evaluation.level:.0%} intervals"
+
+    def _draw_row(self, place: float, metric: str, group: tuple[str, ...]) -> None:
+        apart = self.figures.apart(metric, group, self.against)
+        colour = GROUP_COLOURS[self.figures.compared.index(group) % len(GROUP_COLOURS)]
+        sure = apart.low > 0 or apart.high < 0
+        self.ax_.plot([apart.low, apart.high], [place] * 2, color=colour, lw=1.6)
+        self.ax_.plot([apart.value], [place], "o" if sure else "|", color=colour, ms=5 if sure else 9)
+
+    def _name_rows(self, places: Any, names: list[tuple[str, tuple[str, ...]]]) -> None:
+        labels = [" and ".join(group) for _, group in names]
+        self.ax_.set_yticks(places, labels, fontsize=7)
+        for metric in self._metrics:
+            first = next((p for p, (m, _) in zip(places, names, strict=True) if m == metric), None)
+            if first is not None:
+                self.ax_.text(
+                    0.012, float(first) - 0.85, metric.replace("_", " "), fontsize=8,
+                    transform=self.ax_.get_yaxis_transform(), color=ink(self.ax_), va="center",
+                )  # fmt: skip
+
+
+def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool = False) -> Any:
+    """Draw a small picture of each, with one legend for all; returns the axes of the head.
+
+    Args:
+      ax: axes, which they replace, a ``Paper``, or None for a new figure.
+      drawn: what is drawn, by name.
+      head: what is written above.
+      same: whether all have the same ends of their axes, so that they can be compared.
+    """
+    above, small = small_axes(ax, len(drawn), tile=_TILE, head=_HEAD, rest=0.6)
+    above.text(0, 1, wrapped(above, head, 9), fontsize=9, color=ink(above), va="top")
+    marks: dict[str, Any] = {}
+    for (name, one), own in zip(drawn.items(), small, strict=True):
+        one.plot(own)
+        marks |= _marks_in(own)
+        _make_small(own, name)
+    if same:
+        _make_even(small)
+    if 0 < len(marks) <= _MOST_MARKS:
+        above.legend(
+            marks.values(), marks, fontsize=7, loc="lower left", ncols=len(marks), frameon=False,
+            borderaxespad=0, labelcolor=ink(above),
+        )  # fmt: skip
+    return above
+
+
 def _is_line(answer: Any) -> bool:
     return isinstance(answer, Curve) and answer.labels is None
 
@@ -135,6 +233,14 @@ def _marks_in(ax: Any) -> dict[str, Any]:
         return {}
     told = [text.get_text() for text in legend.get_texts()]
     return dict(zip(told, legend.legend_handles, strict=True))
+
+
+def _make_even(several: Sequence[Any]) -> None:
+    """Let pictures have the same ends of their axes."""
+    for get, put in (("get_xlim", "set_xlim"), ("get_ylim", "set_ylim")):
+        lows, highs = zip(*(getattr(one, get)() for one in several), strict=True)
+        for one in several:
+            getattr(one, put)(min(lows), max(highs))
 
 
 def _make_small(ax: Any, name: str) -> None:
