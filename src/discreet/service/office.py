@@ -66,6 +66,7 @@ class Office:
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""
         self.jobs.close()
+        self.models.close()
         self.desks.close()
         self.store.close()
 
