@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.data import add_up
 from discreet.samples import loan_schema
-from discreet.session import releaser
 from tests.models.apart.mischief import MARK, NAME, Mischief
 
 from .conftest import World, open_world, plan
@@ -89,13 +89,12 @@ def test_a_row_decides_nothing_but_its_own_part(
     marked: World, tmp_path: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sums: list[Any] = []
-    add_up = releaser.add_up
 
     def kept(*given: Any, **options: Any) -> Any:
         sums.append(add_up(*given, **options))
         return sums[-1]
 
-    monkeypatch.setattr(releaser, "add_up", kept)
+    monkeypatch.setattr("discreet.session.releaser.add_up", kept)
     pid = os.getpid()
     with socket.create_server(("127.0.0.1", 0)) as server:
         for chosen in ("default", act):
