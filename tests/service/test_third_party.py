@@ -13,8 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.cards.models import ModelFile
 from discreet.data import add_up
+from discreet.models.apart import Limits
 from discreet.samples import loan_schema
+from discreet.service.asked.opening import try_upload
+from discreet.service.settings import ModelEntry
 from tests.models.apart.mischief import MARK, NAME, Mischief
 
 from .conftest import World, open_world, plan
@@ -76,6 +80,7 @@ def test_types_are_shown_then_trusted(marked: World, tmp_path: Path) -> None:
     assert release(marked).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_reader_that_crashes_is_refused_and_the_service_stays(marked: World, tmp_path: Path) -> None:
     found = upload(marked, saved(tmp_path, "crash when read"), trust=[NAME])
     assert found.status_code == 422 and "the reader crashed" in found.json()["error"]["message"]
@@ -116,6 +121,7 @@ def test_a_row_decides_nothing_but_its_own_part(
     assert os.getpid() == pid and marked.client("ann").get("/v1/health").status_code == 200
 
 
+@pytest.mark.slow
 def test_files_of_the_project_need_trust_too(tmp_path: Path) -> None:
     from .conftest import write_project
 
@@ -136,3 +142,18 @@ def test_files_of_the_project_need_trust_too(tmp_path: Path) -> None:
         assert found.status_code == status, found.text
         assert status == 200 or NAME in found.json()["error"]["message"]
         world.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("booster", "process"), [("gbtree", "the service's"), ("dart", "its own")])
+def test_boosters_that_our_engines_do_not_know_run_apart(
+    tmp_path: Path, booster: str, process: str
+) -> None:
+    import xgboost
+
+    rows = np.random.default_rng(1).uniform(size=(50, 2))
+    made = xgboost.XGBClassifier(n_estimators=3, booster=booster).fit(rows, rows[:, 0] > 0.5)
+    made.save_model(tmp_path / "model.ubj")
+    file = ModelFile("model.ubj", (tmp_path / "model.ubj").read_bytes())
+    told = try_upload(file, ModelEntry("model.ubj"), Limits())
+    assert told["process"] == process and told["types"] == ["XGBoost"] and told["trust"] == []

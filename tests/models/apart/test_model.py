@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +123,7 @@ def test_nobody_is_called(opened: Any) -> None:
             server.accept()
 
 
+@pytest.mark.slow
 def test_nothing_of_ours_is_seen(opened: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DISCREET_KEY", "dk_secret")
     monkeypatch.setenv("MY_SECRET", "1")
@@ -126,6 +131,7 @@ def test_nothing_of_ours_is_seen(opened: Any, monkeypatch: pytest.MonkeyPatch, t
         assert answers(opened("look_around"))[2] == 0.0
 
 
+@pytest.mark.slow
 def test_a_call_starts_from_the_state_of_the_file(opened: Any) -> None:
     bound = dc.Model(opened("remember")).bind(SCHEMA)
     said = [bound.predict(ROWS)[2] for _ in range(3)]
@@ -139,6 +145,45 @@ def test_a_reader_that_crashes_is_told(tmp_path: Path) -> None:
         ModelApart(saved(tmp_path, "crash when read"), trust=[NAME])
 
 
+KILLED = """
+import sys, numpy as np
+from discreet.models.apart import ModelApart
+model = ModelApart(sys.argv[1], trust=[sys.argv[2]])
+print(model._process._started.pid, flush=True)
+model.predict_proba(np.array([[1.0, float(sys.argv[3])]]))
+"""
+
+
+def children(process: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.slow
+def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    arguments = [str(saved(tmp_path, "sleep")), NAME, str(MARK)]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+    ) as worker:
+        assert worker.stdout is not None
+        keeper = int(worker.stdout.readline())
+        while not (copies := children(keeper)):
+            time.sleep(0.05)
+        worker.kill()
+    while any(map(is_running, [keeper, *copies])):  # for ever, if they do not end
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
 def test_a_process_that_was_killed_is_started_again(opened: Any) -> None:
     model = opened("default")
     process = model._process._started
@@ -147,6 +192,23 @@ def test_a_process_that_was_killed_is_started_again(opened: Any) -> None:
     np.testing.assert_array_equal(model.predict_proba(ROWS)[:, 1], EXPECTED)
 
 
+@pytest.mark.slow
+def test_what_a_booster_knows_of_categories_is_known_apart(tmp_path: Path) -> None:
+    from tests.models.readers.test_categories import SCHEMA as CATEGORIES
+    from tests.models.readers.test_categories import encoded, everything, fitted
+
+    path = tmp_path / "model.ubj"
+    fitted("xgboost").save_model(path)
+    apart, here = dc.Model(ModelApart(path)), dc.Model(path)
+    assert apart.inputs(CATEGORIES) == here.inputs(CATEGORIES)
+    bounds = [model.bind(CATEGORIES) for model in (apart, here)]
+    said = [bound.predict(encoded(everything(missing=False), bound)) for bound in bounds]
+    np.testing.assert_allclose(said[0], said[1], rtol=0, atol=1e-5)
+    assert [bound.kind for bound in bounds] == ["opaque", "trees"]
+    apart.wrapped.close()
+
+
+@pytest.mark.slow
 def test_onnx_files_are_asked_apart(tmp_path: Path) -> None:
     from tests.models.test_files import onnx_classifier
 

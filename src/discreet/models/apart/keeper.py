@@ -55,7 +55,7 @@ def main() -> None:
 
 def _be_ready() -> None:
     """Import here what every call needs, and let copies share what is not written to."""
-    for name in ("joblib", "pandas"):
+    for name in ("joblib", "pandas", "pyarrow"):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

@@ -32,6 +32,10 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "DYLD_LI
 """What of our environment a model's process sees: where libraries are, and how to write numbers."""
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_SET = {
+    **dict.fromkeys(_THREADS, "1"),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others set a gigabyte aside, which counts as taken
+}
 _SPARE_SECONDS = 60.0
 """How long the process may take to tell that a call was ended, on a busy machine."""
 
@@ -147,8 +151,7 @@ def _launch() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         bufsize=0,
         cwd="/",
-        env={name: os.environ[name] for name in _KEPT if name in os.environ}
-        | dict.fromkeys(_THREADS, "1"),
+        env={name: os.environ[name] for name in _KEPT if name in os.environ} | _SET,
         start_new_session=True,
     )
     assert process.stdin is not None
