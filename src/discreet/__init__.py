@@ -93,7 +93,9 @@ _HOMES = PLANS | {
     "Matrix": "discreet.plans.results.matrix",
     "MeanCurve": "discreet.plans.results.result",
     "Level": "discreet.schema",
+    "Limits": "discreet.models.apart",
     "Model": "discreet.models",
+    "ModelApart": "discreet.models.apart",
     "ModelCard": "discreet.evaluation.card.result",
     "NeighbourCounts": "discreet.value.private_neighbours",
     "Number": "discreet.schema",
@@ -182,6 +184,8 @@ if TYPE_CHECKING:
     from discreet.fitting.plan import fit as fit
     from discreet.ledger import Ledger as Ledger
     from discreet.models import Model as Model
+    from discreet.models.apart import Limits as Limits
+    from discreet.models.apart import ModelApart as ModelApart
     from discreet.plans import Attribution as Attribution
     from discreet.plans import Curve as Curve
     from discreet.plans import Diagnosis as Diagnosis

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,10 +48,16 @@ class ModelFile:
 
     def read(self) -> Any:
         """Return the model; no code of the file is run."""
+        with self.on_disk() as path:
+            return read_model(path)
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """Write the file to a folder that is gone afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / (self.name or "model")
             path.write_bytes(self.content)
-            return read_model(path)
+            yield path
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ class RowCalls:
       shape: of every call.
       tail: shape of one row's answer.
       isolated: whether no call may hold rows of two records.
+      alone: what is called for one row, or for public ones alone, if it is not the same.
       pulse: shared by all who ask the same code.
 
     Guarantees:
@@ -105,6 +106,7 @@ class RowCalls:
     shape: CallShape = field(repr=False)
     tail: tuple[int, ...] = ()
     isolated: bool = False
+    alone: Call | None = field(default=None, repr=False)
     pulse: Pulse = field(default_factory=Pulse)
 
     def __call__(self, rows: FloatArray, per_record: int = 1) -> FloatArray:
@@ -143,8 +145,9 @@ class RowCalls:
 
     def ask(self, batch: FloatArray, shape: CallShape, first: int, after: int) -> FloatArray:
         """Return the answers to some places of a call, or raise."""
+        call = self.call if self.alone is None or after - first > 1 else self.alone
         with thread_state():  # what the code sets must touch neither us nor its next call
-            said = np.asarray(self.call(batch), dtype=np.float64)
+            said = np.asarray(call(batch), dtype=np.float64)
         if said.shape != (len(batch), *self.tail):
             raise ValueError("An answer must have one row per row.")
         start = len(shape.first)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,24 +22,22 @@ _LARGEST_MODEL = 2**30
 """How large a model file may be once it is unpacked; a packed one can be a thousand times smaller."""
 
 
-def read_model(path: Path) -> Any:
+def read_model(path: Path, trust: Sequence[str] = ()) -> Any:
     """Return the model in a file, by the end of its name; no code of the file is run.
 
     Args:
       path: ``.json`` or ``.ubj`` (XGBoost; CatBoost's JSON too), ``.txt`` (LightGBM), ``.cbm``
         (CatBoost), ``.onnx``; anything else was saved with skops.
+      trust: types of third parties that may be made from it. That runs their code, here.
 
     Raises:
       ModelError: if it is no such file, is too large, or holds classes of third parties.
     """
     suffix = path.suffix.lower()
     if suffix in _PICKLES:
-        raise ModelError(
-            f"model must be a file without code, got {path}: a pickle runs code when it is read. "
-            "Save it with skops, or with its library's own save_model."
-        )
+        raise _pickle(path)
     if suffix not in _NATIVE:
-        return _read_skops(path)
+        return _read_skops(path, trust)
     kind, read = _NATIVE[suffix]
     try:
         if path.stat().st_size > _LARGEST_MODEL:
@@ -52,6 +51,13 @@ def read_model(path: Path) -> Any:
         raise ModelError(
             f"model must be a file of {kind}, got {path} ({type(error).__name__})."
         ) from None
+
+
+def _pickle(path: Path) -> ModelError:
+    return ModelError(
+        f"model must be a file without code, got {path}: a pickle runs code when it is read. "
+        "Save it with skops, or with its library's own save_model."
+    )
 
 
 def _read_xgboost(path: Path) -> Any:
@@ -96,19 +102,77 @@ _NATIVE: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def _read_skops(path: Path) -> Any:
-    from skops.io import get_untrusted_types, load
+@dataclass(frozen=True)
+class FileTypes:
+    """What a model's file is made of, as it says itself; nothing of it was made to find out.
 
-    try:
-        _check_size(path)
-        named = get_untrusted_types(file=path)
-        third_party = [name for name in named if not _is_sklearn_class(name)]
-        if third_party:
+    Attributes:
+      named: every type that it names; of other files than skops the library that reads it.
+      third_party: those of others than scikit-learn and NumPy, which run only if they are trusted.
+    """
+
+    named: tuple[str, ...]
+    third_party: tuple[str, ...]
+
+    def check(self, trust: Sequence[str]) -> None:
+        """Raise a sentence that shows all types of third parties if one of them is not trusted."""
+        if not set(self.third_party) <= set(trust):
             raise ModelError(
-                f"model must hold only classes of scikit-learn, got {third_party[0]}. "
-                "Load it in Python and pass the object instead."
+                "model must hold only classes of scikit-learn and types that are trusted, got "
+                f"{', '.join(self.third_party)}. If you know what they do, name all of them in trust: "
+                "they then run in a process of their own (dc.ModelApart, or the service's models). "
+                "Or load it in Python and pass the object instead."
             )
-        return load(path, trusted=named)
+
+
+def types_of(path: Path) -> FileTypes:
+    """Return the types in a model's file, without making any of them.
+
+    Raises:
+      ModelError: if it is a pickle, or no file of skops and has no other known ending.
+    """
+    suffix = path.suffix.lower()
+    if suffix in _PICKLES:
+        raise _pickle(path)
+    return FileTypes((_NATIVE[suffix][0],), ()) if suffix in _NATIVE else _skops(path, _types_in)
+
+
+def _types_in(path: Path) -> FileTypes:
+    from skops.io import get_untrusted_types
+
+    _check_size(path)
+    unknown = get_untrusted_types(file=path)
+    with zipfile.ZipFile(path) as archive:
+        named = set(_class_names(json.loads(archive.read("schema.json")))) | set(unknown)
+    third_party = sorted(name for name in unknown if not _is_sklearn_class(name))
+    return FileTypes(tuple(sorted(named)), tuple(third_party))
+
+
+def _class_names(schema: Any) -> Iterator[str]:
+    """Yield the types that the description of an archive names, however deep."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            module = part.get("__module__", "builtins")
+            if module != "builtins":
+                yield f"{module}.{part.get('__class__')}"
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+
+
+def _read_skops(path: Path, trust: Sequence[str]) -> Any:
+    def made(path: Path) -> Any:
+        from skops.io import get_untrusted_types, load
+
+        _types_in(path).check(trust)
+        return load(path, trusted=get_untrusted_types(file=path))
+
+    return _skops(path, made)
+
+
+def _skops(path: Path, use: Callable[[Path], Any]) -> Any:
+    try:
+        return use(path)
     except ModelError:
         raise
     except Exception as error:  # skops raises many kinds; the file is public

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet.models.apart.model import ModelApart
 from discreet.models.readers.boosters import lightgbm_categories, xgboost_categories
 from discreet.models.readers.sklearn import histogram_columns
 
@@ -17,13 +18,15 @@ Categories = Mapping[int, Sequence[Any] | None]
 
 
 def library(model: Any) -> str:
-    """Return the name of the package a model's class is of."""
+    """Return the name of the package a model's class is of; of a model apart, of the model itself."""
+    if isinstance(model, ModelApart):
+        return model.library
     return type(model).__module__.split(".")[0]
 
 
 def feature_names(model: Any) -> tuple[Any, ...] | None:
     """Return the names of the columns a model was fitted on, None if it was fitted on a matrix."""
-    if library(model) == "catboost":
+    if library(model) == "catboost" and not isinstance(model, ModelApart):
         names = model.feature_names_ or []
         # CatBoost names the columns of a matrix by their places.
         return tuple(names) if names and names != [str(i) for i in range(len(names))] else None
@@ -47,6 +50,8 @@ def classes(model: Any) -> list[Any] | None:
 def own_categories(model: Any) -> Categories:
     """Return the columns that a model treats as categories, and what it knows of them."""
     try:
+        if isinstance(model, ModelApart):
+            return model.categories
         return _OWN.get(library(model), _none)(model)
     except Exception:  # a model that is not fitted, or of another make: its calls will tell
         return {}

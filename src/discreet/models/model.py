@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from discreet.data.calls import (
 from discreet.data.state import quietly
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms.lattice import given_box
+from discreet.models.apart.model import ENDS_BY_ITSELF, ModelApart
 from discreet.models.bound import BoundModel as BoundModel
 from discreet.models.bound import Form
 from discreet.models.bounds import Ranges, bound_output
@@ -221,11 +222,22 @@ class Model:
                 return probed(batch_error, found.batches)
             return isolated(0.0 if found.moved == 0 else batch_error)
 
+        if isinstance(self._model, ModelApart):
+            return self._apart(bound, tried)
         known = None if self.isolated else known_parts(self._model)
         if known is not None:
             moved = tried if known == "in its place" else lambda: PROVEN
             return ThirdParty(PROVEN, moved, bound.calls.pulse)
         return ThirdParty.of(tried(), bound.calls.pulse)
+
+    def _apart(self, bound: BoundModel, tried: Callable[[], CallEvidence]) -> ThirdParty:
+        """Return what is known of a model in a process of its own; see the statement own-process."""
+        public = np.empty((0, len(bound.columns)))
+        bound.call(bound.calls.shape.batch(public, 0, 0))  # or raise: it must be within the limits
+        found = tried()
+        if not self.isolated:
+            found = replace(found, assumptions=(*found.assumptions, ENDS_BY_ITSELF))
+        return ThirdParty.of(found, bound.calls.pulse)
 
     def _probe(self, bound: BoundModel, schema: Schema) -> Found:
         """Return what public rows tell; a model of the same making is tried once."""
@@ -280,7 +292,7 @@ class Model:
                 continue
             if sight.takes_missing and np.isnan(answers).any():
                 continue
-            calls = RowCalls(call, shape, isolated=self.isolated)
+            calls = RowCalls(call, shape, isolated=self.isolated, alone=_alone(call))
             public = PublicAnswers.of(answers, self.bounds)
             bound = BoundModel(handover.columns, self.bounds, calls, sight, public=public)
             return bound, answers[places], single
@@ -288,6 +300,13 @@ class Model:
             "model must predict rows drawn from the schema, but it failed: "
             f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
         ) from failure
+
+
+def _alone(call: ModelCall) -> ModelCall | None:
+    """Return what is called for one record, if a model apart needs more patience for it."""
+    if not isinstance(call.model, ModelApart):
+        return None
+    return replace(call, model=call.model.alone())
 
 
 def as_model(model: Any) -> Model:

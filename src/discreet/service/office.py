@@ -73,6 +73,7 @@ class Office:
         """Let what is charged for come to its end, then close everything."""
         self.jobs.close()
         self.prices.close()
+        self.models.close()
         self.desks.close()
         self.store.close()
 

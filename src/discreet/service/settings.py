@@ -37,6 +37,7 @@ class ModelEntry:
       output: see ``dc.Model``.
       class_: see ``dc.Model``; written ``class`` in the file.
       bounds: see ``dc.Model``.
+      trust: the types of third parties in the file that may run, in a process of their own.
     """
 
     file: str
@@ -44,6 +45,7 @@ class ModelEntry:
     output: str = "auto"
     class_: str | int | None = None
     bounds: tuple[float, float] | None = None
+    trust: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, name: str, plain: Any) -> ModelEntry:
@@ -54,11 +56,12 @@ class ModelEntry:
         strange = [key for key in given if key not in {one.name for one in fields(cls)}]
         if strange or not isinstance(given.get("file"), str):
             raise ArgumentError(
-                f"service.models.{name} must have file and may have datasets, output, class and "
-                f"bounds, got {', '.join(plain)}."
+                f"service.models.{name} must have file and may have datasets, output, class, "
+                f"bounds and trust, got {', '.join(plain)}."
             )
         try:
-            given["datasets"] = tuple(conform(given.get("datasets", ()), tuple[str, ...], "datasets"))
+            for listed in ("datasets", "trust"):
+                given[listed] = tuple(conform(given.get(listed, ()), tuple[str, ...], listed))
             if given.get("bounds") is not None:
                 given["bounds"] = conform(given["bounds"], tuple[float, float], "bounds")
         except ValueError as error:
@@ -85,6 +88,8 @@ class Settings:
         row, so that this limit tells of none.
       keep_days: after which a worker that starts forgets jobs that ended, and the names of their
         requests with them; jobs whose answers are lost are kept.
+      model_seconds: of a processor that a model in a process of its own may take for a call.
+      model_megabytes: that it may take besides.
       slowest_request: seconds in which a request's head and body must have arrived.
       audit: a report that ``discreet audit --out`` wrote, for auditors.
       models: by name.
@@ -102,6 +107,8 @@ class Settings:
     prices: int = 2
     slowest_price: int = 120
     keep_days: int = 90
+    model_seconds: int = 4
+    model_megabytes: int = 1_024
     slowest_request: int = 20
     audit: str = "audit.json"
     models: Mapping[str, ModelEntry] = field(default_factory=dict)

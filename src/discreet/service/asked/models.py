@@ -1,7 +1,8 @@
 """Models that may be asked about, by names of the owner's: from the settings, or uploaded.
 
-Files are read without running code from them (``discreet.models.files``). Classes of third parties are
-shown and refused: a model that runs code of its own is asked by its owner, in Python.
+Files are read without running code from them (``discreet.models.files``). Types of third parties are
+shown, and run in a process of their own once the owner trusts them by name; so do models that are known
+by their answers alone and whose library is compiled code (``opening``).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from sqlalchemy import delete, insert, select
 from discreet.arguments import shown
 from discreet.cards.models import CardModel, ModelFile
 from discreet.errors import ArgumentError, LedgerConflict, NotFound
-from discreet.models import Model, as_model
-from discreet.models.files import read_model
+from discreet.models import as_model
+from discreet.models.apart import Limits
 from discreet.schema import Schema
 from discreet.service.asked.desks import Desks
+from discreet.service.asked.opening import apart_of, is_fitted, open_file, open_path, try_upload
 from discreet.service.settings import ModelEntry, Settings
 from discreet.service.store import Store, models, now
 
@@ -35,6 +37,7 @@ class Models:
 
     def __init__(self, store: Store, settings: Settings, desks: Desks) -> None:
         self._store, self._settings, self._desks = store, settings, desks
+        self._limits = Limits(settings.model_seconds, settings.model_megabytes)
         self._lock = threading.Lock()
         self._read: dict[tuple[str, str], Any] = {}
         self._told: dict[tuple[str, str, str], CardModel] = {}
@@ -65,17 +68,17 @@ class Models:
         entry, since = found
         with self._lock:
             if (name, since) not in self._read:
-                self._read[name, since] = _as_entered(self._load(name, entry, since), entry)
+                self._read[name, since] = self._load(name, entry, since)
             return self._read[name, since]
 
     def by_fingerprint(self, dataset: str) -> dict[str, Any]:
         """Return the models of a data set as written plans name them."""
         found = [self.get(name, dataset) for name in self.names(dataset)]
-        return {as_model(model).fingerprint: model for model in found if _is_fitted(model)}
+        return {as_model(model).fingerprint: model for model in found if is_fitted(model)}
 
     def described(self, dataset: str, schema: Schema) -> dict[str, CardModel]:
         """Return what is public about the fitted models of a data set, by name."""
-        fitted = [name for name in self.names(dataset) if _is_fitted(self.get(name, dataset))]
+        fitted = [name for name in self.names(dataset) if is_fitted(self.get(name, dataset))]
         return {name: self._describe(name, dataset, schema) for name in fitted}
 
     def _describe(self, name: str, dataset: str, schema: Schema) -> CardModel:
@@ -85,57 +88,50 @@ class Models:
             self._told[place] = CardModel(name, model.bind(schema).kind, model.describe(), None)
         return self._told[place]
 
-    def add(self, name: str, file: Any, options: Mapping[str, Any]) -> ModelEntry:
-        """Keep an uploaded model, once it was read; its name must be new."""
+    def add(
+        self, name: str, file: Any, options: Mapping[str, Any]
+    ) -> tuple[ModelEntry, dict[str, Any]]:
+        """Keep an uploaded model, once it was read, and tell of it; its name must be new."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(
                 f"name must be 1 to 64 letters, digits, points, dashes or lines, got {shown(name)}."
             )
         held = _uploaded(file, self._settings.largest_model)
         entry = ModelEntry.read(name, {"file": held.name, **options})
-        _as_entered(held.read(), entry)  # a model that cannot be used is refused now
+        told = try_upload(held, entry, self._limits)
         with self._store.writing() as connection:
             known = connection.execute(select(models.c.name).where(models.c.name == name)).first()
             if known is not None or name in self._settings.models:
                 raise LedgerConflict(f"name must be new, got {name!r}, which is another model's.")
             row = {"name": name, "file": held.name, "content": held.content, "created": now()}
             connection.execute(insert(models), {**row, "entry": json.dumps(_plain(entry))})
-        return entry
+        return entry, told
 
     def remove(self, name: str) -> None:
         """Forget an uploaded model; what was released of it stays."""
         with self._store.writing() as connection:
             if not connection.execute(delete(models).where(models.c.name == name)).rowcount:
                 raise NotFound("name must be that of an uploaded model, got another.")
+        self._end(name)
+
+    def close(self) -> None:
+        """End the processes of models that have one."""
+        self._end(*{name for name, _ in self._read})
+
+    def _end(self, *names: str) -> None:
+        with self._lock:
+            gone = [self._read.pop(place) for place in list(self._read) if place[0] in names]
+        for model in gone:
+            apart = apart_of(model)
+            if apart is not None:
+                apart.close()
 
     def _load(self, name: str, entry: ModelEntry, since: str) -> Any:
         if not since:
-            return read_model(Path(self._desks.project.resolve(entry.file)))
+            return open_path(Path(self._desks.project.resolve(entry.file)), entry, self._limits)
         with self._store.reading() as connection:
             row = connection.execute(select(models).where(models.c.name == name)).one()
-        return ModelFile(row.file, row.content).read()
-
-
-def _as_entered(model: Any, entry: ModelEntry) -> Any:
-    if (entry.output, entry.class_, entry.bounds) == ("auto", None, None):
-        if _is_fitted(model):
-            as_model(model)  # or one sentence that says what it lacks
-        return model
-    return Model(model, output=entry.output, class_=entry.class_, bounds=entry.bounds)  # type: ignore[arg-type]
-
-
-def _is_fitted(model: Any) -> bool:
-    """Say whether a model answers; estimators that are yet to be fitted are for data Shapley values."""
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model.wrapped if isinstance(model, Model) else model)
-    except NotFittedError:
-        return False
-    except TypeError:  # no estimator of scikit-learn's kind
-        return True
-    return True
+        return open_file(ModelFile(row.file, row.content), entry, self._limits)
 
 
 def _uploaded(file: Any, largest: int) -> ModelFile:
@@ -154,5 +150,6 @@ def _uploaded(file: Any, largest: int) -> ModelFile:
 
 def _plain(entry: ModelEntry) -> dict[str, Any]:
     told = {"file": entry.file, "datasets": list(entry.datasets), "output": entry.output}
+    told |= {"trust": list(entry.trust)} if entry.trust else {}
     said = {"class": entry.class_, "bounds": None if entry.bounds is None else list(entry.bounds)}
     return {**told, **{name: value for name, value in said.items() if value is not None}}

@@ -130,12 +130,16 @@ def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
 
 @router.post("/models", status_code=201, responses=shows(Named, 201))
 def add_model(asked: NewModel, caller: Owner, office: AnOffice) -> dict[str, Any]:
-    """Keep a model's file; no code of it is run, and classes of third parties are refused by name."""
+    """Keep a model's file, and tell the types in it; those of third parties must be trusted by name.
+
+    A file that is refused is not kept, and the sentence shows all that would have to be trusted.
+    """
     options: dict[str, Any] = {"datasets": asked.datasets, "output": asked.output}
     options |= {} if asked.class_ is None else {"class": asked.class_}
     options |= {} if asked.bounds is None else {"bounds": list(asked.bounds)}
-    entry = office.models.add(asked.name, asked.file, options)
-    return {"name": asked.name, "datasets": list(entry.datasets)}
+    options |= {"trust": asked.trust} if asked.trust else {}
+    entry, told = office.models.add(asked.name, asked.file, options)
+    return {"name": asked.name, "datasets": list(entry.datasets), **told}
 
 
 @router.delete("/models/{name}", responses=shows(Named))

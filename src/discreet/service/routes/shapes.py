@@ -82,6 +82,10 @@ class NewModel(Sent):
     output: str = "auto"
     class_: str | int | None = Field(None, alias="class")
     bounds: tuple[float, float] | None = None
+    trust: list[str] = Field(
+        default_factory=list,
+        description="Types of third parties in the file that may run, in a process of their own.",
+    )
 
 
 class NewDataset(Sent):
