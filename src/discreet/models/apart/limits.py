@@ -78,7 +78,7 @@ class CallLimits:
 
 
 def take_leave(parent: int) -> bool:
-    """Prepare a process that will run code of others; return whether the network is out of its reach.
+    """Prepare a process that will run code of others; return whether it has no network.
 
     It ends with its parent, leaves no image of its memory behind and writes no file.
     """

@@ -82,7 +82,7 @@ class ModelProcess:
         header = {"method": method, "limits": [limits.processor, limits.clock, limits.memory]}
         payload = pickle.dumps(rows, protocol=5)
         with self._lock:
-            said, numbers = self._exchange(header, payload, limits.clock + _SPARE_SECONDS)
+            said, numbers = self._told_by(header, payload, limits.clock + _SPARE_SECONDS)
         if "error" in said:
             raise Failed(said["error"])
         return _array(said, numbers)
@@ -92,7 +92,7 @@ class ModelProcess:
         with self._lock:
             self._stop()
 
-    def _exchange(self, header: dict[str, Any], payload: bytes, seconds: float) -> Frame:
+    def _told_by(self, header: dict[str, Any], payload: bytes, seconds: float) -> Frame:
         if self._started is None or self._by != os.getpid() or self._started.poll() is not None:
             self._start()
         assert self._started is not None
