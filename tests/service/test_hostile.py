@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import socket
 import time
 from collections.abc import Iterator
@@ -9,7 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from sklearn.linear_model import LogisticRegression
+from skops.io import dumps
 
+from discreet.samples import loans
+from discreet.service.guards import Guard
 from tests.service.conftest import World, open_world, plan
 
 AGES = plan("histogram", columns="age", bins=5, epsilon=0.5)
@@ -137,14 +142,31 @@ def test_tricks_with_paths_lead_nowhere(open_to_all: World, path: bytes) -> None
     assert is_alive(open_to_all)
 
 
-def test_a_slow_head_or_body_is_not_waited_for(
-    open_to_all: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_head_is_not_waited_for(open_to_all: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.service.serving.HEAD_SECONDS", 0.2)
     place = urlsplit(open_to_all.server.url)
     with socket.create_connection((place.hostname, place.port), timeout=20) as line:
         line.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         assert line.recv(100) == b"", "the door is closed on whoever never comes to the end"
+    assert is_alive(open_to_all)
+
+
+def guard_of(world: World) -> Any:
+    """Return the guard that stands before the routes."""
+    layer = world.app.middleware_stack
+    while not isinstance(layer, Guard):
+        layer = layer.app
+    return layer
+
+
+def test_a_slow_body_is_not_waited_for(open_to_all: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_alive(open_to_all)  # builds what stands before the routes
+    monkeypatch.setattr(guard_of(open_to_all), "_seconds", 0.2)
+    for size in (b"Content-Length: 100", b"Transfer-Encoding: chunked"):
+        begun = head(open_to_all, PRICE.encode(), size, method=b"POST") + b'2\r\n{"\r\n'
+        heard = send(open_to_all, begun, seconds=120)
+        assert heard[:12] == b"HTTP/1.1 422" and b"must arrive within 0.2 s" in heard
+    monkeypatch.undo()
     assert is_alive(open_to_all)
 
 
@@ -220,10 +242,40 @@ def test_clocks_that_go_wrong_open_no_door(open_to_all: World, monkeypatch: pyte
     assert client.get("/v1/me", headers=headers).status_code == 401, "revoked whatever the time is"
 
 
+def test_a_clock_that_goes_back_changes_no_ledger_job_or_model(
+    open_to_all: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes first is told by numbers, what was replaced by its content: no clock is trusted."""
+    owner = open_to_all.client("owner")
+    before = len(owner.get("/v1/datasets/loans/history").json())
+    for place in ("ledger.books._now", "service.asked.jobs.now", "service.asked.models.now"):
+        monkeypatch.setattr(f"discreet.{place}", lambda: "1970-01-01T00:00:00+00:00")
+    asked = open_to_all.ask("ann", AGES, fresh=True)
+    assert asked.status_code == 200
+    assert owner.get("/v1/jobs").json()[0]["id"] == asked.json()["job"]["id"]
+    assert len(owner.get("/v1/datasets/loans/history").json()) == before + 2
+    assert owner.get("/v1/datasets/loans/verification").json()["ok"]
+    prints = []
+    for shift in (0.0, 1.0):
+        file = {"name": "m.skops", "content": model_file(shift)}
+        assert owner.post("/v1/models", json={"name": "m", "file": file}).status_code == 201
+        known = {one["name"]: one["fingerprint"] for one in owner.get("/v1/models").json()}
+        prints.append(known["m"])
+        assert owner.delete("/v1/models/m").status_code == 200
+    assert prints[0] != prints[1], "another file under the same name, in the same second"
+
+
+def model_file(shift: float) -> str:
+    """Return the file of a small model, another one for another shift."""
+    frame = loans(50, seed=1)
+    model = LogisticRegression().fit(frame[["income", "age"]] / [1e5, 1e2] + shift, frame["defaulted"])
+    return base64.b64encode(dumps(model)).decode()
+
+
 def test_nothing_of_it_was_charged_or_broke(open_to_all: World) -> None:
     owner = open_to_all.client("owner")
     entries = owner.get("/v1/datasets/loans/history").json()
     paid = [entry for entry in entries if entry["kind"] == "reserve"]
-    assert {entry["analyst"] for entry in paid} <= {"ann", "bob"} and len(paid) <= 2
+    assert {entry["analyst"] for entry in paid} <= {"ann", "bob"} and len(paid) <= 3
     assert owner.get("/v1/datasets/loans/verification").json()["ok"]
     assert 'status="500"' not in owner.get("/metrics").text

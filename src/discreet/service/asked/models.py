@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 import threading
@@ -103,7 +104,9 @@ class Models:
             known = connection.execute(select(models.c.name).where(models.c.name == name)).first()
             if known is not None or name in self._settings.models:
                 raise LedgerConflict(f"name must be new, got {name!r}, which is another model's.")
-            row = {"name": name, "file": held.name, "content": held.content, "created": now()}
+            # A clock may stand still between two files of one name; what they hold does not.
+            since = f"{now()} {hashlib.sha256(held.content).hexdigest()[:16]}"
+            row = {"name": name, "file": held.name, "content": held.content, "created": since}
             connection.execute(insert(models), {**row, "entry": json.dumps(_plain(entry))})
         return entry, told
 
