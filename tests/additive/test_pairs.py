@@ -211,6 +211,17 @@ def test_choices_left_out_of_the_joint_price_are_caught(picks: int) -> None:
     assert joint_delta((GaussianEvent((0.5 / whole) ** 0.5, 0.0), *choices), 1.0) > 1e-6
 
 
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 13.0, 700.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3])
+@pytest.mark.parametrize("k", [0, 2])
+def test_any_promise_has_a_price(relation: Relation, epsilon: float, delta: float, k: int) -> None:
+    rows = 500 if relation.rows_public else None
+    found = asked("three", k, epsilon=epsilon, delta=delta).prepare(Setting(SCHEMA, relation, rows))
+    assert found.joint is not None and joint_delta(found.events, found.joint[0]) <= delta
+    assert found.cost("basic").loss <= to_units(epsilon)
+
+
 def test_choices_that_take_everything_leave_nothing() -> None:
     assert rho_beside(1.0, 1e-6, (PureEvent(3.0, "choice"),)) == 0.0
     assert rho_beside(1.0, 1e-6, ()) == joint_rho(1.0, 1e-6)

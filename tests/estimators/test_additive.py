@@ -107,3 +107,13 @@ def test_a_session_pays_for_every_fit_and_for_no_explanation() -> None:
     assert session.remaining == left and len(session.history()) == 3
     with pytest.raises(BudgetExhausted):
         model.fit()
+
+
+def test_an_estimator_finds_what_two_features_do_together() -> None:
+    x = np.random.default_rng(0).uniform(size=(4_000, 3))
+    y = ((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)).astype(int)
+    made = PrivateAdditiveClassifier(
+        epsilon=5.0, delta=1e-6, bounds=(0, 1), classes=[0, 1], interactions=1, random_state=0
+    )
+    assert [term.name for term in made.fit(x, y).released_.terms][3:] == ["x0 x x1"]
+    assert made.score(x, y) > 0.9

@@ -81,7 +81,8 @@ def merged(feature: Feature, column: Number, counts: FloatArray, bins: int) -> F
 def parts_of(weights: FloatArray, parts: int) -> NDArray[np.int64]:
     """Return into which of some successive parts, about alike in weight, every cell falls."""
     middles = np.cumsum(weights) - weights / 2
-    return np.minimum((middles / (weights.sum() / parts)).astype(np.int64), parts - 1)
+    places = (middles / (weights.sum() / parts)).astype(np.int64)
+    return np.asarray(np.minimum(places, parts - 1))
 
 
 def joined(feature: Feature, column: Number, starts: list[int]) -> Feature:

@@ -40,6 +40,9 @@ _SPARE = 5e-5
 _PLENTY, _NEAR = 4.0, 0.01
 """An epsilon that is never cut down, and how near the greatest with room for a lattice is found."""
 
+_CHOSEN = 0.25
+"""Of epsilon: what all choices together have at most, so that a large delta leaves room for sums."""
+
 _FLOATS = 1e-9
 """What lengths of columns are rounded up by."""
 
@@ -206,7 +209,8 @@ class Purse:
         slack = _SPARE * delta / (1 + math.exp(min(epsilon, 600.0))) / stages
         rho, pick = joint_rho(epsilon, delta), 0.0
         if choices[0]:
-            pick = float_of_units(to_budget_units(math.sqrt(2 * rho * choices[1])))
+            most = _CHOSEN * epsilon / choices[0]
+            pick = float_of_units(to_budget_units(min(most, math.sqrt(2 * rho * choices[1]))))
             rho = rho_beside(epsilon, delta, (PureEvent(pick, "choice"),) * choices[0])
         return cls(setting, rho, delta, 4 * math.sqrt(stages / rho), slack, epsilon, pick)
 

@@ -71,7 +71,8 @@ class Side:
     @cached_property
     def weights(self) -> FloatArray:
         """The records of every cell."""
-        return np.bincount(self.group, weights=self.counts, minlength=self.size)
+        found = np.bincount(self.group, weights=self.counts, minlength=self.size)
+        return np.asarray(found, dtype=np.float64)
 
     def mean(self, scores: FloatArray) -> FloatArray:
         """Return the mean scores of cells, cells x margins, of those of bins."""

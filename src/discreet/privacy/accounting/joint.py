@@ -55,6 +55,9 @@ _NO_USE = 0.75
 _SPARE = 1e-4
 """Of delta: what is left for the lattices of Gaussian stages."""
 
+_LEAST = 1e-12
+"""An epsilon below which nothing is told apart: a unit of charge."""
+
 _NEAR, _NOTHING = 1e-7, 1e-18
 """How near the greatest rho beside choices is found, and a rho that is of no use."""
 
@@ -81,14 +84,17 @@ def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> f
 
 
 def joint_epsilon(events: Iterable[Event], delta: float) -> float:
-    """Return about the least epsilon, never less, at which events have ``delta`` together."""
+    """Return about the least epsilon, never less, at which events have ``delta`` together.
+
+    It is never zero, even where delta is enough without an epsilon.
+    """
     check_positive("delta", delta)
     happened, low, high = tuple(events), 0.0, 1.0
     while joint_delta(happened, high) > delta:
         low, high = high, 1.25 * high  # far beyond, what lattices add to delta takes over
         if high > 1e6:
             return math.inf
-    while high - low > 1e-6 * high:
+    while high - low > 1e-6 * high and high > _LEAST:
         middle = (low + high) / 2
         if joint_delta(happened, middle) <= delta:
             high = middle
