@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet as dc
-from benchmarks.peers.statistics import QUANTILES
+from benchmarks.peers.statistics import GROUPED, QUANTILES
 from benchmarks.statistics_cases import BINS, Case
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
@@ -31,9 +31,17 @@ def questions(case: Case) -> dict[str, Question]:
         "mean": (lambda e: dc.mean("x", epsilon=e), _value),
         "variance": (lambda e: dc.variance("x", epsilon=e), _value),
         "histogram": (lambda e: dc.histogram("x", bins=BINS, epsilon=e), _counts),
+        "count above the middle": (
+            lambda e: dc.count(where=dc.col("x") > case.told.middle, epsilon=e),
+            _value,
+        ),
         "count by group": (lambda e: dc.count(by="group", epsilon=e), _of_groups(_value)),
         "sum by group": (lambda e: dc.total("x", by="group", epsilon=e), _of_groups(_value)),
         "mean by group": (lambda e: dc.mean("x", by="group", epsilon=e), _of_groups(_value)),
+        "variance by group": (
+            lambda e: dc.variance("x", by="group", epsilon=e),
+            _of_groups(_value),
+        ),
         "histogram by group": (
             lambda e: dc.histogram("x", bins=BINS, by="group", epsilon=e),
             _of_groups(_counts),
@@ -41,6 +49,10 @@ def questions(case: Case) -> dict[str, Question]:
     }
     for name, level in QUANTILES.items():
         found[name] = (lambda e, q=level: dc.quantiles("x", [q], epsilon=e), _first)
+        found[name + GROUPED] = (
+            lambda e, q=level: dc.quantiles("x", [q], by="group", epsilon=e),
+            _of_groups(_first),
+        )
     if case.skewed:
         for name, plan in (("sum", dc.total), ("mean", dc.mean), ("variance", dc.variance)):
             found[name + AUTO] = (lambda e, p=plan: p("x", clip="auto", epsilon=e), _value)

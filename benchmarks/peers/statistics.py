@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.peers.script import serve
 
 QUANTILES = {"median": 0.5, "quantile 0.9": 0.9}
+GROUPED = " by group"
 CANDIDATES = 1_025
 
 
@@ -72,10 +73,20 @@ class Told:
         """The values of every group."""
         return [self.values[self.by == group] for group in range(self.groups)]
 
+    @property
+    def middle(self) -> float:
+        """The middle of the bounds: records above it are counted, variances are measured from it."""
+        return (self.low + self.high) / 2
+
+    @property
+    def half(self) -> float:
+        """Half the width of the bounds."""
+        return (self.high - self.low) / 2
+
     def exact(self, statistic: str) -> Any:
         """Return what would be released without noise."""
-        if statistic in QUANTILES:
-            return np.quantile(self.values, QUANTILES[statistic], method="inverted_cdf")
+        if statistic == "count above the middle":
+            return np.array([np.sum(self.values > self.middle)])
         plain: dict[str, Callable[[Any], Any]] = {
             "count": len,
             "sum": np.sum,
@@ -83,9 +94,15 @@ class Told:
             "variance": np.var,
             "histogram": lambda part: np.histogram(part, self.edges)[0],
         }
-        asked = plain[statistic.removesuffix(" by group")]
-        parts = self.parts() if statistic.endswith(" by group") else [self.values]
-        return np.ravel([asked(part) for part in parts])
+        plain |= {
+            name: lambda part, q=level: np.quantile(part, q, method="inverted_cdf")
+            for name, level in QUANTILES.items()
+        }
+        asked = plain[statistic.removesuffix(GROUPED)]
+        return np.ravel([asked(part) for part in self._asked(statistic)])
+
+    def _asked(self, statistic: str) -> list[Any]:
+        return self.parts() if statistic.endswith(GROUPED) else [self.values]
 
     def errors(self, statistic: str, answers: Any) -> list[dict[str, Any]]:
         """Return rows of the mean error of answers, and its standard error; of quantiles in two ways.
@@ -94,17 +111,24 @@ class Told:
         """
         exact = self.exact(statistic)
         answers = np.reshape(answers, (len(answers), np.size(exact)))
-        if statistic not in QUANTILES:
+        level = QUANTILES.get(statistic.removesuffix(GROUPED))
+        if level is None:
             return [_mean_error(statistic, np.abs(answers - exact).mean(axis=1))]
         if self.step is not None:
             answers = self.low + self.step * np.rint((answers - self.low) / self.step)
-        ordered, wanted = np.sort(self.values), QUANTILES[statistic] * self.rows
-        low, high = (np.searchsorted(ordered, answers[:, 0], side=side) for side in ("left", "right"))
-        ranks = np.maximum(0, np.maximum(wanted - high, low - wanted))
+        pairs = zip(self._asked(statistic), answers.T, strict=True)
+        ranks = np.mean([_ranks_off(part, level, own) for part, own in pairs], axis=0)
         return [
             _mean_error(f"{statistic}, ranks", ranks),
-            _mean_error(f"{statistic}, values", np.abs(answers[:, 0] - exact)),
+            _mean_error(f"{statistic}, values", np.abs(answers - exact).mean(axis=1)),
         ]
+
+
+def _ranks_off(values: Any, level: float, answers: Any) -> Any:
+    """Return by how many records answers are off the rank of a quantile."""
+    ordered, wanted = np.sort(values), level * len(values)
+    low, high = (np.searchsorted(ordered, answers, side=side) for side in ("left", "right"))
+    return np.maximum(0, np.maximum(wanted - high, low - wanted))
 
 
 def _mean_error(statistic: str, errors: Any) -> dict[str, Any]:
@@ -140,6 +164,8 @@ class OpenDP:
             "variance": self._noisy(self.sized >> t.then_variance(ddof=0)),
             "histogram": lambda epsilon: self._integers(self.told.exact("histogram"), 2 / epsilon),
         }
+        above = self.told.exact("count above the middle")
+        found["count above the middle"] = lambda epsilon: self._integers(above, 1 / epsilon)
         found |= {name: self._quantile(alpha) for name, alpha in QUANTILES.items()}
         return found | self._by_group()
 
@@ -153,12 +179,24 @@ class OpenDP:
             noisy = self._floats(sums, 4 * most / epsilon), self._integers(sizes, 4 / epsilon)
             return np.clip(noisy[0] / np.maximum(noisy[1], 1), told.low, told.high)
 
-        return {
+        def variances(epsilon: float) -> Any:
+            apart = [part - told.middle for part in told.parts()]
+            first, second = ([np.sum(part**power) for part in apart] for power in (1, 2))
+            return spread_of(
+                told,
+                self._floats(first, 6 * told.half / epsilon),
+                self._floats(second, 6 * told.half**2 / epsilon),
+                self._integers(sizes, 6 / epsilon),
+            )
+
+        found: dict[str, Released] = {
             "count by group": lambda epsilon: self._integers(sizes, 2 / epsilon),
             "sum by group": lambda epsilon: self._floats(sums, 2 * most / epsilon),
             "mean by group": means,
+            "variance by group": variances,
             "histogram by group": lambda epsilon: self._integers(counts, 2 / epsilon),
         }
+        return found | {name + GROUPED: self._quantiles(alpha) for name, alpha in QUANTILES.items()}
 
     def _noisy(self, transformation: Any) -> Released:
         raw = transformation(self.told.values)
@@ -177,22 +215,35 @@ class OpenDP:
         return np.reshape(dp.m.make_laplace(*space, scale=scale)(tiled), (self.draws, -1))
 
     def _quantile(self, alpha: float) -> Released:
-        dp, told = self.dp, self.told
-        candidates = told.candidates
+        return self._chosen(self.told.values, alpha, 2)
+
+    def _quantiles(self, alpha: float) -> Released:
+        """Every group with half of epsilon: a record leaves one and comes into another."""
+        each = [self._chosen(part, alpha, 1) for part in self.told.parts()]
+        return lambda epsilon: np.column_stack([released(epsilon / 2) for released in each])
+
+    def _chosen(self, values: Any, alpha: float, moved: int) -> Released:
+        dp, candidates = self.dp, self.told.candidates
         score = self.unsized >> dp.t.then_quantile_score_candidates(candidates.tolist(), alpha=alpha)
-        scores = np.array(score(told.values), dtype=float)
+        scores = np.array(score(values), dtype=float)
         one = score >> dp.m.then_noisy_max(dp.max_divergence(), scale=1.0, negate=True)
         generator = np.random.default_rng(0)
 
         def released(epsilon: float) -> Any:
             # Permute-and-flip chooses as the greatest of scores with exponential noise does.
-            gain = -scores * epsilon / one.map(2)
+            gain = -scores * epsilon / one.map(moved)
             return [
                 candidates[np.argmax(gain + generator.exponential(size=len(candidates)))]
                 for _ in range(self.draws)
             ]
 
         return released
+
+
+def spread_of(told: Told, first: Any, second: Any, sizes: Any) -> Any:
+    """Return variances from noisy sums of distances from the middle, of their squares, and sizes."""
+    records = np.maximum(sizes, 1)
+    return np.clip(second / records - (first / records) ** 2, 0.0, told.half**2)
 
 
 class Diffprivlib:
@@ -222,7 +273,11 @@ class Diffprivlib:
         def counts(values: Any, epsilon: float, bounds: Any) -> None:
             histograms.histogram(values, epsilon=epsilon / 2, bins=edges, range=ends)
 
+        def above(values: Any, epsilon: float, bounds: Any) -> None:
+            utils.count_nonzero(values > self.told.middle, epsilon=epsilon)
+
         found["histogram"] = self._replayed(histograms, "GeometricTruncated", counts)
+        found["count above the middle"] = self._replayed(utils, "GeometricTruncated", above)
         found |= {name: self._quantile(alpha) for name, alpha in QUANTILES.items()}
         return found | self._by_group()
 
@@ -242,13 +297,23 @@ class Diffprivlib:
         # Its answers end at the number of records it is given: it is given all, those of others as 0.
         ends = (min(told.low, 0.0), max(told.high, 0.0))
 
-        def sums(epsilon: float) -> Any:
+        def summed(values: Any, ends: tuple[float, float], epsilon: float) -> Any:
             return self._each(
                 utils,
                 "LaplaceTruncated",
                 lambda group: utils.sum(
-                    np.where(told.by == group, told.values, 0.0), epsilon=epsilon / 2, bounds=ends
+                    np.where(told.by == group, values, 0.0), epsilon=epsilon / 2, bounds=ends
                 ),
+            )
+
+        def sums(epsilon: float) -> Any:
+            return summed(told.values, ends, epsilon)
+
+        def variances(epsilon: float) -> Any:
+            apart, half = told.values - told.middle, told.half
+            first = summed(apart, (-half, half), epsilon / 3)
+            return spread_of(
+                told, first, summed(apart**2, (0.0, half**2), epsilon / 3), sizes(epsilon / 3)
             )
 
         def sizes(epsilon: float) -> Any:
@@ -274,12 +339,14 @@ class Diffprivlib:
             found = sums(epsilon / 2) / np.maximum(sizes(epsilon / 2), 1)
             return np.clip(found, told.low, told.high)
 
-        return {
+        found: dict[str, Released] = {
             "count by group": sizes,
             "sum by group": sums,
             "mean by group": means,
+            "variance by group": variances,
             "histogram by group": cells,
         }
+        return found | {name + GROUPED: self._quantiles(alpha) for name, alpha in QUANTILES.items()}
 
     def _each(self, module: Any, mechanism: str, tool: Callable[[int], object]) -> Any:
         found = [
@@ -289,10 +356,22 @@ class Diffprivlib:
         return np.hstack(found)
 
     def _quantile(self, alpha: float) -> Released:
+        return self._chosen(self.told.values, alpha)
+
+    def _quantiles(self, alpha: float) -> Released:
+        each = [self._chosen(part, alpha) for part in self.told.parts()]
+
+        def released(epsilon: float) -> Any:
+            found = [one(epsilon / 2) for one in each]
+            return [] if any(len(own) == 0 for own in found) else np.column_stack(found)
+
+        return released
+
+    def _chosen(self, values: Any, alpha: float) -> Released:
         from diffprivlib.tools import quantiles
 
         told, generator = self.told, np.random.default_rng(0)
-        ends = np.sort(np.append(told.values, [told.low, told.high]))
+        ends = np.sort(np.append(values, [told.low, told.high]))
 
         def released(epsilon: float) -> Any:
             bounds = (told.low, told.high)
@@ -300,7 +379,7 @@ class Diffprivlib:
                 made = _made(
                     quantiles,
                     "Exponential",
-                    lambda: quantiles.quantile(told.values, alpha, epsilon=epsilon, bounds=bounds),
+                    lambda: quantiles.quantile(values, alpha, epsilon=epsilon, bounds=bounds),
                 )
             except RuntimeError:  # where many records are equal no interval has a probability
                 return []

@@ -152,11 +152,13 @@ def test_candidates_whose_distances_move_apart_need_the_factor_two() -> None:
     counterexample(size_of(first - second) <= 1, size_of(first) <= 1, size_of(second) <= 1)
 
 
-def read_cut(split: tuple[int, int, int], moves: int, left: Any, parts: Any) -> tuple[Any, Any]:
+def read_cut(
+    split: tuple[int, int, int], moves: int, left: Any, parts: Any, groups: bool = False
+) -> tuple[Any, Any]:
     """Return how far a score moves by the code, and which share of a round its choice has."""
     read = Symbols().read(QuantileCuts._pick, Chooser=lambda *terms: (terms[4], terms[2]))
     told = SimpleNamespace(kind="exponential", share=z3.Real("share"), moves=moves, marks=(0, 1, 2, 3))
-    told.step = 1.0
+    told.step, told._between_groups = 1.0, groups
     told._parts = lambda _: (left, parts)
     return read(told, split, 10)
 
@@ -179,6 +181,11 @@ def test_a_record_moves_the_score_of_a_cut_by_what_is_priced() -> None:
     for step in (parts, -parts, z3.IntVal(0)):
         proved(moved(step) <= priced, *given)
     proved(own == share)
+    # Of groups it may leave one and come into another: each moves by one record, for half of it.
+    priced, own = read_cut((0, 1, 3), 2, left, parts, groups=True)
+    for step in (parts - left, -left, left - parts, left):
+        proved(moved(step) <= priced, *given)
+    proved(2 * own == share)
     cases = ((slots, count) for slots in (1, 3, 8, 64) for count in range(200))
     every_case(cases, lambda case: one_slot_more(*case))
 

@@ -97,7 +97,11 @@ class QuantileCuts:
           - One record more or less loses half of a round's share, where records are replaced between
             groups; all of it where they only come and go. [groups-of-choices]
         """
-        return self.relation.edits == 1 or self.relation.groups_touched == 2
+        return self._between_groups or Relation(self.relation).edits == 1
+
+    @property
+    def _between_groups(self) -> bool:
+        return Relation(self.relation).groups_touched == 2
 
     @property
     def numbers(self) -> int:
@@ -249,7 +253,7 @@ class QuantileCuts:
         """
         (left, parts), each = self._parts(split), round(1 / self.step)
         whole = split[0] == 0 and split[2] == len(self.marks) - 1
-        if whole and self.moves == 2 and self.relation.groups_touched == 1:
+        if whole and self.moves == 2 and not self._between_groups:
             return Chooser(self.kind, candidates, self.share, 0.0, parts * each)
         moved = max(left, parts - left) * each
         return Chooser(self.kind, candidates, self.share / self.moves, 0.0, moved)

@@ -75,7 +75,11 @@ class PercentileChoice(ChoiceNoise):
 
     @property
     def keeps_groups(self) -> bool:
-        """Whether every group may choose: where records only come and go, one group's law moves."""
+        """Whether every group may choose: by edits of which a replaced record is two.
+
+        Guarantees:
+          - One edit loses what was promised divided by how many are paid for. [groups-of-choices]
+        """
         return self.measure.relation.edits == 1
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from discreet.plans.expected import RECORDS, of_summed_choice
 from discreet.plans.kinds import UNSAID, Delta, Epsilon, OneOf, Values
 from discreet.plans.parts import PartPlan
 from discreet.plans.results.choice import Quantiles
-from discreet.privacy.relation import RELATIONS
+from discreet.privacy.relation import ADD_REMOVE, RELATIONS
 from discreet.schema.fine_grid import FineGrid
 from discreet.select.choose.chooser import reason
 from discreet.select.quantiles.cuts import CUT_CHOICES, quantile_cuts
@@ -155,10 +155,10 @@ class quantiles(PartPlan):
         return Program((stage,), finish, {_UNIT: error})
 
     def _by_distance(self, setting: Setting, grid: FineGrid) -> bool:
-        """Say whether there is but one level of a whole table, on a grid that can be visited."""
-        few = len(self.levels) == 1 and len(grid.values) <= _MOST_VISITED
-        whole = setting.relation.whole and setting.relation.of_rows in RELATIONS
-        return few and whole and bool(np.all(grid.weights == 1))
+        """Say whether there is one level, of all records or of groups, on a grid to be visited."""
+        few, relation = len(self.levels) == 1 and len(grid.values) <= _MOST_VISITED, setting.relation
+        told = relation.of_rows in RELATIONS or relation.groups_touched == 2
+        return few and relation.whole and told and bool(np.all(grid.weights == 1))
 
     def _one(self, setting: Setting, values: int) -> PercentileChoice:
         """Return the choice of one value by its distance in records: sharper where values are shared.
@@ -166,11 +166,16 @@ class quantiles(PartPlan):
         Guarantees:
           - Distances move by at most one per edit. [percentile-distance] [signed-distance]
             [percentile-part]
+          - Between groups a record comes and goes: two edits, of half of epsilon each.
+            [groups-of-choices]
         """
-        parted = setting.schema[self.column].may_be_missing and setting.relation.rows_public
+        relation = setting.relation
+        parted = setting.schema[self.column].may_be_missing and relation.rows_public
         p, most = 100 * Fraction(repr(self.levels[0])), float(setting.most_rows)
-        chooser, errors = decide_percentile(self.mechanism, values, self.epsilon, 0.0, most)
-        measure = PercentileDistances(p, setting.relation)
+        edits = relation.groups_touched
+        chooser, errors = decide_percentile(self.mechanism, values, self.epsilon / edits, 0.0, most)
+        chooser = replace(chooser, epsilon=self.epsilon, sensitivity=edits * chooser.sensitivity)
+        measure = PercentileDistances(p, ADD_REMOVE if edits == 2 else relation)
         proven = certify_distances(values, of_part=parted)
         return PercentileChoice(proven, chooser, 1.0, errors, measure, self.mechanism)
 
