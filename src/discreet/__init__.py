@@ -66,7 +66,7 @@ PLANS = {
 """Every question, and the module that declares it: a new one is a line here and an import below."""
 
 _HOMES = PLANS | {
-    "AdditiveModel": "discreet.additive.result",
+    "AdditiveModel": "discreet.additive.released.result",
     "Attribution": "discreet.plans",
     "Background": "discreet.explain.shap.background",
     "BinaryEvaluation": "discreet.evaluation.binary.result",
@@ -83,7 +83,7 @@ _HOMES = PLANS | {
     "DeniableRows": "discreet.plans.results.synthetic_rows",
     "Diagnosis": "discreet.plans",
     "Drift": "discreet.plans.results.drift",
-    "EditedModel": "discreet.additive.edited",
+    "EditedModel": "discreet.additive.released.edited",
     "Groups": "discreet.plans.results.groups",
     "Distribution": "discreet.plans.results.distribution",
     "Guarantee": "discreet.privacy.guarantee",
@@ -115,7 +115,7 @@ _HOMES = PLANS | {
     "Scalar": "discreet.plans.results.scalar",
     "Schema": "discreet.schema",
     "Session": "discreet.session",
-    "ShapeFunction": "discreet.additive.shapes",
+    "ShapeFunction": "discreet.additive.released.shapes",
     "SourceValues": "discreet.value.sources.result",
     "Statistic": "discreet.plans.results.statistic",
     "Surface": "discreet.plans",
@@ -146,10 +146,10 @@ if TYPE_CHECKING:
     from discreet import audit as audit
     from discreet import errors as errors
     from discreet import samples as samples
-    from discreet.additive.edited import EditedModel as EditedModel
     from discreet.additive.plan import additive_model as additive_model
-    from discreet.additive.result import AdditiveModel as AdditiveModel
-    from discreet.additive.shapes import ShapeFunction as ShapeFunction
+    from discreet.additive.released.edited import EditedModel as EditedModel
+    from discreet.additive.released.result import AdditiveModel as AdditiveModel
+    from discreet.additive.released.shapes import ShapeFunction as ShapeFunction
     from discreet.audit import claims as claims
     from discreet.cards import Card as Card
     from discreet.cards import answer as answer

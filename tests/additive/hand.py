@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import discreet as dc
-from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.released.result import AdditiveModel, Term
 from discreet.models.released import model_facts
 from discreet.schema import Bins
 

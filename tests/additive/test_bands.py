@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.additive.result import AdditiveModel
+from discreet.additive.released.result import AdditiveModel
 from discreet.randomness import IntArray
 
 SEEDS = 6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.additive.compiled import margin_trees
+from discreet.additive.released.compiled import margin_trees
 from discreet.data.calls import PROVEN
 from discreet.models import TreeEnsemble, as_model
 from tests.additive.hand import model, rows

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.additive.edited import EditedModel, _averaged, _isotonic
-from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.released.edited import EditedModel, _averaged, _isotonic
+from discreet.additive.released.result import AdditiveModel, Term
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.models.released import model_facts
 from discreet.plans import Result

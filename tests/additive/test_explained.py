@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.additive.attributions import base_margins, term_values, term_weights
-from discreet.additive.result import AdditiveModel
-from discreet.additive.shapes import ShapeFunction
+from discreet.additive.released.attributions import base_margins, term_values, term_weights
+from discreet.additive.released.result import AdditiveModel
+from discreet.additive.released.shapes import ShapeFunction
 from discreet.errors import ArgumentError
 from discreet.plans import Result
 from tests.additive.hand import FEATURES, model, rows

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.additive.result import AdditiveModel
+from discreet.additive.released.result import AdditiveModel
 from discreet.cli import app
 from discreet.cli.files import load_model
 from discreet.cli.questions import _modelled

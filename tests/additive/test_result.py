@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.released.result import AdditiveModel, Term
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.models.released import model_facts
 from discreet.plans import Result

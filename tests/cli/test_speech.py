@@ -27,7 +27,7 @@ UNSEEN = {
     "engines",  # used alone
     "audit",  # functions are audited
     "plans/stages/aggregate.py",  # explainers are functions
-    "models/native.py",  # an open session of ONNX is an object
+    "models/readers/native.py",  # an open session of ONNX is an object
     "plans/held.py",  # objects by fingerprint are brought in Python
     "value/private_layered.py",  # a coreset lives in a process
     "session/checking.py",  # lists of plans

@@ -37,12 +37,12 @@ from discreet.data import (
     VectorContribution,
     WholeContribution,
     add_up,
-    cluster,
 )
 from discreet.data.blocks import BLOCK_ROWS, Block
 from discreet.data.calls import ThirdParty, isolated
-from discreet.data.cluster import Cluster
 from discreet.data.sources import open_source
+from discreet.data.workers import cluster
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan, Setting
 from discreet.privacy.accounting import Amount

@@ -22,9 +22,9 @@ from cryptography.exceptions import InvalidTag
 from distributed import Client
 
 import discreet as dc
-from discreet.data import persons_apart
 from discreet.data.persons import hash_ids
-from discreet.data.sealing import Seal
+from discreet.data.workers import persons_apart
+from discreet.data.workers.sealing import Seal
 from discreet.schema.person import Person
 from tests.data import test_parts
 from tests.data.test_object_store import bucket as bucket

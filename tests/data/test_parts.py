@@ -26,7 +26,7 @@ import discreet as dc
 from discreet.data import CellContribution, PrivateTable, Summand, VectorContribution, add_up
 from discreet.data.at_once import reads_rows
 from discreet.data.blocks import BLOCK_ROWS, Block
-from discreet.data.cluster import Cluster
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.plans import Plan
 from discreet.privacy.accounting import Amount

@@ -14,13 +14,14 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.data import PrivateTable, Summand, add_up, persons_apart
-from discreet.data.cluster import Cluster
+from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.persons import read_persons
-from discreet.data.persons_apart import Telling, add_persons, take
-from discreet.data.sealing import Seal
 from discreet.data.sources.pandas_frames import open_pandas
 from discreet.data.sources.partitions import Part
+from discreet.data.workers import persons_apart
+from discreet.data.workers.cluster import Cluster
+from discreet.data.workers.persons_apart import Telling, add_persons, take
+from discreet.data.workers.sealing import Seal
 from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
 from discreet.schema.person import Person

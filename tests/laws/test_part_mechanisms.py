@@ -10,8 +10,8 @@ from discreet.audit.laws.neighbours import neighbouring_tables
 from discreet.audit.laws.of_tables import cuts_subject, frequent_subject
 from discreet.audit.laws.of_trees import level_subject, spanning_subject
 from discreet.audit.laws.subject import Subject
+from discreet.mechanisms.selection.pairs.spanning_tree import tree_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
-from discreet.mechanisms.selection.spanning_tree import tree_choice
 from discreet.privacy.certificate import certify_cells
 from discreet.privacy.relation import ADD_REMOVE, PARTED
 from discreet.select.choose.chooser import CHOICES

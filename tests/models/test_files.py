@@ -12,7 +12,7 @@ import pytest
 from discreet.errors import ModelError
 from discreet.models import Model, TreeEnsemble
 from discreet.models.files import read_model
-from discreet.models.native import as_estimator
+from discreet.models.readers.native import as_estimator
 from tests.models.readers.test_categories import SCHEMA, encoded, everything, fitted, handed, training
 
 

@@ -14,7 +14,7 @@ import z3
 from flint import arb
 
 from discreet.mechanisms.selection.basic import AboveThreshold, ExponentialMechanism
-from discreet.mechanisms.selection.pair_scores import STEPS_PER_RECORD, certify_scores
+from discreet.mechanisms.selection.pairs.pair_scores import STEPS_PER_RECORD, certify_scores
 from discreet.mechanisms.selection.pick import Selection
 from discreet.mechanisms.selection.propose_test_release import SupportTest
 from discreet.mechanisms.selection.quantiles import QuantileNoise

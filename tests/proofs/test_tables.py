@@ -12,8 +12,8 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 from discreet.mechanisms.selection.borda import borda_points, certify_points
-from discreet.mechanisms.selection.pair_scores import Edge
-from discreet.mechanisms.selection.spanning_tree import Forest, count_picks, tree_choice
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.spanning_tree import Forest, count_picks, tree_choice
 from discreet.numerics import to_units
 from discreet.plans.results.range_histogram import RangeTree
 from discreet.privacy.relation import REPLACE_ONE

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.additive.edited import EditedModel
+from discreet.additive.released.edited import EditedModel
 from discreet.cards import Card
 from discreet.errors import ArgumentError
 from discreet.models.files import read_model

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.additive.result import AdditiveModel
+from discreet.additive.released.result import AdditiveModel
 from discreet.cli.commands import PYTHON_ONLY, as_typed
 from discreet.cli.files import load_model, read_rows
 from discreet.cli.project import complete_column

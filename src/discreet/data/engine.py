@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from discreet.data.adding import add_pairs, add_spots, by_group, check_shape, count_cells, rounded_sum
 from discreet.data.at_once import AT_ONCE, make_at_once, reads_rows
 from discreet.data.blocks import Block, KeptRows, shelf
-from discreet.data.cluster import Cluster, Sums
 from discreet.data.contributions import (
     CellContribution,
     Contribution,
@@ -33,6 +32,7 @@ from discreet.data.rows import open_numbers, open_rows, read_names
 from discreet.data.sources.partitions import Part
 from discreet.data.state import own_state, pin_thread, quietly, thread_state
 from discreet.data.table import PrivateTable
+from discreet.data.workers.cluster import Cluster, Sums
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.lattice import LARGEST_SUM, SHARE, check_step
 from discreet.randomness import IntArray

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from discreet.data.cluster import Cluster
 from discreet.data.persons import PersonTally, tally_persons
 from discreet.data.rows import open_ids, open_raw
 from discreet.data.sources.partitions import Part
 from discreet.data.table import PrivateTable
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import AccessDenied
 from discreet.schema import Boolean, Category, Column, Date, Number, Schema
 from discreet.schema.raw import RawColumn

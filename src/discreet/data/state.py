@@ -38,7 +38,7 @@ _DECIMALS = decimal.Context(
 """What Python starts with, written out: ``decimal.DefaultContext`` can be changed."""
 
 
-class Shared:
+class SharedState:
     """Something of the whole process: the first to come begins it, the last to leave ends it."""
 
     def __init__(self, begin: Callable[[contextlib.ExitStack], None]) -> None:
@@ -70,7 +70,7 @@ def _ignore_warnings(stack: contextlib.ExitStack) -> None:
     warnings.simplefilter("ignore")
 
 
-calm = Shared(_ignore_warnings)
+calm = SharedState(_ignore_warnings)
 
 
 @contextlib.contextmanager
@@ -121,7 +121,7 @@ def _be_silent(stack: contextlib.ExitStack) -> None:
     stack.enter_context(_thread_pools().limit(limits=1, user_api="blas"))
 
 
-silence = Shared(_be_silent)
+silence = SharedState(_be_silent)
 
 
 def _thread_pools() -> Any:

@@ -34,7 +34,7 @@ from discreet.schema import Schema
 from discreet.schema.person import Person
 
 if TYPE_CHECKING:
-    from discreet.data.cluster import Cluster
+    from discreet.data.workers.cluster import Cluster
 
 
 class PrivateTable:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
-from discreet.models.native import as_estimator
+from discreet.models.readers.native import as_estimator
 
 _LARGEST_TEXT = 2**26
 _LARGEST_MODEL = 2**30
@@ -82,7 +82,7 @@ def _read_catboost(path: Path) -> Any:
 
 
 def _read_onnx(path: Path) -> Any:
-    from discreet.models.onnx import open_onnx
+    from discreet.models.readers.onnx import open_onnx
 
     return open_onnx(path.read_bytes())
 

@@ -33,9 +33,9 @@ from discreet.models.handover import Handover
 from discreet.models.inputs import METHODS, ModelCall
 from discreet.models.known_parts import known_parts
 from discreet.models.libraries import classes
-from discreet.models.native import as_estimator
 from discreet.models.probe import Found, probe, probe_memory
 from discreet.models.readers.boosters import booster_margin
+from discreet.models.readers.native import as_estimator
 from discreet.models.sight import Sight
 from discreet.models.within import PublicAnswers
 from discreet.privacy.certificate import Box

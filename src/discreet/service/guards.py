@@ -162,7 +162,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, reply = time.perf_counter(), Reply(send, scope["path"])
+        start, reply = time.perf_counter(), SentReply(send, scope["path"])
         try:
             await self._answer(scope, receive, reply)
         except Exception as error:
@@ -172,7 +172,7 @@ class Guard:
         finally:
             self._seen(scope, reply.status, time.perf_counter() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, reply: Reply) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, reply: SentReply) -> None:
         try:
             body = await self._read(scope, receive)
         except DiscreetError as refused:
@@ -231,7 +231,7 @@ def _depth(body: bytes) -> int:
     return int(np.cumsum(steps).max(initial=0))
 
 
-class Reply:
+class SentReply:
     """What is sent, with the headers of safety; it knows its own status."""
 
     def __init__(self, send: Send, path: str) -> None:

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from discreet.errors import ArgumentError, TooManyRequests
 from discreet.numerics import check_whole
 from discreet.service.app import make_app
-from discreet.service.guards import HEADERS, Receive, Reply, Scope, Send, refuse
+from discreet.service.guards import HEADERS, Receive, Scope, Send, SentReply, refuse
 from discreet.service.office import Office
 
 PROJECT_VARIABLE = "DISCREET_PROJECT"
@@ -96,7 +96,7 @@ class PatientProtocol(H11Protocol):
 async def _refuse_the_crowd(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         text = "Too many come to the service at once. Nothing was charged; ask again in 1 s."
-        await refuse(Reply(send, scope["path"]), TooManyRequests(text, seconds=1.0))
+        await refuse(SentReply(send, scope["path"]), TooManyRequests(text, seconds=1.0))
 
 
 OPTIONS: dict[str, Any] = {

@@ -3,7 +3,7 @@
 Families with results of their own are imported here, so that ``Release.load`` knows them.
 """
 
-from discreet.additive.result import AdditiveModel as _AdditiveModel  # noqa: F401
+from discreet.additive.released.result import AdditiveModel as _AdditiveModel  # noqa: F401
 from discreet.evaluation.binary.result import BinaryEvaluation as _BinaryEvaluation  # noqa: F401
 from discreet.evaluation.card.result import ModelCard as _ModelCard  # noqa: F401
 from discreet.evaluation.classes.result import ClassEvaluation as _ClassEvaluation  # noqa: F401

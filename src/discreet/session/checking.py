@@ -13,9 +13,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from discreet.arguments import shown
 from discreet.data import Summand
 from discreet.data.at_once import reads_rows
-from discreet.data.cluster import Cluster
 from discreet.data.contributions import WholeContribution
 from discreet.data.engine import by_blocks, check_summand, is_dead
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import AccessDenied, ArgumentError, CertificateError, ModelError
 from discreet.numerics import from_units, to_units
 from discreet.plans import Plan, Program

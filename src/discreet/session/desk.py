@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.data import PrivateTable
 from discreet.data.blocks import KeptRows
-from discreet.data.cluster import Cluster
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import DataChanged, ReleaseFailed
 from discreet.ledger import Account, Head, Ledger, Reservation, Terms
 from discreet.plans import Perturbation, Plan, Program, Release, Result, Setting, Stage

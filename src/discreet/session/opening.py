@@ -10,8 +10,8 @@ from typing import Any
 from warnings import warn
 
 from discreet.data import PrivateTable
-from discreet.data.cluster import Cluster
 from discreet.data.sources.elsewhere.spark import is_spark
+from discreet.data.workers.cluster import Cluster
 from discreet.errors import ArgumentError, DataRefused, LedgerUnavailable
 from discreet.ledger import Account, Ledger, State, Terms
 from discreet.ledger.checks import check_most_rows, check_name

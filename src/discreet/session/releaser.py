@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.data.blocks import KeptRows
-from discreet.data.cluster import Cluster
 from discreet.data.engine import Progress, check_summand, is_dead
+from discreet.data.workers.cluster import Cluster
 from discreet.numerics import from_units, up
 from discreet.plans import Perturbation, Plan, Program, Stage
 from discreet.privacy.accounting import ACCOUNTANTS, AccountantName, Filter, total

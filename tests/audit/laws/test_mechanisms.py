@@ -21,8 +21,8 @@ from discreet.mechanisms import (
     ranking_noise,
 )
 from discreet.mechanisms.selection.deniability import DeniabilityTest
+from discreet.mechanisms.selection.pairs.spanning_tree import tree_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
-from discreet.mechanisms.selection.spanning_tree import tree_choice
 from discreet.privacy.certificate import Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import RELATIONS, Relation
 from discreet.select.choose.most_frequent import most_frequent

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.selection.more_pairs import MoreChoice, more_choice
+from discreet.mechanisms.selection.pairs.more_pairs import MoreChoice, more_choice
 from discreet.privacy.accounting import event_cost
 from discreet.privacy.certificate import Bounds
 from discreet.privacy.relation import RELATIONS, Relation

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.selection.residual_pairs import (
+from discreet.mechanisms.selection.pairs.residual_pairs import (
     ResidualChoice,
     certify_residual_scores,
     residual_choice,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from discreet.mechanisms.selection.pair_scores import (
+from discreet.mechanisms.selection.pairs.pair_scores import (
     STEPS_PER_RECORD,
     certify_scores,
     chance_deviation,
 )
-from discreet.mechanisms.selection.spanning_tree import TreeChoice, count_picks, tree_choice
+from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice, count_picks, tree_choice
 from discreet.numerics import to_units
 from discreet.privacy.accounting import BoundedRangeEvent, event_cost, total
 from discreet.privacy.relation import RELATIONS, Relation

@@ -279,7 +279,7 @@ def test_a_column_with_many_values_is_not_ahead(monkeypatch: pytest.MonkeyPatch)
         return set(stages.ask(SimulatedReleaser(PrivateTable(frame, schema), seed=0)).edges)
 
     assert (0, 1) in found()
-    nothing = "discreet.mechanisms.selection.pair_scores.chance_deviation"
+    nothing = "discreet.mechanisms.selection.pairs.pair_scores.chance_deviation"
     monkeypatch.setattr(nothing, lambda expected: 0 * expected)
     assert (0, 1) not in found()
 

@@ -46,11 +46,11 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.selection.borda import borda_noise, certify_points
 from discreet.mechanisms.selection.deniability import DeniabilityTest
-from discreet.mechanisms.selection.more_pairs import more_choice
+from discreet.mechanisms.selection.pairs.more_pairs import more_choice
+from discreet.mechanisms.selection.pairs.residual_pairs import residual_choice
+from discreet.mechanisms.selection.pairs.spanning_tree import tree_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
-from discreet.mechanisms.selection.residual_pairs import residual_choice
-from discreet.mechanisms.selection.spanning_tree import tree_choice
 from discreet.privacy.certificate import Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE
 from discreet.select.choose.chooser import CHOICES

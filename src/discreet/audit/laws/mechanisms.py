@@ -36,7 +36,7 @@ from discreet.mechanisms import (
     TopK,
 )
 from discreet.mechanisms.selection.deniability import DeniabilityTest
-from discreet.mechanisms.selection.pair_scores import PairChoice
+from discreet.mechanisms.selection.pairs.pair_scores import PairChoice
 from discreet.mechanisms.selection.pick import Pick
 from discreet.mechanisms.selection.quantiles import QuantileNoise
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE

@@ -16,9 +16,9 @@ from discreet.audit.laws.of_noise import noise_subject
 from discreet.audit.laws.subject import Promise, Subject
 from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
-from discreet.mechanisms.selection.more_pairs import MoreChoice
-from discreet.mechanisms.selection.residual_pairs import ResidualChoice
-from discreet.mechanisms.selection.spanning_tree import TreeChoice
+from discreet.mechanisms.selection.pairs.more_pairs import MoreChoice
+from discreet.mechanisms.selection.pairs.residual_pairs import ResidualChoice
+from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice
 from discreet.plans import Setting, Stage
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray

@@ -23,8 +23,8 @@ from discreet.data.blocks import Block
 from discreet.data.contributions import TablesContribution
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
-from discreet.mechanisms.selection.pair_scores import Edge
-from discreet.mechanisms.selection.spanning_tree import TreeChoice, count_picks, tree_choice
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice, count_picks, tree_choice
 from discreet.numerics import check_whole
 from discreet.plans import Perturbation, Releaser, Setting, Stage, share_out
 from discreet.plans.expected import EVEN, Expected, of_mean

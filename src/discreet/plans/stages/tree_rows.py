@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.selection.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
 from discreet.plans.stages.counts import onto_total
 from discreet.plans.stages.marginals import NoisyTree
 from discreet.randomness import IntArray

@@ -162,7 +162,7 @@ class JobUnderWay(Told):
     job: JobTold
 
 
-class Answered(Told):
+class AnswersTold(Told):
     """Answers with the job that gave them; none, if all of them were stored before."""
 
     job: JobTold | None

@@ -18,7 +18,7 @@ from discreet.service.asked.job import ReleaseJob
 from discreet.service.asked.wire import is_sealed, read_plans
 from discreet.service.office import AnOffice, Asker, Office, Owner, key_of
 from discreet.service.problems import status_of
-from discreet.service.routes.answers import Answered, JobTold, JobUnderWay, shows
+from discreet.service.routes.answers import AnswersTold, JobTold, JobUnderWay, shows
 from discreet.service.routes.shapes import PriceAsked, ReleaseAsked, faults
 from discreet.session import Session
 
@@ -28,7 +28,7 @@ _LONGEST_WAIT = 30.0
 _GLANCE = 0.1
 
 _ANSWERS = {
-    **shows(Answered),
+    **shows(AnswersTold),
     202: {"model": JobUnderWay, "description": "It is under way: ask for the job at Location."},
 }
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from discreet.errors import ArgumentError
 from discreet.mechanisms import NoiseName
-from discreet.mechanisms.selection.more_pairs import MoreChoice, more_choice
-from discreet.mechanisms.selection.spanning_tree import TreeChoice, count_picks, tree_choice
+from discreet.mechanisms.selection.pairs.more_pairs import MoreChoice, more_choice
+from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice, count_picks, tree_choice
 from discreet.numerics import float_of_units, to_budget_units
 from discreet.plans import Setting, Stage, share_out
 from discreet.plans.stages.marginals import PairTables

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.mechanisms.selection.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
 from discreet.plans.stages.counts import onto_total
 from discreet.plans.stages.marginals import PairTables
 from discreet.schema import FloatArray

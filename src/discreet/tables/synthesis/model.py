@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.mechanisms.selection.pair_scores import Edge
-from discreet.mechanisms.selection.spanning_tree import Forest
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.spanning_tree import Forest
 from discreet.plans.stages.tree_rows import draw_cells, fit_table, walk
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray

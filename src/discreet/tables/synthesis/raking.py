@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.selection.pair_scores import Edge
+from discreet.mechanisms.selection.pairs.pair_scores import Edge
 from discreet.randomness import IntArray
 from discreet.schema import FloatArray
 

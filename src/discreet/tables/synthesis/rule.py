@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.selection.spanning_tree import count_picks
+from discreet.mechanisms.selection.pairs.spanning_tree import count_picks
 from discreet.plans.stages.marginals import PairTables
 from discreet.tables.synthesis.budget import RowBudget
 

@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.mechanisms.selection.more_pairs import MoreChoice
-from discreet.mechanisms.selection.spanning_tree import TreeChoice, count_picks
+from discreet.mechanisms.selection.pairs.more_pairs import MoreChoice
+from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice, count_picks
 from discreet.plans import Perturbation, Releaser, Stage
 from discreet.plans.expected import Expected
 from discreet.plans.stages.marginals import PairTables, expected_shares

@@ -14,12 +14,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from discreet.data.cluster import LOADED, Cluster, Sums, machine_kind, pack, try_to_load
 from discreet.data.sources.arrow import open_arrow
 from discreet.data.sources.elsewhere.spark import SparkSource
 from discreet.data.sources.partitions import Part, Partitioned
 from discreet.data.sources.source import Source
 from discreet.data.state import quietly
+from discreet.data.workers.cluster import LOADED, Cluster, Sums, machine_kind, pack, try_to_load
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
 from discreet.schema.person import Person

@@ -15,7 +15,7 @@ from discreet.models.own import OwnModel
 from discreet.schema import MISSING, Bins, FloatArray, Number
 
 if TYPE_CHECKING:
-    from discreet.additive.result import AdditiveModel, Term
+    from discreet.additive.released.result import AdditiveModel, Term
 
 _MOST_NODES = 2**16
 """A model that would have more nodes is evaluated as it is."""

@@ -20,10 +20,10 @@ from discreet.plans.results.bands import LEVEL, at_once
 from discreet.schema import FloatArray
 
 if TYPE_CHECKING:
-    from discreet.additive.compiled import AdditiveScore
-    from discreet.additive.edited import EditedModel
-    from discreet.additive.result import AdditiveModel, Term
-    from discreet.additive.shapes import ShapeFunction
+    from discreet.additive.released.compiled import AdditiveScore
+    from discreet.additive.released.edited import EditedModel
+    from discreet.additive.released.result import AdditiveModel, Term
+    from discreet.additive.released.shapes import ShapeFunction
 
 Ends = tuple[FloatArray, FloatArray]
 
@@ -47,7 +47,7 @@ class FreeExplanations:
           columns: the name of one column, or of the two of a pair that the model has.
           class_: of more than two classes, the one whose margin is meant.
         """
-        from discreet.additive.shapes import ShapeFunction
+        from discreet.additive.released.shapes import ShapeFunction
 
         term, margin = self.term(*columns), self.margin_of(class_)
         each, together = self.ends(term, margin, LEVEL), self.ends_at_once(term, margin, LEVEL)
@@ -120,7 +120,7 @@ class FreeExplanations:
             ``features``. Values outside the schema are clipped.
           class_: of more than two classes, the one whose margin is meant.
         """
-        from discreet.additive.attributions import attribute
+        from discreet.additive.released.attributions import attribute
 
         return attribute(self._own, x, self.margin_of(class_))
 
@@ -135,7 +135,7 @@ class FreeExplanations:
           class_: the class that is meant; the second of two if left out.
           output: ``probability`` (of a class, the default), ``margin`` or, of a number, ``value``.
         """
-        from discreet.additive.compiled import AdditiveScore
+        from discreet.additive.released.compiled import AdditiveScore
 
         usual = "value" if self._own.classes is None else "probability"
         return AdditiveScore(self._own, output or usual, class_)
@@ -147,7 +147,7 @@ class FreeExplanations:
 
         The nearest such scores by the noisy counts; missing values keep theirs.
         """
-        from discreet.additive.edited import monotone
+        from discreet.additive.released.edited import monotone
 
         return self._edited(monotone(self._own, column, increasing, self._margins(class_), why))
 
@@ -160,7 +160,7 @@ class FreeExplanations:
 
         ``width`` is the standard deviation of the weights, in bins; noisy counts weigh too.
         """
-        from discreet.additive.edited import smooth
+        from discreet.additive.released.edited import smooth
 
         return self._edited(smooth(self._own, column, width, self._margins(class_), why))
 
@@ -183,13 +183,13 @@ class FreeExplanations:
           class_: of more than two classes, the one whose margin is meant; all if left out.
           why: a reason, kept with the edit.
         """
-        from discreet.additive.edited import set_score
+        from discreet.additive.released.edited import set_score
 
         return self._edited(set_score(self._own, column, values, score, self._margins(class_), why))
 
     def without(self, *columns: str, why: str = "") -> EditedModel:
         """Return a copy without the term of a column, or of two."""
-        from discreet.additive.edited import remove
+        from discreet.additive.released.edited import remove
 
         return self._edited(remove(self._own, columns, why))
 
@@ -232,7 +232,7 @@ class FreeExplanations:
         return tuple(every) if class_ is None else (self.margin_of(class_),)
 
     def _edited(self, edit: Any) -> EditedModel:
-        from discreet.additive.edited import EditedModel
+        from discreet.additive.released.edited import EditedModel
 
         return EditedModel.of(self._own, edit)
 

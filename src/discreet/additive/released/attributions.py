@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.released.result import AdditiveModel, Term
 from discreet.plans import Attribution
 from discreet.schema import FloatArray
 

@@ -26,11 +26,11 @@ from typing import Any, TypeVar
 
 from discreet.data.adding import added, pack_sums, unpack_sums
 from discreet.data.blocks import Block, KeptRows, drop_shelf
-from discreet.data.persons_apart import Telling, add_persons, ranges_for, take
-from discreet.data.sealing import Seal
 from discreet.data.sources.partitions import Held, Part, Partitioned
 from discreet.data.sources.source import Source
 from discreet.data.state import quietly
+from discreet.data.workers.persons_apart import Telling, add_persons, ranges_for, take
+from discreet.data.workers.sealing import Seal
 from discreet.errors import ArgumentError, DataRefused, ReleaseFailed
 from discreet.randomness import IntArray
 from discreet.schema.person import Person

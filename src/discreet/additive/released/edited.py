@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from discreet.additive.explained import Ends
-from discreet.additive.result import AdditiveModel, Term
+from discreet.additive.released.explained import Ends
+from discreet.additive.released.result import AdditiveModel, Term
 from discreet.errors import ArgumentError, ReleaseError
 from discreet.numerics import check_positive
 from discreet.plain import read_fields, write_json

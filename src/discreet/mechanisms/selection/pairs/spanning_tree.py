@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.mechanisms.additive.noise import FloatArray
-from discreet.mechanisms.selection.pair_scores import Edge, PairChoice, certify_scores
+from discreet.mechanisms.selection.pairs.pair_scores import Edge, PairChoice, certify_scores
 from discreet.mechanisms.selection.registry import pick_share
 from discreet.numerics import check_positive, check_probability
 from discreet.privacy.relation import Relation

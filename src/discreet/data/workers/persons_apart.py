@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.persons import PersonRows, Words, hash_ids, tell_apart
-from discreet.data.sealing import Seal, Sealed
 from discreet.data.sources.partitions import Part
+from discreet.data.workers.sealing import Seal, Sealed
 from discreet.errors import DataRefused
 from discreet.schema.person import Person
 

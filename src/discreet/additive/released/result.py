@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.additive.explained import FreeExplanations
+from discreet.additive.released.explained import FreeExplanations
 from discreet.errors import ArgumentError
 from discreet.models.released import ReleasedModel, class_values, classifier_tags, regressor_tags
 from discreet.plans import Result

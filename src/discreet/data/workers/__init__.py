@@ -1,0 +1,1 @@
+"""Rows on several workers: each adds up its own, and ids of persons are told apart among them."""

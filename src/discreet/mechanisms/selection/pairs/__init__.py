@@ -1,0 +1,1 @@
+"""Choices of pairs of columns: by counts of both, by residuals, for a tree or beside one."""
