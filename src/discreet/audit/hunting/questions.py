@@ -82,7 +82,7 @@ class Question:
       forms: of the models it is asked of; none if it takes no model.
       relations: under which it can be answered.
       rows: of the tables.
-      also: other ways to ask it, with other promises or columns, that are hunted besides.
+      also: the same plan with other promises or columns, hunted besides.
     """
 
     plan: str
