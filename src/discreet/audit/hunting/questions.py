@@ -82,7 +82,7 @@ class Question:
       forms: of the models it is asked of; none if it takes no model.
       relations: under which it can be answered.
       rows: of the tables.
-      also: other forms of it, with other promises or columns, that are hunted besides.
+      also: the same plan with other promises or columns, hunted besides.
     """
 
     plan: str
@@ -237,10 +237,7 @@ def _of_tables() -> list[Question]:
     return [
         Question("any_curve", lambda _: _any_curve(), rows=4),
         Question("any_ranking", lambda _: _any_ranking(), rows=8),
-        Question(
-            "additive_model",
-            lambda _: additive_model("defaulted", bins=4, interactions=1, epsilon=1.0, delta=1e-6),
-        ),
+        Question("additive_model", lambda _: additive_model("defaulted", bins=4, epsilon=1.0)),
         Question("decision_tree", lambda _: decision_tree("defaulted", depth=2, epsilon=1.0)),
         Question(
             "deniable_rows",
