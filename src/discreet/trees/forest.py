@@ -107,7 +107,7 @@ criterion='norm', mechanism='auto', candidate_splits=None, seed=0, epsilon=1)
     epsilon: Epsilon = UNSAID
     delta: Delta = 0.0
 
-    meaning: ClassVar = 4
+    meaning: ClassVar = 3
 
     def prepare_whole(self, setting: Setting) -> Program:
         """Fit the shape to public facts and share the budget out."""

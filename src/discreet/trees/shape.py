@@ -30,9 +30,8 @@ _DEEPEST_RANDOM_RULE = 15
 _TWO_TREES_FROM = 200_000.0
 """From so many records times epsilon on there are two trees, below one."""
 
-_RANDOM_BELOW, _RANDOM_BELOW_ONE = 2, 3
-"""So many levels are drawn below the chosen ones, and below those of a single tree: more values of
-probabilities, for nothing."""
+_RANDOM_BELOW = 2
+"""So many levels are drawn below the chosen ones: more values of probabilities, for nothing."""
 
 _CANDIDATE_SPLITS, _FEW_TREES = 64, 8
 """Splits that a node chooses from where there are more than so many trees; all where there are not."""
@@ -103,7 +102,7 @@ def fit_shape(
     power = records_times_epsilon(setting, epsilon)
     number = trees or (2 if power >= _TWO_TREES_FROM else 1)
     useful = useful_levels(power / number)
-    levels = depth or useful + (_RANDOM_BELOW_ONE if number == 1 else _RANDOM_BELOW)
+    levels = depth or useful + _RANDOM_BELOW
     chosen = min(levels, useful)
     return ForestShape(number, chosen, levels - chosen)
 
