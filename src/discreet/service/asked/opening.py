@@ -13,7 +13,7 @@ from typing import Any
 from discreet.cards.models import ModelFile
 from discreet.models import Model, as_model
 from discreet.models.apart import Limits, ModelApart
-from discreet.models.files import read_model, types_of
+from discreet.models.files import FileTypes, read_model, types_of
 from discreet.models.forms.trees import raw_ensemble
 from discreet.service.settings import ModelEntry
 
@@ -28,7 +28,7 @@ def open_path(path: Path, entry: ModelEntry, limits: Limits) -> Any:
     """
     types = types_of(path)
     types.check(entry.trust)
-    if types.third_party or path.suffix.lower() == ".onnx":
+    if _is_never_ours(path, types):
         return as_entered(ModelApart(path, trust=entry.trust, limits=limits), entry)
     model = as_entered(read_model(path), entry)
     if path.suffix.lower() in _BOOSTERS and not _is_ours(model):
@@ -53,8 +53,8 @@ def try_upload(file: ModelFile, entry: ModelEntry, limits: Limits) -> dict[str, 
     with file.on_disk() as path:
         types = types_of(path)
         types.check(entry.trust)
-        first = ModelApart(path, trust=entry.trust, limits=limits)
-        first.close()
+        if not _is_never_ours(path, types):
+            ModelApart(path, limits=limits).close()
         model = open_path(path, entry, limits)
     told: dict[str, Any] = {"types": list(types.named), "trust": list(types.third_party)}
     apart = apart_of(model)
@@ -91,6 +91,11 @@ def is_fitted(model: Any) -> bool:
     except TypeError:  # no estimator of scikit-learn's kind
         return True
     return True
+
+
+def _is_never_ours(path: Path, types: FileTypes) -> bool:
+    """Say whether no engine of ours can answer for a file, whatever is in it."""
+    return bool(types.third_party) or path.suffix.lower() == ".onnx"
 
 
 def _is_ours(model: Any) -> bool:
