@@ -12,7 +12,14 @@ import httpx
 import pytest
 
 import discreet as dc
-from discreet.errors import AccessDenied, Cancelled, ServerUnreachable, TooManyRequests
+from discreet.errors import (
+    AccessDenied,
+    Cancelled,
+    LedgerUnavailable,
+    ServerUnreachable,
+    TooManyRequests,
+)
+from discreet.ledger import Ledger
 from discreet.privacy.accounting import Amount
 from tests.client.conftest import ask_as, connected
 from tests.service.conftest import World
@@ -186,6 +193,28 @@ def test_a_slow_job_is_waited_for_and_its_phases_told(
     polled = [request for request in network.requests if "/v1/jobs/" in request.url.path]
     assert polled and "idempotency-key" not in polled[0].headers
     assert "histogram: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("waits", [0, 2], ids=["asked for the job", "waited for"])
+def test_a_database_that_was_away_before_the_charge_is_asked_again(
+    world: World, waits: int, monkeypatch: pytest.MonkeyPatch, no_pauses: list[float]
+) -> None:
+    """Under the same name, so that it is charged once."""
+    monkeypatch.setattr("discreet.client.jobs._FIRST_WAIT", waits)
+    reserve, tried = Ledger.reserve_all, []
+
+    def away_at_first(*given: Any, **options: Any) -> Any:
+        tried.append(1)
+        if len(tried) == 1:
+            raise LedgerUnavailable("The database starts.")
+        return reserve(*given, **options)
+
+    monkeypatch.setattr(Ledger, "reserve_all", away_at_first)
+    session, network = ask_as(world)
+    assert session.release(AGES).charged == Amount.charge(0.5) == spent(world)
+    asked = [request for request in network.requests if is_release(request)]
+    assert len(tried) == 2 == len(asked)
+    assert len({request.headers["idempotency-key"] for request in asked}) == 1
 
 
 def interrupted_at(gate: Callable[[httpx.Request], bool]) -> Any:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.client.sending import Lost, Reply, Request, Steps, ask
-from discreet.errors import AccessDenied, Cancelled, DiscreetError, LedgerConflict, ServerUnreachable
+from discreet.errors import (
+    AccessDenied,
+    Cancelled,
+    DiscreetError,
+    LedgerConflict,
+    LedgerUnavailable,
+    ServerUnreachable,
+)
 from discreet.plans import Release
 from discreet.privacy.accounting import Amount
 from discreet.progress import Tell, phase_line
@@ -85,7 +92,11 @@ def release_steps(
     try:
         with phase_line(_title(body), show) as tell:
             found = yield from ask(asked)
-            found = yield from _finished(found, tell)
+            try:
+                found = yield from _finished(found, tell)
+            except LedgerUnavailable:  # of the job: if it was not charged, the server begins it anew
+                found = yield from ask(asked)
+                found = yield from _finished(found, tell)
         return read_releases(found)
     except _INTERRUPTS as interrupt:
         interrupt.args = ((yield from _stopped(found.get("job"), key)),)
