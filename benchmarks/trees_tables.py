@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.glass_box_data import _BIKE, SYNTHETIC
 from benchmarks.public_tables import credit, german, heart, pima, read, visits
 from benchmarks.trees_data import _COMPAS, _WINE, Task, _task, load, synthetic
 
@@ -36,6 +37,11 @@ def _arrests() -> Task:
 def _good_wine() -> Task:
     frame = read("winequality-white.csv", header=None)
     return _task("good wine", frame, dict(enumerate(_WINE)), frame[11] > 5, (False, True))
+
+
+def _busy_hours() -> Task:
+    frame = read("bike_hour.csv")
+    return _task("bike", frame, _BIKE, frame["cnt"] > 200, (False, True))
 
 
 def made(name: str, margin: Callable[[Any], Any], rows: int = 20_000, width: int = 10) -> Task:
@@ -76,6 +82,11 @@ OPTIONS: dict[str, Callable[[], Task]] = {
     "additive": lambda: made("additive", _additive),
     "crossed": lambda: made("crossed", _crossed),
     "rare": lambda: made("rare", _rare, 30_000),
+    "wine": lambda: load("wine"),
+    "bike": _busy_hours,
+    "linear": SYNTHETIC["linear"],
+    "paired": SYNTHETIC["paired"],
+    "rare additive": SYNTHETIC["rare"],
 }
 MADE = ("synthetic", "additive", "crossed", "rare")
 
