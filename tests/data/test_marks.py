@@ -146,7 +146,7 @@ def quick(model: Any, layout: Any) -> list[dc.Plan]:
     return list(asked.values())
 
 
-@pytest.mark.once_per("layout")
+@pytest.mark.once_per()
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_message_key_log_or_file_holds_a_value(
     leaky: tuple[Client, Path], layout: Any, tmp_path: Path
@@ -181,6 +181,7 @@ def visits(rows: int) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.once_per("ranges")
 @pytest.mark.parametrize("ranges", [1, 2])
 @pytest.mark.parametrize("how", [{}, {"rows": "one"}], ids=["weighted", "one"])
 def test_no_id_and_no_hash_of_one_is_held_in_the_open(
