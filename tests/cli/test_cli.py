@@ -231,6 +231,6 @@ def test_demo_leaves_a_page(tmp_path: Path) -> None:
     told = answer("demo", "--out", "out", cwd=tmp_path)
     assert told["verified"] and told["refusal"].startswith("This plan costs epsilon=3.5")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count('<div class="picture">') == len(told["releases"]) == 27
+    assert page.count('<div class="picture">') == len(told["releases"]) == 28
     again = answer("demo", "--out", "out", cwd=tmp_path)
     assert again["remaining"] == told["remaining"], "the same demo again is free"

@@ -131,8 +131,9 @@ def _show(session: Session, releases: list[Release], refusal: str, out: Path, js
 def _about(release: Release) -> str:
     if isinstance(release.value, Ranking):
         return " > ".join(release.value.names)
-    model = release.plan["arguments"].get("model") is not None
-    return ", ".join(release.about) or ("the forest" if model else "the table")
+    asked = release.plan["arguments"]
+    model = "the forest" if asked.get("model") is not None else "the table"
+    return ", ".join(release.about) or ("both models" if "second" in asked else model)
 
 
 def _typical_noise(release: Release) -> str:

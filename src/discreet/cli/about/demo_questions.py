@@ -10,6 +10,7 @@ from typing import Any
 from discreet.additive.plan import additive_model
 from discreet.evaluation.card.plan import model_card
 from discreet.explain.ale.plan import accumulated_effects
+from discreet.explain.compare.plan import compare
 from discreet.explain.interaction.plan import feature_interaction
 from discreet.explain.pdp.plan import partial_dependence
 from discreet.explain.permutation.plan import permutation_importance
@@ -48,7 +49,7 @@ def ask_all(session: Session, model: Any, forest: Any) -> list[Release]:
     return [
         *count(session),
         *sum_up(session),
-        *judge(session, forest),
+        *judge(session, forest, model),
         *draw_curves(session, model),
         *explain_applicant(session, forest),
         *explain_forest(session, forest),
@@ -80,9 +81,10 @@ def sum_up(session: Session) -> list[Release]:
     )
 
 
-def judge(session: Session, forest: Any) -> list[Release]:
-    """Tell how good a forest is and for whom, what it looks at and how it moves: 1.5."""
-    return [session.release(model_card(forest, by="home", epsilon=1.5))]
+def judge(session: Session, forest: Any, model: Any) -> list[Release]:
+    """Tell how good a forest is and for whom, and if a boosted one is better: 1.6."""
+    plans = [model_card(forest, by="home", epsilon=1.5), compare(forest, model, epsilon=0.1)]
+    return session.release(plans)
 
 
 def draw_curves(session: Session, model: Any) -> list[Release]:
