@@ -44,6 +44,23 @@ def test_a_difference_of_two_named_groups_holds_the_population(case: str, kind: 
         assert all(figure.noise > 0 for figure in found)
 
 
+def test_a_group_of_which_nobody_is_selected_leaves_room_for_the_error_of_the_other() -> None:
+    """A rate of exactly zero is where its interval is cut off; the other's error is there as well."""
+    found, shares = [], [0.3, 0.3, 0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
+    for seed in range(300):
+        generator = np.random.default_rng(seed)
+        few = generator.multinomial(500, shares)
+        many = generator.multinomial(20_000, [0.3, 0.28, 0.01, 0.01, 0.19, 0.19, 0.01, 0.01])
+        noisy = np.stack([few, many]) + generator.laplace(0, 4, (2, 8))
+        counts = tuple(noisy.ravel().tolist())
+        value = dc.BinaryEvaluation(
+            ("g",), (("a",), ("b",)), (0.0, 0.5, 1.0), False, counts, 4 * 2**0.5, 12.0, "laplace",
+            20_500, "probability", "y", 0.95,
+        )  # fmt: skip
+        found.append(value.by_group().difference_between("selection_rate", "a", "b"))
+    assert held(found, -0.04) >= LEAST
+
+
 @pytest.mark.parametrize(("case", "part"), [("many", "noise"), ("few", "sampling")])
 def test_noise_or_sampling_alone_would_hold_less_often(case: str, part: str) -> None:
     truth = population_gaps()["true_positive_rate"]

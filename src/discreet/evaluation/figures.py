@@ -165,10 +165,24 @@ def mean_of(first: Figure, second: Figure) -> Figure:
 
 
 def _side(first: Figure, second: Figure, sign: int) -> float:
-    own = (first.high - first.value) if sign > 0 else (first.value - first.low)
-    other = (second.value - second.low) if sign > 0 else (second.high - second.value)
+    own, other = _distance(first, sign), _distance(second, -sign)
     bins = min(first.binning, own), min(second.binning, other)
     return math.hypot(own - bins[0], other - bins[1]) + sum(bins)
+
+
+_RANGE_ENDS = (-1.0, 0.0, 1.0)
+
+
+def _distance(figure: Figure, sign: int) -> float:
+    """Return how far an end is from the value; where a rate's range cuts it off, as if it did not.
+
+    A truth at the very end of the range would else have all of the room, and the other figure none.
+    """
+    end = figure.high if sign > 0 else figure.low
+    away = sign * (end - figure.value)
+    if end not in _RANGE_ENDS:
+        return away
+    return max(away, math.hypot(figure.noise, figure.sampling) + figure.binning)
 
 
 def ratio(first: Figure, second: Figure) -> Figure:

@@ -141,7 +141,7 @@ class Tally:
             return mean_of(
                 self.metric("true_positive_rate", threshold),
                 self.metric("true_negative_rate", threshold),
-            )
+            ).within(0.0, 1.0)
         weigh, part = METRICS[name], above(self.bins, threshold)
         likely = self._plain(*weigh(part.likely, part.likely))
         corners = [(a, b) for a in (part.least, part.most) for b in (part.least, part.most)]
