@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from typing import Any
 
 import httpx
@@ -37,6 +39,27 @@ def test_a_job_whose_end_could_not_be_written_is_told_from_the_ledger(
     again = world.ask("ann", AGES, **NAMED)
     assert first.status_code == again.status_code == 200
     assert first.json()["releases"] == again.json()["releases"] and spent(world) == "0.5"
+
+
+def test_whatever_a_job_ends_with_stays_inside(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Asyncio logs what nobody takes from a thread, with all that was raised before it."""
+
+    failed = threading.Event()
+
+    def fail(*_: Any) -> Any:
+        failed.set()
+        raise RuntimeError("a row's value: 41235")
+
+    with monkeypatch.context() as store:
+        store.setattr(world.office.jobs._book, "end", fail)
+        world.ask("ann", AGES, headers={"Idempotency-Key": "monday", "Prefer": "wait=1"})
+        assert failed.wait(60)
+        world.office.jobs.tend()
+    gc.collect()
+    assert "41235" not in caplog.text and world.office.jobs._heart.is_alive()
+    assert world.ask("ann", AGES, **NAMED).status_code == 200 and spent(world) == "0.5"
 
 
 def test_a_worker_writes_the_end_down_as_soon_as_it_can(

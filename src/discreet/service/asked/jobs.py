@@ -197,12 +197,15 @@ class Jobs:
         return now_.but(phase="done", finished=now(), **outcome)
 
     def tend(self) -> None:
-        """Show that this worker lives, and write down what could not be written before."""
-        with suppress(DiscreetError):
+        """Show that this worker lives, and write down what could not be written before.
+
+        Nothing that fails here ends it: it is tried again.
+        """
+        with suppress(Exception):
             self._alive.hold()
             self._desks.renew_locks()
         for id_ in list(self._unwritten):
-            with suppress(DiscreetError):
+            with suppress(Exception):
                 job = self._book.find(id_)
                 if job is None or self.told(job).ended:
                     self._unwritten.discard(id_)
@@ -249,7 +252,7 @@ class Jobs:
         """Answer a job and write down what came of it; whatever happens stays in here."""
         try:
             self._book.end(job, self._ask(job, caller, plans, fresh))
-        except DiscreetError:  # the store is away, or the ledger: they are asked again and again
+        except BaseException:  # the store is away, or the ledger: they are asked again and again
             self._unwritten.add(job.id)
 
     def _ask(self, job: ReleaseJob, caller: Caller, plans: list[Plan], fresh: bool) -> Outcome:
