@@ -13,9 +13,9 @@ from discreet.additive.coding import Coder, Feature, even, fine_features, merged
 from discreet.additive.contrasts import Contrasts, feature_contrasts, top_down, tree_contrasts
 from discreet.additive.evidence import BinEvidence, Totals, learn_priors, read_evidence
 from discreet.additive.fit import DAMPING, AdditiveFit, width_of
-from discreet.additive.interactions import Interactions, pair_term
 from discreet.additive.noise import MappedNoise, Purse
-from discreet.additive.pair_fit import PairScores
+from discreet.additive.pairs.asking import Interactions, pair_term
+from discreet.additive.pairs.fit import PairScores
 from discreet.additive.result import AdditiveModel, Term
 from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import (

@@ -53,7 +53,7 @@ def rescale(model: AdditiveFit, block: Contrasts, noisy: FloatArray, noise_std: 
       noisy: what was released of them.
       noise_std: of the noise on it.
     """
-    spread = Spread.of(model, block.matrix, noisy, noise_std)
+    spread = MarginSpread.of(model, block.matrix, noisy, noise_std)
     (factor, shift), variance = most_likely(model, spread)
     model.intercept[0] += shift
     for place, scores in enumerate(model.scores):
@@ -63,7 +63,7 @@ def rescale(model: AdditiveFit, block: Contrasts, noisy: FloatArray, noise_std: 
 
 
 @dataclass(frozen=True)
-class Spread:
+class MarginSpread:
     """Margins of all records without the intercept: how many are about where.
 
     Attributes:
@@ -77,7 +77,9 @@ class Spread:
     covariance: FloatArray
 
     @classmethod
-    def of(cls, model: AdditiveFit, matrix: FloatArray, noisy: FloatArray, noise_std: float) -> Spread:
+    def of(
+        cls, model: AdditiveFit, matrix: FloatArray, noisy: FloatArray, noise_std: float
+    ) -> MarginSpread:
         """Return the posterior of counts, from noisy contrasts of them.
 
         Beforehand they are believed to be those of a normal law, as if features had nothing to do
@@ -102,7 +104,7 @@ def _prior(far: FloatArray) -> FloatArray:
     return np.asarray(free - np.outer(whole, whole) / whole.sum())
 
 
-def most_likely(model: AdditiveFit, spread: Spread) -> tuple[tuple[float, float], float]:
+def most_likely(model: AdditiveFit, spread: MarginSpread) -> tuple[tuple[float, float], float]:
     """Return the factor, what the intercept moves by, and what noise adds to the factor's logarithm."""
     totals = model.totals
     agreed, noise = _agreement(model)
@@ -121,7 +123,7 @@ def most_likely(model: AdditiveFit, spread: Spread) -> tuple[tuple[float, float]
 
 
 def _expected(
-    model: AdditiveFit, spread: Spread, at: FloatArray
+    model: AdditiveFit, spread: MarginSpread, at: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return how far means go with scores and exceed the mean, all cells' parts, and how both move."""
     totals, factor = model.totals, np.exp(at[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from discreet.additive.pairs.choice import residual_choice
 from discreet.audit.laws.of_noise import noise_subject, response_subject
 from discreet.audit.laws.of_records import PROPOSALS, deniability_subject, support_subject
 from discreet.audit.laws.of_scores import (
@@ -49,7 +50,6 @@ from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.mechanisms.selection.more_pairs import more_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY
-from discreet.mechanisms.selection.residual_pairs import residual_choice
 from discreet.mechanisms.selection.spanning_tree import tree_choice
 from discreet.privacy.certificate import Bounds, Box, Certificate, certify_cells
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE

@@ -31,7 +31,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PairSide:
     """One feature of a pair.
 
     Attributes:
@@ -49,7 +49,7 @@ class Side:
     counts: FloatArray
 
     @classmethod
-    def of(cls, schema: Schema, feature: Feature, place: int, counts: FloatArray) -> Side:
+    def of(cls, schema: Schema, feature: Feature, place: int, counts: FloatArray) -> PairSide:
         """Return a feature in few cells, by released counts of its bins."""
         ordered, own = counts[: feature.ordered], counts[feature.ordered :]
         slow = np.unique(parts_of(ordered, CELLS), return_inverse=True)[1] if len(ordered) else ordered
@@ -103,11 +103,11 @@ def _frequent(counts: FloatArray) -> Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class FeaturePair:
     """Two features, in the cells that both of them make together, row by row."""
 
-    first: Side
-    second: Side
+    first: PairSide
+    second: PairSide
 
     @property
     def name(self) -> str:
@@ -142,12 +142,12 @@ def count_pairs(fine: Sequence[Feature]) -> int:
     return sides * (sides - 1) // 2
 
 
-def all_pairs(sides: Sequence[Side]) -> list[Pair]:
+def all_pairs(sides: Sequence[PairSide]) -> list[FeaturePair]:
     """Return the pairs of some sides, each with each."""
-    return [Pair(first, second) for first, second in combinations(sides, 2)]
+    return [FeaturePair(first, second) for first, second in combinations(sides, 2)]
 
 
-def widest_pair(fine: Sequence[Feature]) -> Pair:
+def widest_pair(fine: Sequence[Feature]) -> FeaturePair:
     """Return a pair with as many cells as any may have, for a price."""
     made = []
     for place in sides_of(fine):
@@ -155,6 +155,6 @@ def widest_pair(fine: Sequence[Feature]) -> Pair:
         ordered, own = min(one.ordered, CELLS), min(one.own, CELLS)
         cells = Feature(one.name, Bins(tuple(map(str, range(ordered + own)))), ordered)
         group = np.minimum(np.arange(one.size), cells.size - 1)
-        made.append(Side(place, cells, group, cells.bins, np.ones(one.size)))
+        made.append(PairSide(place, cells, group, cells.bins, np.ones(one.size)))
     first, second = sorted(made, key=lambda side: -side.size)[:2]
-    return Pair(first, second)
+    return FeaturePair(first, second)

@@ -15,23 +15,23 @@ import numpy as np
 from discreet.additive.coding import Coder, Feature
 from discreet.additive.fit import AdditiveFit
 from discreet.additive.noise import MappedNoise, Purse
-from discreet.additive.pair_fit import PairScores, cell_deviation, fit_pair
-from discreet.additive.pair_stages import (
+from discreet.additive.pairs.cells import (
+    MOST_SIDES,
+    FeaturePair,
+    PairSide,
+    all_pairs,
+    count_pairs,
+    sides_of,
+    widest_pair,
+)
+from discreet.additive.pairs.fit import PairScores, cell_deviation, fit_pair
+from discreet.additive.pairs.stages import (
     COUNTED,
     Predictor,
     choice_stage,
     longest,
     pair_stage,
     with_count,
-)
-from discreet.additive.pairing import (
-    MOST_SIDES,
-    Pair,
-    Side,
-    all_pairs,
-    count_pairs,
-    sides_of,
-    widest_pair,
 )
 from discreet.additive.result import Term
 from discreet.additive.stages import AdditiveGround
@@ -146,12 +146,12 @@ class Interactions:
             known.append(self._read(model, pair, stage.noise, answer))
         return known
 
-    def _chosen(self, releaser: Releaser, coder: Coder, model: AdditiveFit) -> list[Pair]:
+    def _chosen(self, releaser: Releaser, coder: Coder, model: AdditiveFit) -> list[FeaturePair]:
         """Return the pairs to ask about; of many features those that tell most may be in one."""
         places = sorted(sides_of(self.fine), key=model.importance, reverse=True)[:MOST_SIDES]
         schema = self.ground.setting.schema
         sides = [
-            Side.of(schema, coder.features[p], p, model.evidence[p].weights(model.totals))
+            PairSide.of(schema, coder.features[p], p, model.evidence[p].weights(model.totals))
             for p in sorted(places)
         ]
         pairs = all_pairs(sides)
@@ -176,13 +176,13 @@ class Interactions:
         """Return where residuals of a number are cut: by its released variance."""
         return float(min(2.0, _CUT * model.totals.dispersion**0.5))
 
-    def _chance(self, model: AdditiveFit, pair: Pair) -> float:
+    def _chance(self, model: AdditiveFit, pair: FeaturePair) -> float:
         """Return about what chance alone gives a pair's score, from what was released."""
         far = np.sqrt(pair.alone)[:, :, None] * cell_deviation(model, pair)
         return float(_DISTANCE * far.sum() / longest(self.ground, self._cut_at(model), "l1"))
 
     def _read(
-        self, model: AdditiveFit, pair: Pair, noise: MappedNoise, answer: FloatArray
+        self, model: AdditiveFit, pair: FeaturePair, noise: MappedNoise, answer: FloatArray
     ) -> PairScores:
         """Return the scores of a pair from what was released of it."""
         norm = self.purse.norm

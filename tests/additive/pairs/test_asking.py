@@ -11,14 +11,14 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import discreet as dc
-from discreet.additive import pair_stages
 from discreet.additive.attributions import term_weights
 from discreet.additive.coding import Coder, Feature, fine_features
 from discreet.additive.contrasts import Contrasts, cosines, pair_contrasts
-from discreet.additive.interactions import CHOICE
 from discreet.additive.noise import Purse, certify_sums, check_columns
-from discreet.additive.pair_stages import Predictor, choice_stage, pair_stage
-from discreet.additive.pairing import Pair, Side, all_pairs, count_pairs
+from discreet.additive.pairs import stages
+from discreet.additive.pairs.asking import CHOICE
+from discreet.additive.pairs.cells import FeaturePair, PairSide, all_pairs, count_pairs
+from discreet.additive.pairs.stages import Predictor, choice_stage, pair_stage
 from discreet.additive.plan import additive_model
 from discreet.additive.program import AdditiveProgram
 from discreet.additive.stages import AdditiveGround
@@ -71,10 +71,10 @@ def predictor(target: str, *, setting: Setting | None = None, seed: int = 0) -> 
     return Predictor(ground, Coder(features), (), np.zeros(ground.margins), scores, 0.7)
 
 
-def every_pair(found: Predictor) -> list[Pair]:
+def every_pair(found: Predictor) -> list[FeaturePair]:
     return all_pairs(
         [
-            Side.of(SCHEMA, one, place, np.arange(1.0, one.size + 1))
+            PairSide.of(SCHEMA, one, place, np.arange(1.0, one.size + 1))
             for place, one in enumerate(found.coder.features)
         ]
     )
@@ -109,7 +109,7 @@ def test_residuals_are_in_the_unit_ball(target: str, norm: str) -> None:
 def test_residuals_of_classes_that_are_not_divided_are_caught(
     norm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_stages, "longest", lambda *_: 1.0)
+    monkeypatch.setattr(stages, "longest", lambda *_: 1.0)
     assert longest("three", norm) > 1.02
 
 
@@ -409,7 +409,7 @@ def test_bad_arguments_are_one_sentence(arguments: dict[str, Any], match: str) -
 
 def test_cells_of_a_side_are_few_and_keep_missing_values_apart() -> None:
     bins = Bins(tuple(map(str, range(30))))
-    side = Side.of(
+    side = PairSide.of(
         dc.Schema({"f": dc.Category(*range(30), missing=False, other=False)}),
         Feature("f", bins, 0),
         0,
@@ -418,6 +418,6 @@ def test_cells_of_a_side_are_few_and_keep_missing_values_apart() -> None:
     assert side.size == 8 and side.group[:7].tolist() == list(range(7)) and set(side.group[7:]) == {7}
     np.testing.assert_allclose(side.weights.sum(), np.arange(31).sum())
     number = fine_features(SCHEMA, ("x",))[0]
-    side = Side.of(SCHEMA, number, 0, np.ones(number.size))
+    side = PairSide.of(SCHEMA, number, 0, np.ones(number.size))
     assert side.size == 9 and side.group[-1] == 8 and side.bins.reserved == 1
     assert side.bins.edges is not None and len(side.bins.edges) == 9

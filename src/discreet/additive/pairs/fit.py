@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.additive.evidence import smooth_kernels
 from discreet.additive.fit import AdditiveFit
-from discreet.additive.pairing import Pair, Side
+from discreet.additive.pairs.cells import FeaturePair, PairSide
 from discreet.schema import FloatArray
 
 _SCALES = (1e-4, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -41,14 +41,18 @@ class PairScores:
       counts: of records in cells, first x second.
     """
 
-    pair: Pair
+    pair: FeaturePair
     scores: FloatArray
     noise_std: FloatArray
     counts: FloatArray
 
 
 def fit_pair(
-    model: AdditiveFit, pair: Pair, matrix: FloatArray, released: FloatArray, noise_std: FloatArray
+    model: AdditiveFit,
+    pair: FeaturePair,
+    matrix: FloatArray,
+    released: FloatArray,
+    noise_std: FloatArray,
 ) -> PairScores:
     """Return the scores of a pair.
 
@@ -71,7 +75,9 @@ def fit_pair(
     return PairScores(pair, scores, np.stack([one.unknown(possible) for one in seen]), counts)
 
 
-def cell_counts(pair: Pair, matrix: FloatArray, released: FloatArray, noise_std: float) -> FloatArray:
+def cell_counts(
+    pair: FeaturePair, matrix: FloatArray, released: FloatArray, noise_std: float
+) -> FloatArray:
     """Return the records of every cell: the posterior mean, brought to the counts of both features."""
     start = pair.alone.ravel()
     prior = (_APART * start) ** 2
@@ -85,7 +91,7 @@ def cell_counts(pair: Pair, matrix: FloatArray, released: FloatArray, noise_std:
     return np.asarray(table)
 
 
-def cell_slopes(model: AdditiveFit, pair: Pair) -> FloatArray:
+def cell_slopes(model: AdditiveFit, pair: FeaturePair) -> FloatArray:
     """Return how fast the mean of a cell's records moves with their margins, first x second x margins.
 
     The other features spread margins, so that means move less: as if their scores were normal and had
@@ -98,7 +104,7 @@ def cell_slopes(model: AdditiveFit, pair: Pair) -> FloatArray:
     return np.asarray(shrink * model.totals.curvature(means).reshape(margins.shape))
 
 
-def cell_deviation(model: AdditiveFit, pair: Pair) -> FloatArray:
+def cell_deviation(model: AdditiveFit, pair: FeaturePair) -> FloatArray:
     """Return the standard deviation of a record's residual in every cell, first x second x margins."""
     shrink, margins = _shrunk(model, pair)
     if not model.totals.classes:
@@ -107,7 +113,7 @@ def cell_deviation(model: AdditiveFit, pair: Pair) -> FloatArray:
     return np.asarray(np.sqrt(model.totals.curvature(means)).reshape(margins.shape))
 
 
-def _shrunk(model: AdditiveFit, pair: Pair) -> tuple[FloatArray, FloatArray]:
+def _shrunk(model: AdditiveFit, pair: FeaturePair) -> tuple[FloatArray, FloatArray]:
     """Return what other features leave of a margin's effect, and the margins of cells."""
     spread = [
         one.weights(model.totals) @ scores**2 / model.totals.records
@@ -120,14 +126,14 @@ def _shrunk(model: AdditiveFit, pair: Pair) -> tuple[FloatArray, FloatArray]:
     return np.asarray(1 / np.sqrt(1 + np.pi / 8 * np.maximum(others, 0.0))), margins
 
 
-def _kernels(pair: Pair, counts: FloatArray) -> list[FloatArray]:
+def _kernels(pair: FeaturePair, counts: FloatArray) -> list[FloatArray]:
     """Return covariances of products of curves that average to nothing, of mean variance one."""
     weights = counts.sum(axis=1), counts.sum(axis=0)
     sides = [_centred(s, w) for s, w in zip((pair.first, pair.second), weights, strict=True)]
     return [np.kron(one, other) for one, other in zip(*sides, strict=True)]
 
 
-def _centred(side: Side, weights: FloatArray) -> list[FloatArray]:
+def _centred(side: PairSide, weights: FloatArray) -> list[FloatArray]:
     shares = weights / weights.sum()
     centring = np.eye(side.size) - shares
     made = [centring @ kernel @ centring.T for kernel in smooth_kernels(side.cells)]
@@ -147,7 +153,7 @@ class _Seen:
     def of(
         cls,
         model: AdditiveFit,
-        pair: Pair,
+        pair: FeaturePair,
         matrix: FloatArray,
         seen: FloatArray,
         slope: FloatArray,
@@ -185,7 +191,7 @@ class _Seen:
         return np.asarray(np.sqrt(np.maximum(unknown, 0.0)))
 
 
-def _single(pair: Pair) -> FloatArray:
+def _single(pair: FeaturePair) -> FloatArray:
     """Return the covariance of what either feature does alone, and of a constant."""
     first, second = (smooth_kernels(side.cells)[0] for side in (pair.first, pair.second))
     ones = [np.ones_like(first), np.ones_like(second)]

@@ -9,8 +9,8 @@ from discreet.additive.coding import Feature
 from discreet.additive.contrasts import pair_contrasts
 from discreet.additive.evidence import BinEvidence, Totals
 from discreet.additive.fit import AdditiveFit
-from discreet.additive.pair_fit import PairScores, cell_counts, fit_pair
-from discreet.additive.pairing import Pair, Side
+from discreet.additive.pairs.cells import FeaturePair, PairSide
+from discreet.additive.pairs.fit import PairScores, cell_counts, fit_pair
 from tests.additive.test_scaling import BINS, COLUMN, MARGINS, SIDE
 
 COUNT = 0.3
@@ -43,9 +43,9 @@ class World:
         self.model = AdditiveFit.start(totals, evidence, [np.eye(BINS)] * 2)
         self.model.scores = [SIDE[:, None].copy() for _ in "ab"]
         self.model.intercept = np.array([0.3])
-        self.pair = Pair(
+        self.pair = FeaturePair(
             *(
-                Side.of(MARGINS, one, place, evidence[place].weights(totals))
+                PairSide.of(MARGINS, one, place, evidence[place].weights(totals))
                 for place, one in enumerate(features)
             )
         )

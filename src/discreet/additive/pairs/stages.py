@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from discreet.additive.coding import Coder, Codes
 from discreet.additive.contrasts import pair_contrasts
 from discreet.additive.noise import MappedNoise, Purse, check_columns
-from discreet.additive.pairing import Pair
+from discreet.additive.pairs.cells import FeaturePair
+from discreet.additive.pairs.choice import ResidualChoice, residual_choice
 from discreet.additive.stages import AdditiveGround, features_of, spots_contribution, spots_stage
 from discreet.data.blocks import Block
-from discreet.mechanisms.selection.residual_pairs import ResidualChoice, residual_choice
 from discreet.plans import Stage
 from discreet.schema import FloatArray
 
@@ -48,7 +48,7 @@ class Predictor:
 
     ground: AdditiveGround
     coder: Coder
-    pairs: tuple[Pair, ...]
+    pairs: tuple[FeaturePair, ...]
     intercept: FloatArray
     scores: tuple[FloatArray, ...]
     cut_at: float
@@ -90,7 +90,7 @@ def longest(ground: AdditiveGround, cut_at: float, norm: str) -> float:
 
 
 def choice_stage(
-    predictor: Predictor, purse: Purse, pairs: Sequence[Pair], wanted: int
+    predictor: Predictor, purse: Purse, pairs: Sequence[FeaturePair], wanted: int
 ) -> Stage[ResidualChoice]:
     """Return the stage that chooses pairs whose cells have large sums of residuals.
 
@@ -117,7 +117,9 @@ def choice_stage(
     return Stage("choice of pairs", contribution, choice)
 
 
-def pair_stage(predictor: Predictor, purse: Purse, pair: Pair, share: float) -> Stage[MappedNoise]:
+def pair_stage(
+    predictor: Predictor, purse: Purse, pair: FeaturePair, share: float
+) -> Stage[MappedNoise]:
     """Return the stage that adds up, cell by cell of a pair, residuals and a count of records.
 
     Guarantees:
