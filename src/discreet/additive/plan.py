@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated
 
-from discreet.additive.pairs.pairing import MOST_CODES as PAIRED_CODES
+from discreet.additive.pairs.cells import MOST_CODES as PAIRED_CODES
 from discreet.additive.program import AdditiveProgram
 from discreet.additive.stages import AdditiveGround
 from discreet.errors import ArgumentError

@@ -14,8 +14,8 @@ from discreet.additive.contrasts import Contrasts, feature_contrasts, top_down, 
 from discreet.additive.evidence import BinEvidence, Totals, learn_priors, read_evidence
 from discreet.additive.fit import DAMPING, AdditiveFit, width_of
 from discreet.additive.noise import MappedNoise, Purse
-from discreet.additive.pairs.interactions import Interactions, pair_term
-from discreet.additive.pairs.pair_fit import PairScores
+from discreet.additive.pairs.asking import Interactions, pair_term
+from discreet.additive.pairs.fit import PairScores
 from discreet.additive.released.result import AdditiveModel, Term
 from discreet.additive.scaling import CELLS, margin_ends, rescale
 from discreet.additive.stages import (

@@ -22,7 +22,7 @@ from discreet.schema import FloatArray
 CELLS = 32
 """Into how many cells margins are counted."""
 
-_ENDS = 2.5
+_FARTHEST = 2.5
 """The ends of the grid are sinh of this, six, of the margins' standard deviations away."""
 
 _FACTOR, _SHIFT = 0.3, 0.25
@@ -40,7 +40,7 @@ _ROUNDS, _LONGEST = 30, 0.3
 
 def margin_ends(model: AdditiveFit) -> FloatArray:
     """Return the inner ends of cells of margins without the intercept: narrow in the middle."""
-    places = np.sinh(np.linspace(-_ENDS, _ENDS, CELLS + 1))
+    places = np.sinh(np.linspace(-_FARTHEST, _FARTHEST, CELLS + 1))
     return np.asarray(_deviation(model) * places[1:-1])
 
 
@@ -53,8 +53,8 @@ def rescale(model: AdditiveFit, block: Contrasts, noisy: FloatArray, noise_std: 
       noisy: what was released of them.
       noise_std: of the noise on it.
     """
-    margins = Margins.of(model, block.matrix, noisy, noise_std)
-    (factor, shift), variance = most_likely(model, margins)
+    spread = MarginSpread.of(model, block.matrix, noisy, noise_std)
+    (factor, shift), variance = most_likely(model, spread)
     model.intercept[0] += shift
     for place, scores in enumerate(model.scores):
         unknown = model.noise_std[place] ** 2 + variance * scores.T**2
@@ -63,7 +63,7 @@ def rescale(model: AdditiveFit, block: Contrasts, noisy: FloatArray, noise_std: 
 
 
 @dataclass(frozen=True)
-class Margins:
+class MarginSpread:
     """Margins of all records without the intercept: how many are about where.
 
     Attributes:
@@ -77,7 +77,9 @@ class Margins:
     covariance: FloatArray
 
     @classmethod
-    def of(cls, model: AdditiveFit, matrix: FloatArray, noisy: FloatArray, noise_std: float) -> Margins:
+    def of(
+        cls, model: AdditiveFit, matrix: FloatArray, noisy: FloatArray, noise_std: float
+    ) -> MarginSpread:
         """Return the posterior of counts, from noisy contrasts of them.
 
         Beforehand they are believed to be those of a normal law, as if features had nothing to do
@@ -90,8 +92,8 @@ class Margins:
         start = records * np.array([high - low for low, high in pairwise(below)])
         prior = _prior(start + _FLOOR * records / CELLS)
         seen = matrix @ prior
-        weights = np.linalg.solve(seen @ matrix.T + noise_std**2 * np.eye(len(matrix)), seen).T
-        return cls(places, start + weights @ (noisy - matrix @ start), prior - weights @ seen)
+        kept = np.linalg.solve(seen @ matrix.T + noise_std**2 * np.eye(len(matrix)), seen).T
+        return cls(places, start + kept @ (noisy - matrix @ start), prior - kept @ seen)
 
 
 def _prior(far: FloatArray) -> FloatArray:
@@ -102,34 +104,34 @@ def _prior(far: FloatArray) -> FloatArray:
     return np.asarray(free - np.outer(whole, whole) / whole.sum())
 
 
-def most_likely(model: AdditiveFit, margins: Margins) -> tuple[tuple[float, float], float]:
+def most_likely(model: AdditiveFit, spread: MarginSpread) -> tuple[tuple[float, float], float]:
     """Return the factor, what the intercept moves by, and what noise adds to the factor's logarithm."""
     totals = model.totals
     agreed, noise = _agreement(model)
     target = np.array([agreed, 0.0])
-    sums, parts, moved = _expected(model, margins, np.zeros(2))
-    noisy = parts @ margins.covariance @ parts.T + np.diag([noise, totals.noise_std**2])
+    sums, parts, moved = _expected(model, spread, np.zeros(2))
+    noisy = parts @ spread.covariance @ parts.T + np.diag([noise, totals.noise_std**2])
     precision = np.linalg.inv(noisy + totals.dispersion * moved)
     believed = np.diag([_FACTOR**-2, _SHIFT**-2 / totals.scale])
     at = np.zeros(2)
     for _ in range(_ROUNDS):
-        weights = np.linalg.solve(moved.T @ precision @ moved + believed, moved.T @ precision)
-        step = weights @ (target - sums + moved @ at) - at
+        kept = np.linalg.solve(moved.T @ precision @ moved + believed, moved.T @ precision)
+        step = kept @ (target - sums + moved @ at) - at
         at = at + np.clip(step, -_LONGEST, _LONGEST)
-        sums, _, moved = _expected(model, margins, at)
-    return (float(np.exp(at[0])), float(at[1])), float((weights @ noisy @ weights.T)[0, 0])
+        sums, _, moved = _expected(model, spread, at)
+    return (float(np.exp(at[0])), float(at[1])), float((kept @ noisy @ kept.T)[0, 0])
 
 
 def _expected(
-    model: AdditiveFit, margins: Margins, at: FloatArray
+    model: AdditiveFit, spread: MarginSpread, at: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return how far means go with scores and exceed the mean, all cells' parts, and how both move."""
     totals, factor = model.totals, np.exp(at[0])
-    means = model.means((model.intercept[0] + at[1] + factor * margins.places)[:, None])[:, 0]
-    rows = np.stack([margins.places, np.ones(CELLS)])
+    means = model.means((model.intercept[0] + at[1] + factor * spread.places)[:, None])[:, 0]
+    rows = np.stack([spread.places, np.ones(CELLS)])
     parts = rows * (means - totals.mean[0])
-    moved = (rows * (margins.counts * totals.curvature(means))) @ (rows * [[factor], [1.0]]).T
-    return parts @ margins.counts, parts, moved
+    moved = (rows * (spread.counts * totals.curvature(means))) @ (rows * [[factor], [1.0]]).T
+    return parts @ spread.counts, parts, moved
 
 
 def _agreement(model: AdditiveFit) -> tuple[float, float]:

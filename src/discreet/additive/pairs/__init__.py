@@ -1,1 +1,1 @@
-"""What two features do together: which pairs, what is asked of them, and how they join the fit."""
+"""What two features do together: pairs are chosen by what single features leave, then asked about."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from discreet.additive.noise import MappedNoise
+from discreet.additive.pairs.choice import ResidualChoice
 from discreet.data import PrivateTable, Summand, add_up
 from discreet.mechanisms.additive.select_then_measure import SelectThenMeasure
 from discreet.mechanisms.lattice import LARGEST_SUM
 from discreet.mechanisms.selection.pairs.pair_scores import PairChoice
-from discreet.mechanisms.selection.pairs.residual_pairs import ResidualChoice
 from discreet.plans import Stage
 from discreet.plans.stages.sums import TableNoise
 from discreet.plans.stages.weighted_tables import WeightedNoise

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from discreet.additive.pairs.choice import residual_choice
 from discreet.audit.laws.of_noise import noise_subject, response_subject
 from discreet.audit.laws.of_records import PROPOSALS, deniability_subject, support_subject
 from discreet.audit.laws.of_scores import (
@@ -47,7 +48,6 @@ from discreet.mechanisms import (
 from discreet.mechanisms.selection.borda import borda_noise, certify_points
 from discreet.mechanisms.selection.deniability import DeniabilityTest
 from discreet.mechanisms.selection.pairs.more_pairs import more_choice
-from discreet.mechanisms.selection.pairs.residual_pairs import residual_choice
 from discreet.mechanisms.selection.pairs.spanning_tree import tree_choice
 from discreet.mechanisms.selection.quantiles import quantile_noise
 from discreet.mechanisms.selection.registry import ON_SCORES, ON_STABILITY

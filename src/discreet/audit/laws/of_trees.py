@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.additive.pairs.choice import ResidualChoice
 from discreet.audit.laws.divergence import FloatArray
 from discreet.audit.laws.neighbours import FAR, Counts, neighbouring_tables
 from discreet.audit.laws.of_noise import noise_subject
@@ -17,7 +18,6 @@ from discreet.audit.laws.subject import Promise, Subject
 from discreet.data.blocks import Block
 from discreet.data.engine import Summand, sum_block
 from discreet.mechanisms.selection.pairs.more_pairs import MoreChoice
-from discreet.mechanisms.selection.pairs.residual_pairs import ResidualChoice
 from discreet.mechanisms.selection.pairs.spanning_tree import TreeChoice
 from discreet.plans import Setting, Stage
 from discreet.privacy.relation import Relation

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.errors import ArgumentError
-from discreet.mechanisms.selection.pairs.residual_pairs import (
+from discreet.additive.pairs.choice import (
     ResidualChoice,
     certify_residual_scores,
     residual_choice,
 )
+from discreet.errors import ArgumentError
 from discreet.privacy.certificate import Bounds
 from discreet.privacy.relation import ADD_REMOVE, RELATIONS, REPLACE_ONE, Relation
 from discreet.randomness import SimulatedNoise

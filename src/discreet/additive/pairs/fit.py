@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.additive.evidence import smooth_kernels
 from discreet.additive.fit import AdditiveFit
-from discreet.additive.pairs.pairing import FeaturePair, PairSide
+from discreet.additive.pairs.cells import FeaturePair, PairSide
 from discreet.schema import FloatArray
 
 _SCALES = (1e-4, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -9,8 +9,8 @@ from discreet.additive.coding import Feature
 from discreet.additive.contrasts import pair_contrasts
 from discreet.additive.evidence import BinEvidence, Totals
 from discreet.additive.fit import AdditiveFit
-from discreet.additive.pairs.pair_fit import PairScores, cell_counts, fit_pair
-from discreet.additive.pairs.pairing import FeaturePair, PairSide
+from discreet.additive.pairs.cells import FeaturePair, PairSide
+from discreet.additive.pairs.fit import PairScores, cell_counts, fit_pair
 from tests.additive.test_scaling import BINS, COLUMN, MARGINS, SIDE
 
 COUNT = 0.3

@@ -14,10 +14,10 @@ import discreet as dc
 from discreet.additive.coding import Coder, Feature, fine_features
 from discreet.additive.contrasts import Contrasts, cosines, pair_contrasts
 from discreet.additive.noise import Purse, certify_sums, check_columns
-from discreet.additive.pairs import pair_stages
-from discreet.additive.pairs.interactions import CHOICE
-from discreet.additive.pairs.pair_stages import Predictor, choice_stage, pair_stage
-from discreet.additive.pairs.pairing import FeaturePair, PairSide, all_pairs, count_pairs
+from discreet.additive.pairs import stages
+from discreet.additive.pairs.asking import CHOICE
+from discreet.additive.pairs.cells import FeaturePair, PairSide, all_pairs, count_pairs
+from discreet.additive.pairs.stages import Predictor, choice_stage, pair_stage
 from discreet.additive.plan import additive_model
 from discreet.additive.program import AdditiveProgram
 from discreet.additive.released.attributions import term_weights
@@ -109,7 +109,7 @@ def test_residuals_are_in_the_unit_ball(target: str, norm: str) -> None:
 def test_residuals_of_classes_that_are_not_divided_are_caught(
     norm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_stages, "longest", lambda *_: 1.0)
+    monkeypatch.setattr(stages, "longest", lambda *_: 1.0)
     assert longest("three", norm) > 1.02
 
 

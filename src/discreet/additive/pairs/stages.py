@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from discreet.additive.coding import Coder, Codes
 from discreet.additive.contrasts import pair_contrasts
 from discreet.additive.noise import MappedNoise, Purse, check_columns
-from discreet.additive.pairs.pairing import FeaturePair
+from discreet.additive.pairs.cells import FeaturePair
+from discreet.additive.pairs.choice import ResidualChoice, residual_choice
 from discreet.additive.stages import AdditiveGround, features_of, spots_contribution, spots_stage
 from discreet.data.blocks import Block
-from discreet.mechanisms.selection.pairs.residual_pairs import ResidualChoice, residual_choice
 from discreet.plans import Stage
 from discreet.schema import FloatArray
 

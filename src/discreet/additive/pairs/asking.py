@@ -15,16 +15,7 @@ import numpy as np
 from discreet.additive.coding import Coder, Feature
 from discreet.additive.fit import AdditiveFit
 from discreet.additive.noise import MappedNoise, Purse
-from discreet.additive.pairs.pair_fit import PairScores, cell_deviation, fit_pair
-from discreet.additive.pairs.pair_stages import (
-    COUNTED,
-    Predictor,
-    choice_stage,
-    longest,
-    pair_stage,
-    with_count,
-)
-from discreet.additive.pairs.pairing import (
+from discreet.additive.pairs.cells import (
     MOST_SIDES,
     FeaturePair,
     PairSide,
@@ -32,6 +23,15 @@ from discreet.additive.pairs.pairing import (
     count_pairs,
     sides_of,
     widest_pair,
+)
+from discreet.additive.pairs.fit import PairScores, cell_deviation, fit_pair
+from discreet.additive.pairs.stages import (
+    COUNTED,
+    Predictor,
+    choice_stage,
+    longest,
+    pair_stage,
+    with_count,
 )
 from discreet.additive.released.result import Term
 from discreet.additive.stages import AdditiveGround
