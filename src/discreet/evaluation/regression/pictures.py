@@ -129,6 +129,7 @@ class GroupsDisplay:
         places = list(range(len(reports)))[::-1]
         _whiskers(ax, places, figures, LINE, named=True, sideways=True)
         ax.axvline(figures[0].value, color=GREY, lw=1)
+        ax.set_ylim(-0.6, len(reports) - 0.4)
         ends = [f for f, report in zip(figures, reports, strict=True) if report.records.low > 0]
         if ends:  # of a group that may have nobody nothing is known: its interval runs off the picture
             low, high = min(f.low for f in ends), max(f.high for f in ends)

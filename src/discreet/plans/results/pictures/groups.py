@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.plans.results.groups import Groups
     from discreet.plans.results.result import Drawing
 
-_ROW, _TILE, _HEAD = 0.32, 2.3, 0.35
+_ROW, _TILE, _HEAD = 0.32, 2.3, 0.42
 MOST_TILES = 24
 """So many groups are drawn; the others are in the frame."""
 
