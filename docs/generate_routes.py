@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from discreet.docstrings import headline
 from discreet.service.access.keys import ROLES
 from discreet.service.app import ROUTERS, matrix
 
@@ -25,7 +26,7 @@ def render() -> str:
 def table() -> str:
     """Return the table."""
     said = {
-        (method, route.path): (route.endpoint.__doc__ or "").strip()  # type: ignore[attr-defined]
+        (method, route.path): headline(route.endpoint.__doc__ or "")  # type: ignore[attr-defined]
         for router in ROUTERS
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
