@@ -165,9 +165,10 @@ def is_population(account: Row) -> bool:
     return bool(account["population"] == account["dataset"])
 
 
-def check_charge(account: Row, charge: Amount) -> None:
-    """Raise unless a charge fits what the data set or population has left."""
-    left = budget_of(account) - spent_of(account)
+def check_charge(account: Row, charge: Amount, share: Row | None = None) -> None:
+    """Raise unless a charge fits what a data set or population has left, or a share of it."""
+    payer = account if share is None else share
+    left = budget_of(payer) - spent_of(payer)
     if not charge.fits(left):
         raise budget_exhausted(
             account["accountant"],
@@ -175,6 +176,7 @@ def check_charge(account: Row, charge: Amount) -> None:
             left,
             owner=f"{kind_of(account)} {account['dataset']!r}",
             delta=account["delta"],
+            analyst=None if share is None else share["analyst"],
         )
 
 

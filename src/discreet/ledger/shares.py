@@ -8,14 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, exists, insert, select, update
 
-from discreet.ledger.books import Row, budget_of, kind_of, spent_of
+from discreet.ledger.books import Row, budget_of, check_charge, spent_of
 from discreet.ledger.chain import Chain
-from discreet.ledger.checks import (
-    allotment_too_small,
-    budget_exhausted,
-    no_allotment,
-    tampered,
-)
+from discreet.ledger.checks import allotment_too_small, no_allotment, tampered
 from discreet.ledger.store.tables import analysts
 from discreet.privacy.accounting.filters import Amount
 
@@ -76,7 +71,7 @@ def spend_share(
     """Add a charge to an analyst's row, or raise if the analyst may not spend it."""
     share = _open_share(connection, chain, account["dataset"], analyst)
     if share["budget_loss"] is not None:
-        _check_share(account, share, charge)
+        check_charge(account, charge, share)
     elif is_shared(connection, account["dataset"]):
         raise no_allotment(account["dataset"], analyst)
     spent = spent_of(share) + charge
@@ -117,19 +112,6 @@ def _add_share(connection: Connection, dataset: str, analyst: str) -> Row:
     }
     connection.execute(insert(analysts), share)
     return share
-
-
-def _check_share(account: Row, share: Row, charge: Amount) -> None:
-    left = budget_of(share) - spent_of(share)
-    if not charge.fits(left):
-        raise budget_exhausted(
-            account["accountant"],
-            charge,
-            left,
-            owner=f"{kind_of(account)} {account['dataset']!r}",
-            delta=account["delta"],
-            analyst=share["analyst"],
-        )
 
 
 def _save_share(connection: Connection, chain: Chain, share: Row) -> None:
