@@ -5,15 +5,18 @@ The workers of a cluster read files of their own, or row groups of a long one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from discreet.data.conversion import from_arrow
 from discreet.data.sources.parquet_files import together
 from discreet.data.sources.source import CHUNK_ROWS, Chunk, run_or_refuse
 from discreet.data.sources.stored import StoredFile
+
+_IN_TURN = {"batch_readahead": 1, "fragment_readahead": 1}
+"""A file at a time: what is read ahead is memory, more of it the longer rows take to be used."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,36 @@ class ArrowSource:
             yield {name: from_arrow(part.column(name).combine_chunks()) for name in names}
 
 
+class _Scanned(ABC):
+    """Rows that Arrow scans batch by batch."""
+
+    needed: tuple[str, ...]
+
+    @abstractmethod
+    def _scanner(self, **options: Any) -> Any:
+        """Return a scanner of the rows."""
+
+    def count(self) -> int:
+        """Return the number of rows, by reading all there is: a file that fails does so here."""
+        what = "a data set whose files can all be read as its schema says, got one that fails"
+        return run_or_refuse(self._count, what, rule="file format")
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """Yield batches of one file after the other."""
+        for batch in self._batches(names):
+            yield {name: from_arrow(batch.column(name)) for name in names}
+
+    def _count(self) -> int:
+        return sum(batch.num_rows for batch in self._batches(self.needed))
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        options = {"batch_size": CHUNK_ROWS, "use_threads": False, **_IN_TURN}
+        reader = self._scanner(columns=list(names), **options)
+        return (batch for batch in reader.to_batches() if batch.num_rows)
+
+
 @dataclass(frozen=True)
-class DatasetSource:
+class DatasetSource(_Scanned):
     """An Arrow data set, in the order of its files; ``needed`` are the columns of the schema."""
 
     dataset: Any = field(repr=False)
@@ -49,16 +80,6 @@ class DatasetSource:
 
         all_of_them = pc.scalar(True)
         return all(f.partition_expression.equals(all_of_them) for f in self.dataset.get_fragments())
-
-    def count(self) -> int:
-        """Return the number of rows, by reading all there is: a file that fails does so here."""
-        what = "a data set whose files can all be read as its schema says, got one that fails"
-        return run_or_refuse(self._count, what, rule="file format")
-
-    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
-        """Yield batches of one file after the other."""
-        for batch in self._batches(names):
-            yield {name: from_arrow(batch.column(name)) for name in names}
 
     def partitions(self, names: Sequence[str] | None, client: Any) -> Sequence[DatasetPart] | None:
         """Return the files, a long one in runs of row groups; None if the data set has no files."""
@@ -79,15 +100,12 @@ class DatasetSource:
         found = self.dataset.filesystem.get_file_info(self.dataset.files)
         return tuple(f"{file.path} {file.size} {file.mtime_ns}" for file in found)
 
-    def _count(self) -> int:
-        return sum(batch.num_rows for batch in self._batches(self.needed))
-
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
-        return _scan(self.dataset.scanner, names)
+    def _scanner(self, **options: Any) -> Any:
+        return self.dataset.scanner(**options)
 
 
 @dataclass(frozen=True)
-class DatasetPart:
+class DatasetPart(_Scanned):
     """A file of a data set, or some row groups of it."""
 
     columns: tuple[str, ...]
@@ -95,21 +113,8 @@ class DatasetPart:
     fragment: Any = field(repr=False)
     schema: Any = field(repr=False)
 
-    def count(self) -> int:
-        """Return the number of rows, by reading all there is."""
-        what = "a data set whose files can all be read as its schema says, got one that fails"
-        return run_or_refuse(self._count, what, rule="file format")
-
-    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
-        """Yield batches of the file."""
-        for batch in self._batches(names):
-            yield {name: from_arrow(batch.column(name)) for name in names}
-
-    def _count(self) -> int:
-        return sum(batch.num_rows for batch in self._batches(self.needed))
-
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
-        return _scan(partial(self.fragment.scanner, schema=self.schema), names)
+    def _scanner(self, **options: Any) -> Any:
+        return self.fragment.scanner(schema=self.schema, **options)
 
 
 def _pieces(fragment: Any) -> list[Any]:
@@ -118,15 +123,6 @@ def _pieces(fragment: Any) -> list[Any]:
         return [fragment]
     runs = list(together(group.num_rows for group in fragment.row_groups))
     return [fragment.subset(row_group_ids=list(run)) for run in runs] if len(runs) > 1 else [fragment]
-
-
-_IN_TURN = {"batch_readahead": 1, "fragment_readahead": 1}
-"""A file at a time: what is read ahead is memory, more of it the longer rows take to be used."""
-
-
-def _scan(scanner: Callable[..., Any], names: Sequence[str]) -> Iterator[Any]:
-    reader = scanner(columns=list(names), batch_size=CHUNK_ROWS, use_threads=False, **_IN_TURN)
-    return (batch for batch in reader.to_batches() if batch.num_rows)
 
 
 def open_arrow(data: Any, names: Sequence[str]) -> ArrowSource:
