@@ -232,7 +232,7 @@ def test_wrong_terms_are_one_sentence(
         (
             lambda: dc.partial_dependence(age_model(), "paid", epsilon=0.1),
             ArgumentError,
-            "features must be ones the model uses",
+            "features must be among those the model uses",
         ),
         (
             lambda: dc.partial_dependence(age_model(), ["age", 3], epsilon=0.1),

@@ -8,7 +8,7 @@ Several are one plan each, within one budget and one reservation.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +116,14 @@ class Features(Kind):
 
 def _plain(entry: Varied) -> Any:
     return list(entry) if isinstance(entry, tuple) else entry
+
+
+def check_used(argument: str, name: str, columns: Sequence[str]) -> None:
+    """Raise unless a model uses the column of this name."""
+    if name not in columns:
+        raise ArgumentError(
+            f"{argument} must be among those the model uses ({', '.join(columns)}), got {name!r}."
+        )
 
 
 def one_answer(features: Varied | Each) -> tuple[str, ...]:

@@ -401,7 +401,7 @@ def test_auto_takes_the_less_noisy_law(loans: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("feature", "options", "sentence"),
     [
-        ("mass", {}, r"features must be ones the model uses \(size, kind\), got 'mass'"),
+        ("mass", {}, r"features must be among those the model uses \(size, kind\), got 'mass'"),
         ("size", {"intervals": 0}, "intervals must be a whole number of at least 1 and at most 1000"),
         ("size", {"edges": "even"}, "edges must be one of quantile, uniform, got 'even'"),
         ("size", {"order": (1, 2)}, r"order must be left out for a number, got \(1, 2\)"),

@@ -201,7 +201,7 @@ def test_a_linear_model_ties_everything() -> None:
 def test_wrong_arguments_are_one_clear_sentence() -> None:
     session = dc.protect(FRAME, SCHEMA, dataset="t", ledger=":memory:", epsilon=1.0)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"feature": "x"}, "feature must be one the model uses"),
+        ({"feature": "x"}, "feature must be among those the model uses"),
         ({"feature": 3}, "feature must be the name"),
         ({"points": 1}, "points must be"),
         ({"k": 5}, "k must be a whole number of at least 1 and at most 4"),

@@ -493,7 +493,7 @@ def test_quantile_grids_keep_their_size() -> None:
             r"features must be those of one answer here, got \['size', 'kind'\]",
         ),
         ({"features": "all"}, "features must be those of one answer here, got 'all'"),
-        ({"features": ("size", "colour")}, "features must be ones the model uses"),
+        ({"features": ("size", "colour")}, "features must be among those the model uses"),
         ({"resolution": (3, 3)}, "resolution must be one number, or one for each of 1 features"),
         (
             {"features": ("size", "kind"), "resolution": (200, 200)},
@@ -564,7 +564,7 @@ def test_several_curves_are_one_reservation_all_or_nothing() -> None:
     session = dc.protect(frame, TINY, **terms)  # type: ignore[arg-type]
     with pytest.raises(dc.errors.BudgetExhausted):
         session.release(several("all", epsilon=2.5))
-    with pytest.raises(ArgumentError, match="features must be ones the model uses"):
+    with pytest.raises(ArgumentError, match="features must be among those the model uses"):
         session.release(several(["size", "colour"]))
     assert session.remaining.loss == 2.0
     priced = session.price(several("all"))

@@ -182,7 +182,7 @@ def test_wrong_arguments_are_one_clear_sentence() -> None:
     model = LogisticRegression().fit(ENCODED, LABELS)
     session = dc.protect(FRAME, SCHEMA, dataset="t", ledger=":memory:", epsilon=1.0)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"feature": "x"}, "feature must be one the model uses"),
+        ({"feature": "x"}, "feature must be among those the model uses"),
         ({"feature": ["u"]}, "feature must be the name of one column"),
         ({"background": None}, "background must be public rows"),
         ({"bins": 0}, "bins must be"),

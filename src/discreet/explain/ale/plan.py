@@ -24,7 +24,7 @@ from discreet.errors import ArgumentError
 from discreet.explain.ale.question import EffectsQuestion, Promise, ordered_codes
 from discreet.explain.ale.release import RUG_BINS, EffectsRelease
 from discreet.explain.clipping import Clip
-from discreet.explain.features import Each, Features, one_answer
+from discreet.explain.features import Each, Features, check_used, one_answer
 from discreet.mechanisms.additive.registry import asks_for_pure
 from discreet.plans import Plan, Program, Setting, share_out
 from discreet.plans.held import FittedModel
@@ -126,10 +126,7 @@ class accumulated_effects(PartPlan):
     def prepare_whole(self, setting: Setting) -> Program:
         """Try the model on public rows, see whether edges must be private, calibrate every stage."""
         name, model = self.feature, self.model.bind(setting.schema)
-        if name not in model.columns:
-            raise ArgumentError(
-                f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
-            )
+        check_used("features", name, model.columns)
         points = self._public_points(setting.schema[self.feature])
         question = EffectsQuestion(self.feature, setting, model, points, self.intervals)
         release = self._release(question)

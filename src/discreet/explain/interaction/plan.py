@@ -16,8 +16,8 @@ from typing import Annotated, ClassVar
 
 from discreet.engines.interact import Dependences, pair_scores, pairs_with, total_scores
 from discreet.engines.table import engine_for
-from discreet.errors import ArgumentError
 from discreet.explain.aggregate.release import borda_program
+from discreet.explain.features import check_used
 from discreet.mechanisms.selection.borda import BORDA_MECHANISMS, BordaMechanism
 from discreet.plans import Program, Setting
 from discreet.plans.declaration import DeclaredPlan
@@ -48,7 +48,7 @@ class SubsetInteractions:
 
 
 class feature_interaction(DeclaredPlan):
-    """Plan which features interact: with all others, or with one feature.
+    """Plan a ranking of features by how much they interact, with all others or with one feature.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.
@@ -99,8 +99,6 @@ class feature_interaction(DeclaredPlan):
         )
 
     def _items(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        if self.feature is not None and self.feature not in columns:
-            raise ArgumentError(
-                f"feature must be one the model uses ({', '.join(columns)}), got {self.feature!r}."
-            )
+        if self.feature is not None:
+            check_used("feature", self.feature, columns)
         return tuple(name for name in columns if name != self.feature)

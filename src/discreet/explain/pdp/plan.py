@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from discreet.errors import ArgumentError
-from discreet.explain.features import Each, Features, Varied, one_answer
+from discreet.explain.features import Each, Features, Varied, check_used, one_answer
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
 from discreet.explain.pdp.grids import grid_stage, public_grid, with_missing
 from discreet.explain.pdp.knots import adaptive_knots
@@ -170,10 +170,7 @@ class partial_dependence(PartPlan):
         """Try the model on public rows, lay out the grid and calibrate every stage."""
         names, model = self.varied, self.model.bind(setting.schema)
         for name in names:
-            if name not in model.columns:
-                raise ArgumentError(
-                    f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
-                )
+            check_used("features", name, model.columns)
         release = self._release(setting, model)
         return Program(release.stages, release.finish, release.expected_error)
 

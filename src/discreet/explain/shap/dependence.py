@@ -19,8 +19,8 @@ import numpy as np
 
 from discreet.data import ModelCalls, VectorContribution
 from discreet.data.blocks import Block
-from discreet.errors import ArgumentError
 from discreet.explain.clipping import moved_by_clip
+from discreet.explain.features import check_used
 from discreet.explain.shap.bounds.records import PUBLIC_BACKGROUND
 from discreet.explain.shap.engines import ShapEngine, choose_engine
 from discreet.explain.shap.parts import Coalitions, Seed, need_background
@@ -84,11 +84,7 @@ class shap_dependence(PartPlan):
     def prepare_whole(self, setting: Setting) -> Program:
         """Choose an engine, lay out the cells and calibrate sums and counts."""
         model = self.model.bind(setting.schema)
-        if self.feature not in model.columns:
-            raise ArgumentError(
-                f"feature must be one the model uses ({', '.join(model.columns)}), "
-                f"got {self.feature!r}."
-            )
+        check_used("feature", self.feature, model.columns)
         engine = choose_engine(model, setting.schema, coalitions=self.coalitions, seed=self.seed)
         background = self.background.encode(setting.schema, model.columns, check=False)
         cells = partition(setting, (self.feature,), self.bins)
