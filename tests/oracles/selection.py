@@ -16,10 +16,6 @@ from discreet.randomness import IntArray, SelectionLaw
 FloatArray = NDArray[np.float64]
 
 
-def laplace_weights(scale: float, reach: int) -> FloatArray:
-    return math.tanh(0.5 / scale) * np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
-
-
 def permute_and_flip(scores: tuple[int, ...], scale: float) -> list[float]:
     """Return the law by walking through every order of the candidates."""
     accept = [math.exp((s - max(scores)) / scale) for s in scores]

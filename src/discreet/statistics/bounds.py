@@ -44,7 +44,6 @@ class ClipKind(Interval):
 
 
 Clip = Annotated[Sequence[float] | Literal["auto"] | None, ClipKind(optional=True, auto=True, by=_clip)]
-PublicClip = Annotated[Sequence[float] | None, ClipKind(optional=True, by=_clip)]
 
 
 def number_of(schema: Schema, name: str, argument: str = "column") -> Number:

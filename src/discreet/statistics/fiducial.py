@@ -8,8 +8,6 @@ where noise is small beside them; a hundredth is added to the level for what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from discreet.mechanisms import Noise
@@ -21,9 +19,6 @@ _SEED = 16
 _MARGIN = 0.01
 _FEW = 0.01
 """More draws than this share without a statistic, and nothing is known of it."""
-
-Statistics = Callable[[FloatArray], FloatArray]
-"""From many vectors of sums, one row each, to their statistics, one row each; NaN where none is."""
 
 
 def plausible_sums(noisy_sums: FloatArray, noise: Noise, draws: int = DRAWS) -> FloatArray:
