@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.audit.attacks.scoring import AttackResult
 from discreet.audit.finding import Check, Effort, Finding
-from discreet.plans.results.pictures.canvas import LINE, LOSS, axes_or_new, tidy, write_title
+from discreet.plans.results.pictures.canvas import LINE, LOSS, Display, axes_or_new, tidy, write_title
 
 ATTACKS = 64
 """At least as many as an audit runs: they share the doubt (Bonferroni), so that a sound product is
@@ -67,18 +67,15 @@ def _figures(result: AttackResult) -> dict[str, list[float]]:
     }
 
 
-class AttackDisplay:
+class AttackDisplay(Display):
     """Draws an ``AttackResult``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, result: AttackResult) -> None:
         self.result = result
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AttackDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax, height=2.4)
-        self.figure_ = self.ax_.figure
         names = list(self.result.rates)
         rates = [rate for rate, _ in self.result.rates.values()]
         middle = np.array([rate.value for rate in rates])

@@ -7,26 +7,31 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.laws.exact_audit import ExactAudit
-from discreet.plans.results.pictures.canvas import LINE, LOSS, axes_or_new, ink, tidy, write_title
+from discreet.plans.results.pictures.canvas import (
+    LINE,
+    LOSS,
+    Display,
+    axes_or_new,
+    ink,
+    tidy,
+    write_title,
+)
 
 _POINTS = 200
 _LEAST = 1e-9
 """Where a logarithmic axis of deltas ends if no promise goes below."""
 
 
-class ExactDisplay:
+class ExactDisplay(Display):
     """Draws an ``ExactAudit``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, audit: ExactAudit) -> None:
         self.audit = audit
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ExactDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         audit, promise = self.audit, self.audit.promise
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         most = 1.5 * promise.epsilon
         if np.isfinite(audit.epsilon):
             most = max(most, 1.2 * audit.epsilon)

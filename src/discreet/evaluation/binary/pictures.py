@@ -12,6 +12,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     number_axis,
@@ -45,7 +46,7 @@ _HEIGHT, _LEGEND_ROW = 3.5, 0.19
 """Inches of a picture of several curves, and of each more in its legend."""
 
 
-class EvaluationDisplay:
+class EvaluationDisplay(Display):
     """Draws one picture of an evaluation; after ``plot`` it has ``ax_`` and ``figure_``.
 
     Args:
@@ -60,8 +61,6 @@ class EvaluationDisplay:
         self.evaluation, self.kind, self.group = evaluation, kind, group
         if group is not None:
             find_group(evaluation.told, group)
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> EvaluationDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -69,7 +68,6 @@ class EvaluationDisplay:
         several = 0 < len(beside) < _MOST_LINES
         height = {"height": _HEIGHT + _LEGEND_ROW * len(beside)} if several else {}
         self.ax_ = axes_or_new(ax, **height)
-        self.figure_ = self.ax_.figure
         getattr(self, f"_draw_{self.kind}")()
         number_axis(self.ax_)
         number_axis(self.ax_, axis="y")
@@ -169,13 +167,11 @@ class EvaluationDisplay:
             ax.plot(own[x], own[y], color=colour, lw=1.2, marker=small, label=" and ".join(group))
 
 
-class GroupTilesDisplay:
+class GroupTilesDisplay(Display):
     """Draws a small picture of every large group, each with its band; then ``ax_``, ``figure_``."""
 
     def __init__(self, evaluation: BinaryEvaluation, kind: PictureName = "roc") -> None:
         self.evaluation, self.kind = evaluation, kind
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> GroupTilesDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -185,7 +181,6 @@ class GroupTilesDisplay:
         left = len(groups) - len(drawn)
         more = f"{left} more, of few records or none: .to_frame()" if left else ""
         self.ax_ = draw_tiles(ax, tiles, " · ".join(filter(None, [title, more])), same=True)
-        self.figure_ = self.ax_.figure
         return self
 
     def _name(self, group: Label) -> str:

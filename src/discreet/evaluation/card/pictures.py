@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ArgumentError
 from discreet.evaluation.comparison import GroupFigures
-from discreet.plans.results.pictures.canvas import Paper, axes_or_new, ink, wrapped
+from discreet.plans.results.pictures.canvas import Display, Paper, axes_or_new, ink, wrapped
 from discreet.plans.results.pictures.groups import GroupForestDisplay
 
 if TYPE_CHECKING:
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 _FIELD, _HEAD, _WIDTH = 3.2, 0.3, 9.6
 
 
-class CardDisplay:
+class CardDisplay(Display):
     """Draws a ``ModelCard``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> CardDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -35,18 +33,17 @@ class CardDisplay:
         ]
         wide = None if columns == 1 else _WIDTH
         self.ax_ = axes_or_new(ax, width=wide, height=_HEAD + sum(heights))
-        self.figure_ = self.ax_.figure
-        spec = self.ax_.get_subplotspec()
+        figure, spec = self.figure_, self.ax_.get_subplotspec()
         if spec is None:
             raise ArgumentError("ax must be axes of a grid, as of plt.subplots(), got others.")
-        self.figure_.delaxes(self.ax_)
+        figure.delaxes(self.ax_)
         inner = spec.subgridspec(len(heights) + 1, columns, height_ratios=[_HEAD, *heights])
-        self.ax_ = self.figure_.add_subplot(inner[0, :])
+        self.ax_ = figure.add_subplot(inner[0, :])
         self.ax_.set_axis_off()
         if title:
             self.ax_.text(0, 0, wrapped(self.ax_, title, 10), fontsize=10, color=ink(self.ax_))
         for place, (name, one) in enumerate(fields.items()):
-            one.plot(self.figure_.add_subplot(inner[1 + place // columns, place % columns]), title=name)
+            one.plot(figure.add_subplot(inner[1 + place // columns, place % columns]), title=name)
         return self
 
 

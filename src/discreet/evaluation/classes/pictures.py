@@ -10,6 +10,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     name_ticks,
@@ -25,13 +26,11 @@ if TYPE_CHECKING:
 _MOST_WRITTEN = 12
 
 
-class ConfusionDisplay:
+class ConfusionDisplay(Display):
     """Draws which classes are given to records of a class; after ``plot``: ``ax_`` and ``figure_``."""
 
     def __init__(self, evaluation: ClassEvaluation, group: Group = None) -> None:
         self.evaluation, self.group = evaluation, group
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ConfusionDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -39,7 +38,6 @@ class ConfusionDisplay:
         counts = np.maximum(matrix.to_numpy(), 0.0)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         ax = self.ax_ = axes_or_new(ax, height=max(2.6, 1.4 + 0.4 * len(matrix)))
-        self.figure_ = ax.figure
         image = ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         name_ticks(ax, list(range(len(matrix.columns))), list(matrix.columns))
         name_ticks(ax, list(range(len(matrix))), list(matrix.index), axis="y")
@@ -61,18 +59,15 @@ class ConfusionDisplay:
             self.ax_.text(column, row, said, ha="center", va="center", fontsize=8, color=tone)
 
 
-class TopLabelDisplay:
+class TopLabelDisplay(Display):
     """Draws how often the highest score is right; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, evaluation: ClassEvaluation, group: Group = None) -> None:
         self.evaluation, self.group = evaluation, group
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> TopLabelDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         ax = self.ax_ = axes_or_new(ax)
-        self.figure_ = ax.figure
         frame = self.evaluation.calibration_curve(self.group)
         frame = frame[frame["high"] - frame["low"] < 1.0]
         band = f"noise, sampling and bins, {self.evaluation.level:.0%} of the time"

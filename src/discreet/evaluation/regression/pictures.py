@@ -14,6 +14,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -35,7 +36,7 @@ _TITLES = {
 }
 
 
-class ResidualsDisplay:
+class ResidualsDisplay(Display):
     """Draws how residuals are spread; after ``plot`` it has ``ax_`` and ``figure_``.
 
     Cells are finer near zero, so that bars show records per unit: their areas are records.
@@ -43,13 +44,10 @@ class ResidualsDisplay:
 
     def __init__(self, evaluation: RegressionEvaluation, group: Group = None) -> None:
         self.evaluation, self.group = evaluation, group
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ResidualsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         ax = self.ax_ = axes_or_new(ax)
-        self.figure_ = ax.figure
         counts = self.evaluation.distribution(self.group)
         edges = np.asarray(self.evaluation.edges)
         spans = np.diff(edges)
@@ -79,18 +77,15 @@ class ResidualsDisplay:
         return self
 
 
-class CellsDisplay:
+class CellsDisplay(Display):
     """Draws mean residuals by the cells of a feature; after ``plot`` it has ``ax_``, ``figure_``."""
 
     def __init__(self, cells: CellResiduals, target: str) -> None:
         self.cells, self.target = cells, target
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> CellsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         ax = self.ax_ = axes_or_new(ax)
-        self.figure_ = ax.figure
         means, count = self.cells.means, len(self.cells.labels)
         apart = reserved_count(self.cells.labels)
         for first, after, tone in ((0, count - apart, LINE), (count - apart, count, GREY)):
@@ -112,19 +107,16 @@ class CellsDisplay:
         return self
 
 
-class GroupsDisplay:
+class GroupsDisplay(Display):
     """Draws a figure of all records and of every group; after ``plot`` it has ``ax_``, ``figure_``."""
 
     def __init__(self, evaluation: RegressionEvaluation, figure: str) -> None:
         self.evaluation, self.figure = evaluation, figure
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> GroupsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         reports = (self.evaluation.overall, *self.evaluation.groups)
         ax = self.ax_ = axes_or_new(ax, height=max(2.0, 0.9 + 0.36 * len(reports)))
-        self.figure_ = ax.figure
         figures = [getattr(report, self.figure) for report in reports]
         places = list(range(len(reports)))[::-1]
         _whiskers(ax, places, figures, LINE, named=True, sideways=True)
@@ -144,13 +136,11 @@ class GroupsDisplay:
         return self
 
 
-class GroupCellsDisplay:
+class GroupCellsDisplay(Display):
     """Draws mean residuals by a feature's cells, one picture per group; then ``ax_``, ``figure_``."""
 
     def __init__(self, evaluation: RegressionEvaluation, feature: str) -> None:
         self.evaluation, self.feature = evaluation, feature
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> GroupCellsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -161,7 +151,6 @@ class GroupCellsDisplay:
         left = len(groups) - len(drawn)
         more = f"{left} more, of few records or none: .to_frame()" if left else ""
         self.ax_ = draw_tiles(ax, tiles, " · ".join(filter(None, [title, more])), same=True)
-        self.figure_ = self.ax_.figure
         return self
 
 

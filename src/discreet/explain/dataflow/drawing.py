@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from discreet.plans.results.pictures.canvas import INK, LINE, axes_or_new, ink, write_title
+from discreet.plans.results.pictures.canvas import INK, LINE, Display, axes_or_new, ink, write_title
 
 if TYPE_CHECKING:
     from discreet.explain.dataflow.graph import Dataflow
@@ -40,13 +40,11 @@ def _escaped(name: str) -> str:
     return " ".join(name.split()).replace("\0", "#")
 
 
-class DataflowDisplay:
+class DataflowDisplay(Display):
     """Draws a ``Dataflow``; after ``plot`` it has ``ax_``, ``figure_`` and ``places_``."""
 
     def __init__(self, flow: Dataflow, highlight: tuple[str, ...] = ()) -> None:
         self.flow, self.highlight = flow, highlight
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.places_: dict[Any, tuple[float, float]] = {}
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DataflowDisplay:
@@ -55,7 +53,6 @@ class DataflowDisplay:
         self.places_ = _places(layers, paths)
         tallest = max(len(layer) for layer in layers)
         self.ax_ = axes_or_new(ax, width=1.7 * len(layers), height=0.9 + 0.7 * tallest)
-        self.figure_ = self.ax_.figure
         boxes = {name: self._draw_box(name) for name in self.flow.steps}
         for path in paths:
             self._draw_arrow(path, boxes)

@@ -17,6 +17,7 @@ from discreet.plans.results.pictures.canvas import (
     GREY,
     GREY_ALPHA,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -63,21 +64,18 @@ class DrawnShape(Protocol):
         """Return the ends of the noise band."""
 
 
-class StepsDisplay:
+class StepsDisplay(Display):
     """Draws the term of one column; after ``plot`` it has ``ax_``, ``figure_`` and ``rug_ax_``."""
 
     def __init__(self, shape: Any, band: BandName = "each", name: str = "released") -> None:
         self.shapes: Mapping[str, Any] = shape if isinstance(shape, Mapping) else {name: shape}
         self.band = band
         self.first: Any = next(iter(self.shapes.values()))
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.rug_ax_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> StepsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         self.ax_.axhline(0.0, color=ink(self.ax_), lw=0.6, alpha=0.5)
         for colour, (name, shape) in zip(COLOURS, self.shapes.items(), strict=False):
             self._draw(shape, name, colour)
@@ -171,20 +169,17 @@ class StepsDisplay:
         self.ax_.set_ylim(low - 0.25 * (high - low), high)
 
 
-class MapDisplay:
+class MapDisplay(Display):
     """Draws the term of two columns; after ``plot`` it has ``ax_``, ``figure_`` and ``colorbar_``."""
 
     def __init__(self, shape: DrawnShape, band: BandName = "each") -> None:
         self.shape, self.band = shape, band
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.colorbar_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> MapDisplay:
         """Draw on ``ax`` or on new axes, cell by cell; never calls ``show``."""
         shape = self.shape
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         table = np.array(shape.scores).reshape(shape.shape)
         most = max(float(np.abs(table).max()), 1e-12)
         image = self.ax_.imshow(
@@ -208,7 +203,7 @@ class MapDisplay:
         return f"noise ± {float(np.max(high - low)) / 2:.2g}, {self.shape.level:.0%} of the time"
 
 
-class AdditiveDisplay:
+class AdditiveDisplay(Display):
     """Draws all terms of a model, the most important first; then it has ``ax_`` and ``figure_``.
 
     Args:
@@ -223,14 +218,11 @@ class AdditiveDisplay:
         self.left = len(first) - len(self.tiles)
         self.quantity = next((shape.quantity for shape in first.values()), "")
         self.level = next((shape.level for shape in first.values()), 0.0)
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.axes_: list[Any] = []
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AdditiveDisplay:
         """Draw on ``ax``, which small pictures replace, or on a new figure; never calls ``show``."""
         self.ax_, small = small_axes(ax, len(self.tiles), tile=_TILE, head=_HEAD, rest=0.7)
-        self.figure_ = self.ax_.figure
         self._write_head(title)
         for tile, own in zip(self.tiles, small, strict=True):
             self._draw_tile(tile, own)

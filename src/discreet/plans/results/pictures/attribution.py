@@ -15,6 +15,7 @@ from discreet.numerics import check_whole
 from discreet.plans.results.pictures.canvas import (
     LINE,
     LOSS,
+    Display,
     Paper,
     add_legend,
     axes_or_new,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _WATERFALL_BARS = 9
 
 
-class AttributionDisplay:
+class AttributionDisplay(Display):
     """Draws one query of an ``Attribution``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(
@@ -46,8 +47,6 @@ class AttributionDisplay:
         _check_query(query, len(attribution.values))
         check_whole("top", top, 1)
         self.attribution, self.query, self.top, self.band = attribution, query, top, band
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> AttributionDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -56,7 +55,6 @@ class AttributionDisplay:
         order = np.argsort(-np.abs(values), kind="stable")[: self.top]
         places = np.arange(len(order))
         self.ax_ = axes_or_new(ax, height=1.2 + 0.32 * len(order))
-        self.figure_ = self.ax_.figure
         colours = [LINE if value >= 0 else LOSS for value in values[order]]
         self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
         if found.half_width is not None:
@@ -78,7 +76,7 @@ class AttributionDisplay:
         add_legend(self.ax_)
 
 
-class WaterfallDisplay:
+class WaterfallDisplay(Display):
     """Draws the way from the base value to the prediction of one query."""
 
     def __init__(self, attribution: Attribution, *, query: int = 0) -> None:
@@ -89,8 +87,6 @@ class WaterfallDisplay:
             )
         _check_query(query, len(attribution.values))
         self.attribution, self.query = attribution, query
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> WaterfallDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -101,7 +97,6 @@ class WaterfallDisplay:
         starts = ends - steps
         places = np.arange(len(steps))
         self.ax_ = axes_or_new(ax, height=1.4 + 0.36 * len(steps))
-        self.figure_ = self.ax_.figure
         colours = [LINE if step >= 0 else LOSS for step in steps]
         self.ax_.barh(places, steps, left=starts, color=colours, alpha=0.8, height=0.7)
         if found.half_width is not None:
@@ -150,14 +145,12 @@ _GAP = 0.4
 """Room between small pictures, as a share of one; the title has the first of it."""
 
 
-class BackgroundDisplay:
+class BackgroundDisplay(Display):
     """Draws released rows; after ``plot`` it has ``ax_``, ``figure_`` and an ``axes_`` per column."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.rows = rows
-        self.ax_: Any = None
         self.axes_: list[Any] = []
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> BackgroundDisplay:
         """Draw inside ``ax`` or inside new axes; never calls ``show``."""
@@ -167,7 +160,6 @@ class BackgroundDisplay:
         down = math.ceil(columns / across)
         width = None if narrow else 2.4 * across
         self.ax_ = axes_or_new(ax, width=width, height=(1.6 if narrow else 2.1) * down)
-        self.figure_ = self.ax_.figure
         self.ax_.set_axis_off()
         write_title(self.ax_, title)
         width, height = 1 / (across + _GAP * (across - 1)), 1 / ((1 + _GAP) * down)

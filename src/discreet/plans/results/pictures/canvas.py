@@ -52,6 +52,17 @@ class Paper:
     ground: str = "none"
 
 
+class Display:
+    """A drawn picture; after ``plot`` it has ``ax_`` and ``figure_``."""
+
+    ax_: Any = None
+
+    @property
+    def figure_(self) -> Any:
+        """The figure of its axes; None before ``plot``."""
+        return None if self.ax_ is None else self.ax_.figure
+
+
 def axes_or_new(ax: Any, *, width: float | None = None, height: float = _HEIGHT) -> Any:
     """Return the given axes, or axes of a new figure; nothing is shown.
 

@@ -16,6 +16,7 @@ from discreet.plans.results.pictures.canvas import (
     GREY_ALPHA,
     LINE,
     RESERVED,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -37,20 +38,17 @@ _APART = 0.05
 """The width of what stands for missing values, as a share of the range."""
 
 
-class CurveDisplay:
+class CurveDisplay(Display):
     """Draws a ``Curve``; after ``plot`` it has ``ax_``, ``figure_`` and, with a rug, ``rug_ax_``."""
 
     def __init__(self, curve: Curve, band: BandName = "each") -> None:
         self.curve, self.band = curve, band
         self._low, self._high = curve.band(band)
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.rug_ax_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> CurveDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         if self.curve.rug is not None:
             self._draw_rug()
         if self.curve.labels is None:
@@ -137,20 +135,17 @@ class CurveDisplay:
         tidy(self.rug_ax_)
 
 
-class SurfaceDisplay:
+class SurfaceDisplay(Display):
     """Draws a ``Surface``; after ``plot`` it has ``ax_``, ``figure_`` and ``colorbar_``."""
 
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.colorbar_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> SurfaceDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         surface = self.surface
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         edges = [_edges(points) for points in (surface.x, surface.y)]
         mesh = self.ax_.pcolormesh(*edges, surface.to_array().T, cmap="viridis")
         for axis, labels, shown in zip(("x", "y"), surface.labels, surface.axes, strict=True):

@@ -10,6 +10,7 @@ from discreet.plans.results.bands import BandName
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     name_band,
@@ -23,19 +24,16 @@ if TYPE_CHECKING:
     from discreet.plans.results.distribution import Distribution
 
 
-class DistributionDisplay:
+class DistributionDisplay(Display):
     """Draws a ``Distribution``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, distribution: Distribution, band: BandName = "each") -> None:
         self.distribution, self.band = distribution, band
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DistributionDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         found = self.distribution
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         points = (found.least, *found.x)
         low, high = (np.concatenate([[0.0], end]) for end in found.band(self.band))
         label = name_band(self.band, found.level)

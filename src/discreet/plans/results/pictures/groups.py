@@ -15,6 +15,7 @@ from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
     LOSS,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -50,7 +51,7 @@ COLOURS = (LINE, LOSS, "#5a9e5f", "#8d6bb0", "#c58b2a", GREY)
 """Of as many groups as can be told apart."""
 
 
-class SideBySideDisplay:
+class SideBySideDisplay(Display):
     """Draws ``Groups``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, groups: Groups) -> None:
@@ -58,8 +59,6 @@ class SideBySideDisplay:
         small = set(groups.small)
         shown = {name: one for name, one in groups.groups.items() if name not in small}
         self._drawn: dict[str, Any] = dict([*(shown or groups.groups).items()][:MOST_TILES])
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> SideBySideDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -79,7 +78,6 @@ class SideBySideDisplay:
         """Draw one number per group, with its interval."""
         names = [*self._drawn]
         self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
-        self.figure_ = self.ax_.figure
         places = [*range(len(names))][::-1]
         for place, one in zip(places, self._drawn.values(), strict=True):
             self.ax_.plot([one.low, one.high], [place, place], color=LINE, lw=2.5, alpha=0.5)
@@ -92,7 +90,6 @@ class SideBySideDisplay:
     def _draw_curves(self, ax: Any) -> None:
         """Draw the curves of all groups over each other, each with its band."""
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         for colour, (name, curve) in zip(COLOURS, self._drawn.items(), strict=False):
             self.ax_.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
             self.ax_.plot(curve.x, curve.y, color=colour, lw=1.6, marker="o", ms=2.5, label=name)
@@ -106,7 +103,6 @@ class SideBySideDisplay:
         """Draw a small picture of every group's answer."""
         head = " · ".join(filter(None, [title, self._left_out]))
         self.ax_ = draw_tiles(ax, self._drawn, head)
-        self.figure_ = self.ax_.figure
         return self
 
     @property
@@ -122,7 +118,7 @@ class SideBySideDisplay:
             )  # fmt: skip
 
 
-class GroupForestDisplay:
+class GroupForestDisplay(Display):
     """Draws how far every group is from all records; after ``plot`` it has ``ax_`` and ``figure_``.
 
     Figures of one axis have one unit: that of the first metric. Others are drawn by themselves.
@@ -137,8 +133,6 @@ class GroupForestDisplay:
         unit = figures.unit(figures.metrics[0])
         self._metrics = [metric for metric in figures.metrics if figures.unit(metric) == unit]
         self._groups = [group for group in figures.compared if group != against]
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> GroupForestDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -146,7 +140,6 @@ class GroupForestDisplay:
         gaps = [1.5 * self._metrics.index(metric) for metric, _ in names]
         places = np.arange(len(names)) + np.asarray(gaps)
         self.ax_ = axes_or_new(ax, height=self.height)
-        self.figure_ = self.ax_.figure
         for place, (metric, group) in zip(places, names, strict=True):
             self._draw_row(float(place), metric, group)
         self._name_rows(places, names)

@@ -13,6 +13,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -43,7 +44,7 @@ _APART = 0.5
 """The gap before reserved cells, in bars; of a number, at least a share of the range."""
 
 
-class HistogramDisplay:
+class HistogramDisplay(Display):
     """Draws a ``Histogram`` of one or two columns; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, histogram: Histogram) -> None:
@@ -53,13 +54,10 @@ class HistogramDisplay:
                 "Use to_frame() or to_array()."
             )
         self.histogram = histogram
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> HistogramDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         if len(self.histogram.columns) == 1:
             self._draw_bars()
         else:

@@ -10,6 +10,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     INK,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -28,20 +29,17 @@ _MOST_WRITTEN = 8
 """So many columns have room for their entries' numbers."""
 
 
-class MatrixDisplay:
+class MatrixDisplay(Display):
     """Draws a ``Matrix``; after ``plot`` it has ``ax_``, ``figure_`` and ``colorbar_``."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
-        self.ax_: Any = None
-        self.figure_: Any = None
         self.colorbar_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> MatrixDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         matrix, values = self.matrix, self.matrix.to_array()
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         # Covariances are coloured as correlations: columns have units of their own.
         deviations = np.sqrt(np.maximum(np.diag(values), np.finfo(float).tiny))
         colours = np.clip(values / deviations[:, None] / deviations, -1.0, 1.0)
@@ -66,7 +64,7 @@ class MatrixDisplay:
             self.ax_.text(j, i, told, ha="center", va="center", fontsize=7, color=colour)
 
 
-class CoefficientsDisplay:
+class CoefficientsDisplay(Display):
     """Draws ``Coefficients``: slopes with both errors; then it has ``ax_`` and ``figure_``.
 
     Every slope has a panel's width of its own unit, so slopes are drawn in units of their standard
@@ -75,15 +73,12 @@ class CoefficientsDisplay:
 
     def __init__(self, coefficients: Coefficients) -> None:
         self.coefficients = coefficients
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> CoefficientsDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         found = self.coefficients
         names = found.names[1:]
         self.ax_ = axes_or_new(ax, height=1.6 + 0.42 * len(names))
-        self.figure_ = self.ax_.figure
         errors = [one if one else None for one in found.standard_errors[1:]]
         for place, error in enumerate(errors):
             self._draw(place, error or max(abs(found.values[1 + place]), 1e-300), error is not None)

@@ -10,6 +10,7 @@ from discreet.numerics import check_whole
 from discreet.plans.results.pictures.canvas import (
     LINE,
     LOSS,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -27,21 +28,18 @@ _NAMES, _GAPS = 0.09, 0.99
 """Where names begin and gaps end, as shares of the width; numbers stand before the names."""
 
 
-class RankingDisplay:
+class RankingDisplay(Display):
     """Draws one query of a ``Ranking``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, ranking: Ranking, *, query: int = 0) -> None:
         check_whole("query", query, 0, len(ranking.order) - 1, "Queries are counted from 0.")
         self.ranking, self.query = ranking, query
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> RankingDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         names = self.ranking.order[self.query]
         rows = len(names or ("",))
         self.ax_ = axes_or_new(ax, height=(1.3 if self.ranking.values else 0.7) + 0.34 * rows)
-        self.figure_ = self.ax_.figure
         if not names:
             self._say_nothing(names)
         elif self.ranking.values is not None:

@@ -10,6 +10,7 @@ from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
     GREY,
     LINE,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -31,19 +32,16 @@ if TYPE_CHECKING:
 _LARGE, _MIDDLE, _SMALL = 24.0, 10.0, 8.0
 
 
-class ScalarDisplay:
+class ScalarDisplay(Display):
     """Draws a ``Scalar``: the number large, its band below; then it has ``ax_`` and ``figure_``."""
 
     def __init__(self, scalar: Scalar) -> None:
         self.scalar = scalar
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ScalarDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         number = self.scalar
         self.ax_ = axes_or_new(ax, height=2.2)
-        self.figure_ = self.ax_.figure
         digits = _digits(number.half_width)
         shown = f"{_rounded(number.value, digits)} ± {_rounded(number.half_width, digits)}"
         error = f"within this {number.level:.0%} of the time"
@@ -87,19 +85,16 @@ class DriftDisplay(ScalarDisplay):
             self.ax_.set_xlabel(f"{self.scalar.unit}; {told}", fontsize=_SMALL)
 
 
-class ChoiceDisplay:
+class ChoiceDisplay(Display):
     """Draws a ``Choice``: the winner large, its error below; then it has ``ax_`` and ``figure_``."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ChoiceDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         found = self.choice
         self.ax_ = axes_or_new(ax, height=1.9)
-        self.figure_ = self.ax_.figure
         self.ax_.set_axis_off()
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(0, 1)
@@ -122,19 +117,16 @@ class ChoiceDisplay:
         return f"{own} ({found.mechanism}{'; ' + ', '.join(others[:3]) if others else ''})."
 
 
-class QuantilesDisplay:
+class QuantilesDisplay(Display):
     """Draws ``Quantiles``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, quantiles: Quantiles) -> None:
         self.quantiles = quantiles
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> QuantilesDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         found = self.quantiles
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         self.ax_.plot(found.values, found.ps, color=LINE, lw=1, ls=":")
         self._draw_errors()
         for value, percent in zip(found.values, found.ps, strict=True):

@@ -10,6 +10,7 @@ from discreet.numerics import check_whole
 from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
+    Display,
     axes_or_new,
     ink,
     shortened,
@@ -61,14 +62,12 @@ class DrawnTree(Protocol):
         """Return what sends a row to the left."""
 
 
-class TreeDisplay:
+class TreeDisplay(Display):
     """Draws a tree down to ``levels``, the root on the left; then it has ``ax_`` and ``figure_``."""
 
     def __init__(self, tree: DrawnTree, *, levels: int = 4) -> None:
         check_whole("levels", levels, 1)
         self.tree, self.levels = tree, levels
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> TreeDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -77,7 +76,6 @@ class TreeDisplay:
         columns = 1 + max(level for level, _ in places.values())
         width = max(_LEAST, _COLUMN * columns)
         self.ax_ = axes_or_new(ax, width=width, height=0.7 + _ROW * ends)
-        self.figure_ = self.ax_.figure
         self.ax_.set_xlim(-0.02, columns - 1 + _WIDTH + 0.02)
         self.ax_.set_ylim(ends - 0.4, -0.6)
         self.ax_.set_axis_off()
@@ -243,20 +241,17 @@ class DrawnForest(Protocol):
         """What the splits on each of them save."""
 
 
-class ForestDisplay:
+class ForestDisplay(Display):
     """Draws the importances of a ``RandomForest``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, forest: DrawnForest) -> None:
         self.forest = forest
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ForestDisplay:
         """Draw on ``ax`` or on new axes, the greatest first; never calls ``show``."""
         shares = self.forest.feature_importances_
         order = np.argsort(-shares, kind="stable")[:_MOST_BARS]
         self.ax_ = axes_or_new(ax, height=1.4 + 0.34 * len(order))
-        self.figure_ = self.ax_.figure
         write_title(self.ax_, title)
         tidy(self.ax_)
         self.ax_.barh(np.arange(len(order)), shares[order], color=LINE, alpha=0.8, height=0.7)

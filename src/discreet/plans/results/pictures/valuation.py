@@ -12,6 +12,7 @@ from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
     LOSS,
+    Display,
     add_legend,
     axes_or_new,
     ink,
@@ -102,14 +103,12 @@ class Sourced(Protocol):
         """What a value measures."""
 
 
-class ValuationDisplay:
+class ValuationDisplay(Display):
     """Draws a ``Valuation``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, valuation: Valued, *, top: int = 15) -> None:
         check_whole("top", top, 1)
         self.valuation, self.top = valuation, top
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ValuationDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -118,7 +117,6 @@ class ValuationDisplay:
         shown = order if len(order) <= 2 * self.top else np.r_[order[: self.top], order[-self.top :]]
         places = np.arange(len(shown))
         self.ax_ = axes_or_new(ax, height=1.4 + 0.22 * len(shown))
-        self.figure_ = self.ax_.figure
         colours = [LINE if value >= 0 else LOSS for value in values[shown]]
         self.ax_.barh(places, values[shown], color=colours, alpha=0.8, height=0.7)
         band, label = self._band(errors[shown])
@@ -150,18 +148,15 @@ class ValuationDisplay:
         return np.full(len(errors), width), name_band("each", self.valuation.level)
 
 
-class RemovalDisplay:
+class RemovalDisplay(Display):
     """Draws removal curves; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, curves: Mapping[str, Curve]) -> None:
         self.curves = dict(curves)
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> RemovalDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         for colour, (name, curve) in zip((LOSS, LINE, GREY), self.curves.items(), strict=False):
             removed, left = zip(*curve, strict=True)
             self.ax_.plot(removed, left, "o-", ms=3, color=colour, label=f"{name} records first")
@@ -173,20 +168,17 @@ class RemovalDisplay:
         return self
 
 
-class NeighbourDisplay:
+class NeighbourDisplay(Display):
     """Draws ``NeighbourCounts``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, counts: Counted) -> None:
         self.counts = counts
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> NeighbourDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
         right, wrong = np.array(self.counts.right), np.array(self.counts.wrong)
         order = np.argsort(-(right + wrong), kind="stable")
         self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure
         std = f"noise std {self.counts.noise_std:.3g}"
         self.ax_.plot(right[order], "o", ms=3, color=LINE, label=f"near, same label ({std})")
         self.ax_.plot(wrong[order], "o", ms=3, color=LOSS, label=f"near, another label ({std})")
@@ -200,13 +192,11 @@ class NeighbourDisplay:
         return self
 
 
-class SourceDisplay:
+class SourceDisplay(Display):
     """Draws ``SourceValues``; after ``plot`` it has ``ax_`` and ``figure_``."""
 
     def __init__(self, valued: Sourced) -> None:
         self.valued = valued
-        self.ax_: Any = None
-        self.figure_: Any = None
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> SourceDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
@@ -216,7 +206,6 @@ class SourceDisplay:
         order = np.argsort(-values, kind="stable")
         places = np.arange(len(order))
         self.ax_ = axes_or_new(ax, height=1.4 + 0.3 * len(order))
-        self.figure_ = self.ax_.figure
         colours = [LINE if value >= 0 else LOSS for value in values[order]]
         self.ax_.barh(places, values[order], color=colours, alpha=0.8, height=0.7)
         self.ax_.errorbar(
