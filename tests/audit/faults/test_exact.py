@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,11 @@ SOURCE = Path(__file__).parents[3] / "src" / "discreet"
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_is_caught_within_seconds(fault: Fault) -> None:
+    start = time.process_time()  # what others do to the machine does not count
     finding = fault.check.run(Effort())
+    assert time.process_time() - start < 5
     assert not finding.held
     assert finding.found > 1.2 * finding.promised or "exceeds the rho" in finding.said
-    assert finding.seconds < 5
 
 
 def test_faults_have_names_of_their_own_beside_the_checks() -> None:

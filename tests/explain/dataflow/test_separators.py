@@ -62,9 +62,9 @@ def test_whole_borders_are_not_minimal() -> None:
 
 
 def test_many_sets_are_found_quickly() -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # what others do to the machine does not count
     assert len(minimal_separators(chains(10), "a", "b", most=5000)) == 2**10 + 2
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_too_many_sets_are_refused() -> None:

@@ -87,7 +87,7 @@ def test_larger_tables_agree_with_a_plain_scan() -> None:
 
 
 def test_ten_million_rows_take_no_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # what others do to the machine does not count
     for cells in (2, 10, 10_000):
         quotient = largest_move(10**7, cells, 2.5)
         # The one-dimensional bound a G/n of the continuous problem is above it, and not far.
@@ -95,7 +95,7 @@ def test_ten_million_rows_take_no_time() -> None:
         even = (cells - 1.0) ** (1 - 2.5) * (1 - share) ** 2.5
         certified = 2.5 * np.max(share**1.5 / (share**2.5 + even)) / 10**7
         assert 0.7 * certified < quotient < certified * (1 + 1e-4)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.proves("entropy-add-remove")
