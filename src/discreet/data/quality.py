@@ -1,4 +1,4 @@
-"""For the curator alone: what of a table's values the schema does not hold as they are.
+"""For the curator alone: which of a table's values do not fit the schema as they are.
 
 Counts, column by column, of values that are missing, unlisted, clipped to the bounds or moved to the
 step grid, and whether a column has only one value; how many rows persons have. Exact, so never for
@@ -7,9 +7,10 @@ anybody else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -59,9 +60,30 @@ class ColumnCheck:
         return "; ".join([*told, *(["one value only"] if self.constant else [])])
 
 
-@dataclass(frozen=True)
-class TableCheck:
+class ForTheCurator(ABC):
+    """Exact facts that only the curator may see: shown under a warning, neither saved nor copied."""
+
+    called: ClassVar[str]
+    """What an error calls it."""
+
+    @abstractmethod
+    def lines(self) -> Iterable[str]:
+        """Return what is shown below the warning."""
+
+    def __str__(self) -> str:
+        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *self.lines()])
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> NoReturn:
+        raise AccessDenied(f"A {self.called} cannot be saved or copied: it is exact.")
+
+
+@dataclass(frozen=True, repr=False)
+class TableCheck(ForTheCurator):
     """Exact facts about how a table fits its schema. Not a release: for the curator alone."""
+
+    called = "check"
 
     columns: tuple[ColumnCheck, ...]
     persons: PersonTally | None = None
@@ -84,15 +106,10 @@ class TableCheck:
         ]
         return pd.DataFrame(facts, index=pd.Index([c.column for c in self.columns], name="column"))
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterable[str]:
+        """Return a line per column, and one about persons."""
         lines = [f"  {check.column}: {check.advice or 'as expected'}" for check in self.columns]
-        lines += [] if self.persons is None else [f"  {self.persons.column}: {self.persons}"]
-        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
-
-    __repr__ = __str__
-
-    def __reduce__(self) -> NoReturn:
-        raise AccessDenied("A check cannot be saved or copied: it is exact.")
+        return lines + ([] if self.persons is None else [f"  {self.persons.column}: {self.persons}"])
 
 
 @dataclass

@@ -8,14 +8,15 @@ decides what is asked next (edges, grids, values to draw from) is drawn once, fo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import AccessDenied, ArgumentError
+from discreet.data.quality import ForTheCurator
+from discreet.errors import ArgumentError
 from discreet.plans.results.result import Result
 from discreet.randomness import IntArray, SimulatedNoise
 from discreet.schema import FloatArray
@@ -32,25 +33,22 @@ _NUMBERS = ("values", "counts", "value", "y")
 """Where results keep their numbers."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(ForTheCurator):
     """What only the curator may see: exact facts about a plan on this table. Not a release.
 
     It was computed without noise and without a charge; showing it to anybody else breaks every
     promise made for the table.
     """
 
+    called = "diagnosis"
+
     plan: str
     facts: Mapping[str, Any]
 
-    def __str__(self) -> str:
-        lines = [f"  {name}: {_short(value)}" for name, value in self.facts.items()]
-        return "\n".join(["FOR THE CURATOR ONLY - exact, not private, not a release", *lines])
-
-    __repr__ = __str__
-
-    def __reduce__(self) -> NoReturn:
-        raise AccessDenied("A diagnosis cannot be saved or copied: it is exact.")
+    def lines(self) -> Iterable[str]:
+        """Return a line per fact."""
+        return [f"  {name}: {_short(value)}" for name, value in self.facts.items()]
 
 
 @dataclass

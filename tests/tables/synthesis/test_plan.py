@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.errors import ArgumentError
+from discreet.errors import AccessDenied, ArgumentError
 from tests.laws.examples import Example
 
 SCHEMA = dc.Schema(
@@ -73,10 +74,13 @@ def test_saved_and_drawn(tmp_path: Any) -> None:
     assert release.plot().figure_ is not None
 
 
-def test_a_comparison_says_whom_it_is_for() -> None:
+def test_a_comparison_is_for_the_curator_alone() -> None:
     frame = people(200)
-    assert "CURATOR ONLY" in str(dc.compare_tables(frame, frame, SCHEMA))
-    assert dc.compare_tables(frame, frame, SCHEMA).mean_two_way == 0.0
+    found = dc.compare_tables(frame, frame, SCHEMA)
+    assert found.mean_two_way == 0.0
+    assert str(found).startswith("FOR THE CURATOR ONLY") and repr(found) == str(found)
+    with pytest.raises(AccessDenied, match="A comparison cannot be saved or copied"):
+        pickle.dumps(found)
     disjoint = frame.assign(home="other", age=20)
     assert dc.compare_tables(frame, disjoint, SCHEMA).one_way["home"] > 0.5
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.data.quality import ForTheCurator
 from discreet.errors import ArgumentError
 from discreet.numerics import check_whole
 from discreet.schema import Category, FloatArray, Schema
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Quality:
+@dataclass(frozen=True, repr=False)
+class Quality(ForTheCurator):
     """Distances between real and synthetic records. Exact, so not a release.
 
     Attributes:
@@ -27,6 +29,8 @@ class Quality:
       trained_on_real: accuracy on held-out real records of a model trained on real ones.
       trained_on_synthetic: the same, trained on synthetic records.
     """
+
+    called = "comparison"
 
     one_way: dict[str, float]
     two_way: dict[tuple[str, str], float]
@@ -43,9 +47,9 @@ class Quality:
         """The mean over all pairs; NaN of a single column."""
         return float(np.mean(list(self.two_way.values()))) if self.two_way else math.nan
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterable[str]:
+        """Return the distances, and the accuracies where there are any."""
         lines = [
-            "FOR THE CURATOR ONLY - exact, not private, not a release",
             f"  total variation of a column: {self.mean_one_way:.3g} on average",
             f"  of a pair of columns: {self.mean_two_way:.3g}",
         ]
@@ -54,9 +58,7 @@ class Quality:
                 f"  accuracy of a model trained on them: {self.trained_on_synthetic:.3f} "
                 f"(on real records {self.trained_on_real:.3f})"
             )
-        return "\n".join(lines)
-
-    __repr__ = __str__
+        return lines
 
 
 def compare_tables(
