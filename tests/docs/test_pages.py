@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
         pytest.skip("no Python on this page")
     for part in printed_by(page, tmp_path):
         assert not part.shown or agrees(part.shown, part.printed), f"line {part.first}: {part}"
+
+
+def test_extras_are_named_as_they_are_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = set(project["optional-dependencies"])
+    rows = re.search(r"\| extra \| for \|\n(.*?)\n\n", PAGES[0].read_text(), re.S)
+    assert rows is not None
+    named = " ".join(line.split("|")[1] for line in rows[1].splitlines())
+    assert set(re.findall(r"`(\w+)`", named)) == declared
+    files = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    told = {name for file in files for name in re.findall(r"discreet\[(\w+)\]", file.read_text())}
+    assert told and told <= declared
 
 
 def test_every_public_name_is_in_the_reference() -> None:
