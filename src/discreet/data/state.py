@@ -1,4 +1,4 @@
-"""A state of our own for everything that touches rows: what the caller has set decides nothing.
+"""A state of our own for everything that touches rows: nothing a caller has set decides an answer.
 
 NumPy's error state and the decimal context belong to a thread, warning filters to the whole process:
 ``thread_state`` is entered by every thread and worker that touches rows, ``own_state`` by whoever

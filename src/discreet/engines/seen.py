@@ -1,4 +1,4 @@
-"""Engines that are shown encoded rows, and show their forms what the model sees of them.
+"""Engines that take encoded rows, and hand to forms of models what these see of them.
 
 Forms are evaluated on what a model sees (``models.sight``): NaN or a public fill where a value is
 missing or not listed. Each wrapper translates what comes in and changes nothing else; a model that is

@@ -1,4 +1,4 @@
-"""Figures of groups beside each other: those of all, of one from another, of the two farthest apart.
+"""Figures of groups side by side: all of them, one against another, the two that are farthest apart.
 
 Groups that are too small to be compared, by their noisy counts, are shown and marked, and left out of
 the greatest differences. Of these the interval holds all pairs at once, whichever the farthest are.

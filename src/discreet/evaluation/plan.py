@@ -50,7 +50,7 @@ _BELONGS: tuple[tuple[str, TargetKind, str], ...] = (
 
 
 class evaluate(WherePlan):
-    """Plan how good a model is on the records, and for whom.
+    """Plan an evaluation of a model: how good it is on the records, and for whom.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds; the schema names the target. A

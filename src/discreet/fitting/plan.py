@@ -32,7 +32,7 @@ _PLENTY, _NEAR = 4.0, 0.05
 
 
 class fit(WherePlan):
-    """Plan a private model that predicts a column, of the kind that suits the table.
+    """Plan a private model that predicts a column, of whichever kind suits the table.
 
     Args:
       target: the column to predict: a category, whose values are the classes, or a number.

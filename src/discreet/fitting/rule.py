@@ -1,4 +1,4 @@
-"""Which private model suits a table: a rule of public facts, and why it says what it says.
+"""Which private model suits a table: a rule on public facts, and the reasons it gives.
 
 With a delta it was tuned and is reported by ``benchmarks.glass_box_rule``, one table left out at a
 time; without one it was found on the tables of ``benchmarks.trees``, in the same way.

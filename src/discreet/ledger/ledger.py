@@ -275,7 +275,7 @@ class Ledger(OpenBooks):
         self._locks.renew()
 
     def at_work(self) -> AbstractContextManager[WorkLock]:
-        """Give what shows others, inside a block, that somebody is at work on what is reserved.
+        """Return a context in which others see that somebody is at work on what is reserved.
 
         Leave the block when all is settled or given up; the death of the process leaves it, too.
         """

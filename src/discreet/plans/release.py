@@ -25,7 +25,7 @@ _TEXTS = ("dataset", "version", "id", "created")
 
 @dataclass(frozen=True)
 class Release:
-    """What left the table: no row and no exact statistic. Who may see it, the guarantee says.
+    """What left the table: no row and no exact statistic. The guarantee says who may see it.
 
     Attributes:
       value: the noisy answer.

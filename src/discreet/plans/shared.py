@@ -1,4 +1,4 @@
-"""Questions in two steps, of which groups share the first."""
+"""Questions in two steps, the first of which all groups share."""
 
 from __future__ import annotations
 

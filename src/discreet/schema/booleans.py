@@ -21,7 +21,7 @@ class Boolean(Category):
     n, f, off.
 
     Args:
-      true: other texts that mean True, as ["ja", "j"].
+      true: other texts that mean True, such as ["ja", "j"].
       false: other texts that mean False.
       missing: False if no value is missing.
       other: False if no value is anything else; like missing ones, such values are cells of their own.

@@ -42,7 +42,7 @@ class Date(Number):
     Args:
       low: the earliest, as a date, a time or an ISO text; earlier ones become it.
       high: the latest; later ones become it.
-      step: what is told apart: "minute", "hour", "day", "week", "month" or "year".
+      step: the finest unit that is told apart: "minute", "hour", "day", "week", "month" or "year".
       zone: by whose clocks times with a time zone are read, as "Europe/Vienna"; times without one
         are taken as these clocks' own. If not given, every time counts as it is written.
       format: how texts write dates if not as ISO says, as "%d.%m.%Y" (that of ``strptime``).

@@ -1,4 +1,4 @@
-"""Who a person is in a table that has several rows of some: the unit that is protected."""
+"""Who a person is in a table where some have several rows: the unit that is protected."""
 
 from __future__ import annotations
 

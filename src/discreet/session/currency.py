@@ -1,4 +1,4 @@
-"""What a plan is answered by where a data set counts rho: the same question, at equal rho.
+"""How a plan is answered where a data set counts rho: by the same question, at equal rho.
 
 A plan with a rho has no epsilon. It is answered at an epsilon whose stages cost no more, found by
 trying; which mechanism it is answered by, if that is left to ``auto``, is what errs least at this rho.

@@ -77,9 +77,9 @@ class MatrixPlan(PartPlan):
 
 
 class covariance(MatrixPlan):
-    """Plan the covariance matrix of numeric columns, over the records that have a value of all.
+    """Plan the covariance matrix of numeric columns, over the records that have a value in each.
 
-    Covariances are means of products of distances from the means (``ddof=0`` in numpy).
+    Covariances are means of products of deviations from the means (``ddof=0`` in numpy).
 
     Guarantees:
       - Means, squares and products are one vector with one bound. [moments]
@@ -99,7 +99,7 @@ class covariance(MatrixPlan):
 
 
 class correlation(MatrixPlan):
-    """Plan the correlation matrix of numeric columns, over the records that have a value of all.
+    """Plan the correlation matrix of numeric columns, over the records that have a value in each.
 
     Guarantees:
       - A function of a released covariance matrix. [moments] [nearest-psd]

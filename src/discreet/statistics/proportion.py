@@ -36,7 +36,7 @@ def _values(name: str, given: Any) -> tuple[Any, ...]:
 
 
 class proportion(PartPlan):
-    """Plan the share of the records that have one of some values, of those that have any.
+    """Plan the share of records with one of the given values, among those that have a value.
 
     Args:
       column: a column.

@@ -25,7 +25,7 @@ INTERCEPT = "(intercept)"
 
 
 class linear_regression(PartPlan):
-    """Plan a linear regression of a numeric column on others, over the records that have all values.
+    """Plan a linear regression of a numeric column on others, over the records without missing values.
 
     Args:
       target: the column to explain.

@@ -18,7 +18,7 @@ from discreet.statistics.spread import Spread, spread_of
 class variance(ColumnPlan):
     """Plan the variance of a numeric column, over the records that have a value.
 
-    It is the mean of squared distances from the mean (``ddof=0`` in numpy).
+    It is the mean of the squared deviations from the mean (``ddof=0`` in numpy).
 
     Guarantees:
       - Where the number of records is public, noise is on the sum of squares about the mean, or about a

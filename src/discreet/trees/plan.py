@@ -157,7 +157,7 @@ class TreePlan(WherePlan):
 class decision_tree(TreePlan):
     """Plan a decision tree that predicts a category of the table.
 
-    Where one class has nearly all records, those of the others weigh more in choices.
+    Where nearly all records are of one class, those of the others weigh more when splits are chosen.
 
     Args:
       target: the column to predict, a ``Category`` of the schema; its values are the classes. A record

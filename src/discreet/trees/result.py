@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DecisionTree(ReleasedClassifier, Result):
-    """A private decision tree, ready to predict: a scikit-learn classifier that is fitted for ever.
+    """A private decision tree, ready to predict: a scikit-learn classifier that is already fitted.
 
     TreeNodes stand level by level, the root first.
 
@@ -112,7 +112,7 @@ class DecisionTree(ReleasedClassifier, Result):
 
     @property
     def depth(self) -> int:
-        """The greatest number of splits on a way to a leaf."""
+        """The greatest number of splits on the way to a leaf."""
         levels = [0] * len(self.left)
         for node, child in enumerate(self.left):
             if child != node:
@@ -121,7 +121,7 @@ class DecisionTree(ReleasedClassifier, Result):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """What the splits on each feature save of the Gini impurity, by noisy counts; sums to one.
+        """How much the splits on each feature reduce Gini impurity, by noisy counts; they sum to one.
 
         All zero if noise leaves nothing to save.
         """

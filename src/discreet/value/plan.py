@@ -106,7 +106,7 @@ class ScoreKind(OneOf):
 
 
 class data_shapley(DeclaredPlan):
-    """Plan the data Shapley values of records of the table, for a model's score.
+    """Plan the data Shapley values of records: what each contributes to a model's score.
 
     Args:
       model: an unfitted scikit-learn estimator, for ``layered``. It is fitted on rows scaled by the

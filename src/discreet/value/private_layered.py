@@ -54,7 +54,7 @@ Utilities = list[FloatArray]
 
 
 class Coreset:
-    """Remembers the utilities of one table's coalitions; shows it to nobody.
+    """Remembers the utilities of one table's coalitions, and shows them to nobody.
 
     Pass the same one to several ``data_shapley`` plans with the same model, test set, rounds and seed:
     models are refitted for the first of them alone.

@@ -91,7 +91,7 @@ class Edit:
 
 @dataclass(frozen=True, repr=False)
 class EditedModel(AdditiveModel):
-    """A released additive model with edits: no release itself, and it costs nothing.
+    """A released additive model with edits: not a release itself, and free of charge.
 
     Attributes:
       parent: the digest of the model that was released.

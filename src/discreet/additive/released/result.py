@@ -87,9 +87,9 @@ class Term:
 class AdditiveModel(FreeExplanations, ReleasedModel, Result):
     """A private additive model, ready to predict: its scores are its explanation.
 
-    A margin is the intercept and the score of every term, added up. Of two classes there is one margin,
-    the log-odds of the second; of more there is one for each, of which a softmax makes probabilities;
-    of a number it is the number itself.
+    A margin is the intercept and the score of every term, added up. For two classes there is one
+    margin, the log-odds of the second; for more there is one each, which a softmax turns into
+    probabilities; for a number it is the number itself.
 
     Attributes:
       target: the column it predicts.
@@ -172,7 +172,7 @@ class AdditiveModel(FreeExplanations, ReleasedModel, Result):
         return self.encoded_shares(self.encode(x))
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """Return the likeliest class of every row, or the number inside of its public bounds."""
+        """Return the likeliest class of every row, or the number within its public bounds."""
         encoded = self.encode(x)
         if self.classes is not None:
             return np.asarray(self.classes_[np.argmax(self.encoded_shares(encoded), axis=1)])
@@ -181,7 +181,7 @@ class AdditiveModel(FreeExplanations, ReleasedModel, Result):
         return np.clip(self.encoded_margins(encoded)[:, 0], column.low, column.high)
 
     def decision_function(self, x: Any) -> FloatArray:
-        """Return the margins of rows; a vector if there is but one."""
+        """Return the margins of rows; a vector if there is only one."""
         found = self.margins(x)
         return found[:, 0] if found.shape[1] == 1 else found
 
@@ -193,7 +193,7 @@ class AdditiveModel(FreeExplanations, ReleasedModel, Result):
         return class_values(self.schema, self.target)
 
     def score(self, x: Any, y: Any) -> float:
-        """Return the share of rows predicted right, or of a number's variance that is explained."""
+        """Return the accuracy, or of a number the share of its variance that is explained."""
         found, truth = self.predict(x), np.asarray(y)
         if self.classes is not None:
             return float(np.mean(found == truth))
@@ -222,7 +222,7 @@ class AdditiveModel(FreeExplanations, ReleasedModel, Result):
         return tuple(map(str, self.classes if len(self.intercept) > 1 else self.classes[1:]))
 
     def plot(self, ax: Any = None, *, title: str | None = None, class_: Any = None) -> Any:
-        """Draw what every term adds, the most important first; of several classes all, or one."""
+        """Draw what every term adds, the most important first, for all classes or for one."""
         from discreet.plans.results.pictures.additive import AdditiveDisplay
 
         several = len(self.intercept) > 1 and class_ is None

@@ -1,4 +1,4 @@
-"""What a private table of scores and outcomes answers, as often as one likes, for nothing more."""
+"""What a private table of scores and outcomes answers, as often as asked, at no further cost."""
 
 from __future__ import annotations
 
@@ -316,19 +316,19 @@ class BinaryEvaluation(Result):
         return parity_figure(self.by_group(threshold), name, agg)  # type: ignore[arg-type]  # checked there
 
     def demographic_parity_difference(self, threshold: float | None = None) -> Figure:
-        """Return how far selection rates of groups are apart."""
+        """Return the greatest difference between the selection rates of groups."""
         return self.fairness("demographic_parity_difference", threshold)
 
     def demographic_parity_ratio(self, threshold: float | None = None) -> Figure:
-        """Return the least selection rate of a group over the greatest."""
+        """Return the lowest selection rate of a group divided by the highest."""
         return self.fairness("demographic_parity_ratio", threshold)
 
     def equal_opportunity_difference(self, threshold: float | None = None) -> Figure:
-        """Return how far true positive rates of groups are apart."""
+        """Return the greatest difference between the true positive rates of groups."""
         return self.fairness("equal_opportunity_difference", threshold)
 
     def equal_opportunity_ratio(self, threshold: float | None = None) -> Figure:
-        """Return the least true positive rate of a group over the greatest."""
+        """Return the lowest true positive rate of a group divided by the highest."""
         return self.fairness("equal_opportunity_ratio", threshold)
 
     def equalized_odds_difference(

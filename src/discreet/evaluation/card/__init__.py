@@ -1,1 +1,1 @@
-"""All there is to tell about a model, under one budget."""
+"""A report on a model, all of it under one budget."""

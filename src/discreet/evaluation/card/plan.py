@@ -45,7 +45,7 @@ def _shares(name: str, value: Any) -> tuple[float, ...]:
 
 
 class model_card(WherePlan):
-    """Plan what there is to tell about a model: how good, for whom, by what, and how it moves.
+    """Plan a report on a model: how good it is, for whom, which features matter, and how.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds; the schema names the target.

@@ -110,7 +110,7 @@ class ModelCard(Result):
         return self.evaluation.to_frame()
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw all answers below each other."""
+        """Draw all answers, one below the other."""
         from discreet.evaluation.card.pictures import CardDisplay
 
         return CardDisplay(self).plot(ax, title=title)

@@ -133,7 +133,7 @@ class ClassEvaluation(Result):
         return figure.within(0.0, 1.0)
 
     def auc(self, class_: str, group: Group = None, level: float | None = None) -> Figure:
-        """Return how often a record of the class has a higher score of it than one of the rest."""
+        """Return how often a record of the class has a higher score for it than one of the rest."""
         check_choice("class_", class_, self.given)
         if not self.rest_knots:
             raise ArgumentError(
@@ -146,7 +146,7 @@ class ClassEvaluation(Result):
         return self._tally(bins, table, 2, group, level).auc
 
     def calibration_error(self, group: Group = None, level: float | None = None) -> Figure:
-        """Return how far highest scores are from the share that is right, on average over ten bins."""
+        """Return how far highest scores are from the share of right answers, averaged over ten bins."""
         return calibration_error(self._calibration(group, level), _BINS)
 
     def calibration_curve(self, group: Group = None) -> pd.DataFrame:
@@ -243,7 +243,7 @@ class ClassEvaluation(Result):
         return ConfusionDisplay(self, group).plot(ax, title=title)
 
     def plot_calibration(self, ax: Any = None, *, title: str | None = None, group: Group = None) -> Any:
-        """Draw the share of records that is right over the highest score, with its interval."""
+        """Draw the share of right answers against the highest score, with its interval."""
         from discreet.evaluation.classes.pictures import TopLabelDisplay
 
         return TopLabelDisplay(self, group).plot(ax, title=title)

@@ -220,7 +220,7 @@ class RegressionEvaluation(Result):
         return figure.within(0.0, 1.0)
 
     def plot(self, ax: Any = None, *, title: str | None = None, group: Group = None) -> Any:
-        """Draw how residuals of all records, or of a group, are spread, with noise bands."""
+        """Draw the distribution of the residuals, of all records or of a group, with noise bands."""
         from discreet.evaluation.regression.pictures import ResidualsDisplay
 
         return ResidualsDisplay(self, group).plot(ax, title=title)
@@ -234,7 +234,7 @@ class RegressionEvaluation(Result):
         return CellsDisplay(self._cells(feature, group), self.target).plot(ax, title=title)
 
     def plot_groups(self, figure: str = "mae", *, ax: Any = None, title: str | None = None) -> Any:
-        """Draw one figure of all groups below each other, with its intervals.
+        """Draw one figure for every group, one below the other, with its interval.
 
         Args:
           figure: ``mae``, ``rmse``, ``r2`` or ``bias``; or a feature that residuals were asked by, of

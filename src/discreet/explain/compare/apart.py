@@ -1,4 +1,4 @@
-"""How far the answers of two models can be apart, where their forms tell: not as far as both ranges.
+"""How far apart the answers of two models can be: less than their ranges say, where forms are known.
 
 Linear models differ by a linear function of the columns; ensembles that share trees, as a boosted model
 and one that was trained on from it, by the trees they do not share. Behind a logistic link scores are

@@ -1,4 +1,4 @@
-"""Differences of importances of two models: of SHAP values record by record, of permutation in two.
+"""Differences of two models' importances: by SHAP record by record, by permutation apart.
 
 A record's difference of absolute SHAP values moves by no more than both models' vectors move together.
 Permutation importances mix records of a public order; of two models each is released by itself.

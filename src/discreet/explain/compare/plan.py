@@ -37,7 +37,7 @@ _GREATEST = "the farthest two models can be apart"
 
 
 class compare(PartPlan):
-    """Plan how two models differ on the same records: in their loss, along a feature, by importances.
+    """Plan how two models differ on the same records: in loss, along a feature, or in importances.
 
     Args:
       first: an estimator, a pipeline, or a ``dc.Model`` with bounds.

@@ -165,7 +165,7 @@ class Background(Result):
 
 
 class background(WherePlan):
-    """Plan rows to explain with, in place of the private ones: paid once, used for ever.
+    """Plan rows to explain with in place of the private ones: paid for once, used for ever.
 
     All columns of the schema but the target take part.
 

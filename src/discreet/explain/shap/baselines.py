@@ -63,7 +63,7 @@ def _positive_delta(name: str, delta: Any) -> float:
 
 
 class shap_baseline(DeclaredPlan):
-    """Plan SHAP values the published way, to be compared with ``shap_values``.
+    """Plan SHAP values as they were published, to compare with ``shap_values``.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.

@@ -59,7 +59,7 @@ _RELEASED = "Features whose attribution exceeds it are released."
 
 
 class shap_ranking(WherePlan):
-    """Plan the ``k`` features that mattered most for a query, the table being the background.
+    """Plan the ``k`` features that mattered most for a query, with the table as the background.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.

@@ -100,7 +100,7 @@ class Measured:
 
 
 class shap_values(PartPlan):
-    """Plan the SHAP values of one or several queries, the table being the background.
+    """Plan the SHAP values of one or several queries, with the table as the background.
 
     Args:
       model: an estimator, a pipeline, or a ``dc.Model`` with bounds.

@@ -1,4 +1,4 @@
-"""What a perturbation that hands its work to another kind of noise says of itself."""
+"""A perturbation that hands its work to another kind of noise, and what it says of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's process may take, and how it takes leave of everything else.
+"""What a model's process may use, and how it is cut off from everything else.
 
 All of it is set inside the process, before it reads a file or a row. What the system does not know is
 left out, and told where it matters (the network).

@@ -1,4 +1,4 @@
-"""This side of a model's process: it is started, asked, and started again when it ended."""
+"""Our side of a model's process: it is started, asked, and started again when it has ended."""
 
 from __future__ import annotations
 

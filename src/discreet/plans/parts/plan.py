@@ -73,8 +73,9 @@ class WherePlan(DeclaredPlan):
     """A question that can be asked of a part of the table.
 
     Args:
-      where: only records of which this is true, as ``dc.col("age") >= 65`` or ``"age >= 65"``; those
-        of which it is unknown, because a value is missing, are left out. How many there are is private.
+      where: only records for which this is true, such as ``dc.col("age") >= 65`` or ``"age >= 65"``;
+        those for which it is unknown, because a value is missing, are left out. How many remain is
+        private.
     """
 
     _: KW_ONLY
@@ -109,10 +110,10 @@ class PartPlan(WherePlan):
     """A question that can be asked of a part of the table, and of every group of records at once.
 
     Args:
-      by: one category, or several for their combinations: an answer for every group, all of them
-        together at the price of one, with ``.groups``, ``.to_frame()`` and small pictures. A level of
-        the schema and its category (``["hospital", "ward"]``) are answered both, each for an even part
-        of epsilon, with sums that agree. A condition makes two groups: where it is true and where it is
+      by: one category, or several for their combinations: one answer per group, all of them together
+        for the price of one, with ``.groups``, ``.to_frame()`` and small pictures. A level of the
+        schema and its category (``["hospital", "ward"]``) are both answered, each for an equal share of
+        epsilon, and their sums agree. A condition makes two groups: where it is true and where it is
         false.
     """
 

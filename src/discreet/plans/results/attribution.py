@@ -96,7 +96,7 @@ class Attribution(OfQueries, Result):
         return np.array(self.values, dtype=np.float64)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per feature: value and the band of all values at once.
+        """Return one row per feature: its value, and the band that holds for all values at once.
 
         Explanations of queries come in the order of the queries and their features, the query as
         index, by its label if it came with a frame's; importances, which have no query, with the
@@ -168,7 +168,7 @@ class Attribution(OfQueries, Result):
         return AttributionDisplay(self, query=query, top=top, band=band).plot(ax, title=title)
 
     def plot_waterfall(self, ax: Any = None, *, title: str | None = None, query: int = 0) -> Any:
-        """Draw how the attributions lead from the base value to the prediction."""
+        """Draw how the attributions add up from the base value to the prediction."""
         from discreet.plans.results.pictures.attribution import WaterfallDisplay
 
         return WaterfallDisplay(self, query=query).plot(ax, title=title)
@@ -176,7 +176,7 @@ class Attribution(OfQueries, Result):
 
 @dataclass(frozen=True)
 class Ranking(OfQueries, Result):
-    """Features in the order of what they did, for every query.
+    """Features in order of what they contributed, for every query.
 
     Attributes:
       features: all candidates.
@@ -209,7 +209,7 @@ class Ranking(OfQueries, Result):
 
     @property
     def extent(self) -> str:
-        """How many were chosen of how many, and for how many queries if there are several."""
+        """How many were chosen, of how many, and for how many queries if there are several."""
         chosen = max(len(names or ()) for names in self.order)
         told = f"the first {chosen:,} of {len(self.features):,}"
         return told + (f", {len(self.order):,} queries" if len(self.order) > 1 else "")

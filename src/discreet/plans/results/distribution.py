@@ -25,11 +25,11 @@ class Distribution(Curve):
     records: float
 
     def share(self, value: float) -> float:
-        """Return the share of the records at or below a value, in between the points in proportion."""
+        """Return the share of the records at or below a value, interpolated between the points."""
         return float(np.interp(value, (self.least, *self.x), (0.0, *self.y)))
 
     def quantile(self, level: float) -> float:
-        """Return the least value at or below which this share of the records is; free."""
+        """Return the smallest value with at least this share of the records at or below it: free."""
         if not 0 <= level <= 1:
             raise ArgumentError(f"level must be between 0 and 1, got {level!r}. The median is 0.5.")
         points, shares = (self.least, *self.x), np.array((0.0, *self.y))

@@ -67,7 +67,7 @@ class Groups(Result):
 
     @property
     def small(self) -> tuple[str, ...]:
-        """Groups of which so few records may be there that noise drowns them, by released sizes."""
+        """Groups that may have so few records that noise drowns them, by their released sizes."""
         if self.sizes is None or self.size_half_width is None:
             return ()
         few = np.asarray(self.sizes) < (1 + _FEW) * self.size_half_width
@@ -114,7 +114,7 @@ class Groups(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the frames of all answers below each other, the group's values in front."""
+        """Return the frames of all answers, stacked, with the group's values as the first columns."""
         import pandas as pd
 
         frames = []
@@ -130,7 +130,7 @@ class Groups(Result):
         return pd.concat(frames, ignore_index=True)
 
     def difference(self, first: str | tuple[str, ...], second: str | tuple[str, ...]) -> pd.DataFrame:
-        """Return how far the answers of two groups are apart, the first less the second; it is free.
+        """Return the difference between the answers of two groups, the first minus the second: free.
 
         Intervals are recovered from those of both groups, whose noises are independent: the squares of
         their half widths add (Zou and Donner 2008). They hold about as often as those do.

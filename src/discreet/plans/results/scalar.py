@@ -44,7 +44,7 @@ class Scalar(Result):
 
     @property
     def low(self) -> float:
-        """The lower end of the band, not below the least the number can be."""
+        """The lower end of the band, but no lower than the number can be."""
         return _inside(self.value - self.half_width, self.range)
 
     @property
@@ -60,7 +60,7 @@ class Scalar(Result):
         return pd.DataFrame([{**row, "unit": self.unit, "method": self.method}])
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw the number with its band on the range it can have."""
+        """Draw the number and its band on the range of values it can take."""
         from discreet.plans.results.pictures.scalar import ScalarDisplay
 
         return ScalarDisplay(self).plot(ax, title=title)

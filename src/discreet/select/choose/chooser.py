@@ -1,4 +1,4 @@
-"""One interface over all selection mechanisms: what a table's standing is, in; an index, out.
+"""One interface over all selection mechanisms: scores or distances of a table in, an index out.
 
 Mechanisms on scores pick near the best whatever the table; mechanisms on stability pick the winner or
 *any* other candidate. So only the first have an error bound that holds for every table, and ``auto``

@@ -1,4 +1,4 @@
-"""The way over a histogram, and how good every way is on public tables, before a row is read."""
+"""The route over a histogram, and how good every route is on public tables, before a row is read."""
 
 from __future__ import annotations
 

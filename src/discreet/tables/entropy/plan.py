@@ -135,7 +135,7 @@ class entropy(DeclaredPlan):
 
 
 class mutual_information(DeclaredPlan):
-    """Plan how much one column (or several) tells of another, in Shannon's measure.
+    """Plan the mutual information of columns: how much one, or several, tell about another.
 
     Args:
       first: one column or several.
