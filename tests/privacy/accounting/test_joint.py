@@ -120,6 +120,7 @@ def priced() -> JointEvents:
         [GaussianEvent(9.0, 1e-2)],
         [CountGaussianEvent(5.0, 2)],
         [PureEvent(0.3, "x")],
+        [PureEvent(0.2 * (1 + 1e-9), "x")],
         [PureEvent(0.2, "x")] * 2,
         [ApproximateEvent(0.1, 1e-9, "x")],
         [GroupEvent(CountGaussianEvent(7.0, 1), 3)],
