@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.data.blocks import Block
+from discreet.plans import Setting
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE
 from discreet.statistics.spread import certify_squares, squares_about_mean
 from tests.laws.examples import Example
@@ -89,23 +91,48 @@ def farthest(size: int, grid: np.ndarray) -> float:
     )
 
 
+class Centred:
+    """Answers the first stage so that the mean is found at a place, and keeps the second."""
+
+    def __init__(self, at: float, rows: int) -> None:
+        self.sum, self.squares = (at - 0.5) * rows, None
+
+    def answer(self, *stages: Any) -> list[np.ndarray]:
+        if stages[0].name == "sum":
+            return [np.array([self.sum])]
+        self.squares = stages[0]
+        return [np.array([1.0])]
+
+
+def squares_about(at: float) -> Any:
+    """Return the stage that adds up squares about a mean that was released."""
+    schema, rows = dc.Schema({"x": dc.Number(0, 1, missing=False)}), 100_000
+    found = Centred(at, rows)
+    dc.variance("x", epsilon=1.0).prepare(Setting(schema, REPLACE_ONE, rows)).finish(found)
+    return found.squares
+
+
 @pytest.mark.proves("variance-centred")
 @pytest.mark.parametrize("centre", [0.0, 0.2, 0.5, 0.9])
 def test_squares_about_a_released_number_stay_below_the_farther_end(centre: float) -> None:
-    squares = (np.linspace(0, 1, 101) - centre) ** 2
-    assert np.ptp(squares) <= squares.max() <= max(centre, 1 - centre) ** 2 + 1e-15
+    stage = squares_about(centre)
+    grid = np.linspace(0, 1, 101)[:, None]
+    squares = stage.contribution.compute(Block(0, ("x",), grid))
+    exact = stage.contribution.certificate
+    for relation in RELATIONS:
+        bound = exact.sensitivity("l1", relation)
+        assert np.ptp(squares) <= squares.max() <= bound <= max(centre, 1 - centre) ** 2 * (1 + 1e-12)
+        assert stage.certificate.sensitivity("l1", relation) >= bound
 
 
 @pytest.mark.refutes("variance-centred")
 def test_the_nearer_end_is_caught() -> None:
-    squares = (np.linspace(0, 1, 101) - 0.2) ** 2
+    squares = squares_about(0.2).contribution.compute(Block(0, ("x",), np.linspace(0, 1, 101)[:, None]))
     assert np.ptp(squares) > min(0.2, 0.8) ** 2
 
 
 def test_units_are_squared() -> None:
     schema = dc.Schema({"x": dc.Number(0, 10, missing=False, unit="kg")})
-    from discreet.plans import Setting
-
     for plan, unit in ((dc.variance("x", epsilon=1.0), "kg²"), (dc.std("x", epsilon=1.0), "kg")):
         program = plan.prepare(Setting(schema, "add-remove", None))
 

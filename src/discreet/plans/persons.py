@@ -8,7 +8,6 @@ comes, goes or is replaced; the question is asked for so much less that a group 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +26,7 @@ from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.parts import WherePlan
 from discreet.plans.plan import Perturbation, Plan, Program, Releaser, Setting, Stage
 from discreet.privacy.accounting import Event
-from discreet.privacy.accounting.events import of_group, times
+from discreet.privacy.accounting.events import chained, of_group, times
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray, NoiseSource
@@ -225,16 +224,10 @@ def shared_plan(plan: Plan, rows: int) -> Plan:
     if rows == 1:
         return plan
     epsilon = float_of_units(to_budget_units(plan.epsilon) // rows)
-    delta = plan.delta / up(_factor(plan.epsilon / rows, rows)) * (1 - 1e-6)
+    delta = plan.delta / up(chained(plan.epsilon / rows, rows)) * (1 - 1e-6)
     if isinstance(plan, DeclaredPlan):
         return plan.paid(epsilon, delta)
     raise ArgumentError(f"{plan.plan_name} cannot be asked where rows of a person are capped.")
-
-
-def _factor(epsilon: float, rows: int) -> float:
-    """Return 1 + exp(epsilon) + ... for so many terms."""
-    most = epsilon * rows
-    return math.expm1(most) / math.expm1(epsilon) if most < 700 else math.inf
 
 
 @dataclass(frozen=True)
@@ -273,7 +266,7 @@ class GroupNoise:
     def delta(self) -> float:
         """See ``epsilon``."""
         delta = self.noise.delta
-        return up(delta * _factor(self.noise.epsilon, self.rows), 8) if delta else 0.0
+        return up(delta * chained(self.noise.epsilon, self.rows), 8) if delta else 0.0
 
     @property
     def step(self) -> float:

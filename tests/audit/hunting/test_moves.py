@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 import discreet as dc
 from discreet.audit.hunting.moves import Move, apart, moves_between, raw_sums, too_far
 from discreet.audit.hunting.neighbours import Neighbourhood, draw_table
+from discreet.audit.laws.of_trees import Rows, counts_of, neighbouring_rows, two_nodes
 from discreet.plans import Setting
 from discreet.privacy.certificate import Ball, Box
-from discreet.privacy.relation import REPLACE_ONE
+from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
+from discreet.trees.scores import STEPS_PER_RECORD, Criterion
+from discreet.trees.splits import level_stage, split_noise
 from tests.audit.hunting.plans import SCHEMA
 from tests.laws import world
 from tests.value.test_plan import valued
@@ -85,3 +89,21 @@ def test_sums_of_counts_are_whole_records() -> None:
     first, second = raw_sums(stage, [home.table((1.0, "rent")), home.table((1.0, "own"))])
     assert np.abs(apart(stage.noise, first, second)).tolist() == [1.0, 1.0]
     assert Box(0.0, 1.0).certify(2).sensitivity("linf", REPLACE_ONE) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("heaviest", "broken"), [(STEPS_PER_RECORD, False), (4 * STEPS_PER_RECORD, True)]
+)
+def test_splits_are_looked_at_with_the_weights_of_classes(heaviest: int, broken: bool) -> None:
+    """A class that weighs more than a record moves utilities farther than is certified."""
+    level = replace(two_nodes(), weights=np.array([heaviest, STEPS_PER_RECORD]))
+    noise = split_noise(
+        Criterion("norm", 50), "auto", relation=ADD_REMOVE, epsilon=1.0, candidates=len(level.splits)
+    )
+    stage = level_stage("level", noise, level, "class")
+
+    def found(pair: tuple[Rows, Rows]) -> list[str]:
+        sums = [counts_of(stage, np.array(rows)) for rows in pair]
+        return too_far(stage.noise, stage.certificate, ADD_REMOVE, sums)
+
+    assert any(map(found, neighbouring_rows(ADD_REMOVE))) == broken

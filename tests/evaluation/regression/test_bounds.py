@@ -13,7 +13,14 @@ import pytest
 
 from discreet.data.blocks import Block
 from discreet.evaluation.regression.bounds import PowerCurve
-from discreet.evaluation.regression.sums import CENTRES, RESIDUAL, TARGET, ErrorSums
+from discreet.evaluation.regression.sums import (
+    _CELL,
+    _FEATURE,
+    CENTRES,
+    RESIDUAL,
+    TARGET,
+    ErrorSums,
+)
 from discreet.privacy.certificate import Bounds
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE
 from tests.evaluation.regression.cases import identity, layout, opaque, schema, vectors
@@ -85,6 +92,26 @@ def test_bounds_hold_for_any_weights_and_centres(seed: int) -> None:
     for bounds, found in ((curve.apart(), apart), (curve.from_centre(), lengths(points))):
         assert all(f <= getattr(bounds, norm) for norm, f in zip(NORMS, found, strict=True))
         assert all(f >= 0.97 * getattr(bounds, norm) for norm, f in zip(NORMS, found, strict=True))
+
+
+@pytest.mark.proves("residual-sums")
+@pytest.mark.parametrize(("name", "bounds"), [("distribution", _CELL), ("residuals of ward", _FEATURE)])
+def test_bounds_of_every_part_are_attained(name: str, bounds: tuple[Bounds, Bounds]) -> None:
+    """All parts together seldom are: their worst pairs differ, so that each is looked at by itself."""
+    found = layout(identity(), schema(), residuals=("ward",))
+    own = vectors(found, everybody())[:, found.parts[name]] / found.weights[name]
+    apart = lengths((own[:, None] - own[None]).reshape(-1, own.shape[1]))
+    for told, reached in zip(bounds, (apart, lengths(own)), strict=True):
+        assert [getattr(told, norm) for norm in NORMS] == pytest.approx(reached, rel=1e-12)
+
+
+@pytest.mark.refutes("residual-sums")
+def test_the_bound_of_residuals_in_one_cell_is_caught() -> None:
+    """Two records of different cells move all six numbers; two of one cell only three."""
+    found = layout(identity(), schema(), residuals=("ward",))
+    part = vectors(found, everybody())[:, found.parts["residuals of ward"]]
+    moved = lengths((part[:, None] - part[None]).reshape(-1, part.shape[1]))
+    assert moved[0] > 2 * found.weights["residuals of ward"]
 
 
 def test_all_sums_together_cost_less_than_their_boxes() -> None:

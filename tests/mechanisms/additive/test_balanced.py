@@ -12,7 +12,7 @@ import pytest
 from discreet.audit.laws.of_noise import noise_subject
 from discreet.errors import CertificateError
 from discreet.mechanisms import LaplaceNoise, count_noise
-from discreet.mechanisms.additive.balanced import BalancedLaplaceNoise, balanced, draw_balanced
+from discreet.mechanisms.additive.balanced import BalancedLaplaceNoise, _is_kept, balanced
 from discreet.privacy.certificate import certify_cells
 from discreet.privacy.relation import Relation
 from discreet.randomness import NoiseSource, SimulatedNoise, SystemNoise
@@ -87,10 +87,33 @@ def test_a_release_has_the_public_sum_whatever_it_is_given() -> None:
 @pytest.mark.parametrize("cells", [2, 3])
 def test_draws_follow_the_law(cells: int, source: NoiseSource) -> None:
     noise, draws = noise_on(cells, 1.5), 1_500
-    drawn = np.array([draw_balanced(noise.scale, cells, source) for _ in range(draws)])
+    counts = np.array([4, 5, 0][:cells])
+    drawn = np.array([noise.release(counts, source) for _ in range(draws)]) - counts
     assert not drawn.sum(axis=1).any()
     for law, fits in ((noise.probabilities, True), (LaplaceNoise.probabilities.__get__(noise), False)):
         assert (_farthest(drawn, law) < 6.0) is fits
+
+
+class Words:
+    """Gives the same word whenever it is asked."""
+
+    simulation = True
+
+    def __init__(self, word: int) -> None:
+        self.word = word
+
+    def below(self, count: int) -> int:
+        return self.word
+
+
+@pytest.mark.proves("balanced")
+@pytest.mark.parametrize("scale", [0.4, 2.0, 700.0])
+@pytest.mark.parametrize("distance", [1, 2, 5])
+def test_draws_are_kept_with_the_chance_that_the_last_count_needs(distance: int, scale: float) -> None:
+    edge = math.exp(-distance / scale) * 2.0**32
+    below, above = Words(math.floor(edge) - 2), Words(math.ceil(edge) + 2)
+    assert _is_kept(distance, scale, below)  # type: ignore[arg-type]
+    assert not _is_kept(distance, scale, above)  # type: ignore[arg-type]
 
 
 def _farthest(drawn: np.ndarray, law: Callable[[np.ndarray], np.ndarray]) -> float:

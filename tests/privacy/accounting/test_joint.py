@@ -120,6 +120,7 @@ def priced() -> JointEvents:
         [GaussianEvent(9.0, 1e-2)],
         [CountGaussianEvent(5.0, 2)],
         [PureEvent(0.3, "x")],
+        [PureEvent(0.2 * (1 + 1e-9), "x")],
         [PureEvent(0.2, "x")] * 2,
         [ApproximateEvent(0.1, 1e-9, "x")],
         [GroupEvent(CountGaussianEvent(7.0, 1), 3)],
@@ -144,6 +145,33 @@ def test_noise_may_be_divided_otherwise_than_it_was_priced() -> None:
     assert joint_delta(asked, 2.0) <= promise
     with pytest.raises(CertificateError):
         left.take([GaussianEvent(1e3, 0.0)])
+
+
+@pytest.mark.proves("joint-stages")
+@pytest.mark.parametrize("spare", [0.0, 1e-9, 1e-7, 1e-5])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_what_is_left_of_delta_is_told_once(epsilon: float, spare: float) -> None:
+    """Less noise and coarser lattices, both as far as they are let pass, keep the promise together."""
+    noise, choice = GaussianEvent(5.0, 1e-12), PureEvent(0.2, "x")
+    delta = joint_delta([noise, choice], epsilon) * (1 + spare)
+    left = JointEvents([noise, choice], epsilon, delta)
+    least = left._power**-0.5 * (1 + 1e-14)
+    asked = [GaussianEvent(least, left._slack * (1 - 1e-12)), choice]
+    left.take(asked)
+    assert joint_delta(asked, epsilon) <= delta * (1 + 1e-10)
+
+
+@pytest.mark.refutes("joint-stages")
+@pytest.mark.parametrize("moves", [1, 2])
+def test_counts_that_are_priced_alone_are_no_other_noise(moves: int) -> None:
+    """Their own curve is not that of continuous noise, which may lose more."""
+    counts, epsilon = CountGaussianEvent(1.0, moves), moves / 2
+    same = GaussianEvent(moves**-0.5, 0.0)
+    assert same.delta(epsilon) > 1.05 * counts.delta(epsilon)
+    left = JointEvents([counts], epsilon, counts.delta(epsilon))
+    with pytest.raises(CertificateError, match="has less noise"):
+        left.take([same])
+    left.take([counts])
 
 
 @pytest.mark.refutes("joint-stages")
@@ -175,10 +203,30 @@ def test_gaussian_stages_may_have_so_much_rho_in_all(epsilon: float) -> None:
     assert joint_rho(epsilon, 1e-6, choices=True) < rho, "rho converts with a loss"
 
 
+PAIR = ApproximateEvent(0.4, 1e-7, "x")
+
+
 def test_known_pairs_are_added() -> None:
-    pair = ApproximateEvent(0.4, 1e-7, "x")
-    assert joint_delta([pair, PureEvent(0.6, "x")], 1.0) == pytest.approx(1e-7)
-    assert joint_delta([pair, PureEvent(0.6, "x")], 0.3) == 1.0
+    assert joint_delta([PAIR, PureEvent(0.6, "x")], 1.0) == pytest.approx(1e-7)
+    assert joint_delta([PAIR, PureEvent(0.6, "x")], 0.3) == 1.0
+
+
+@pytest.mark.proves("joint-stages")
+@pytest.mark.parametrize("beside", [PureEvent(0.6, "x"), GaussianEvent(5.0, 0.0)], ids=repr)
+def test_a_pair_of_a_group_counts_beside_others(beside: Event) -> None:
+    """Three records one after the other: 3 epsilon, and delta 1 + e^0.4 + e^0.8 times."""
+    group, own = GroupEvent(PAIR, 3), 1e-7 * (1 + math.exp(0.4) + math.exp(0.8))
+    assert joint_delta([group, beside], 1.8) == pytest.approx(own + beside.delta(0.6), rel=1e-9)
+    assert joint_delta([group, beside], 1.19) == 1.0
+    assert joint_epsilon([group, beside], 0.1) >= 1.2
+    assert batch_epsilon([group, beside], 0.1) >= 1.2
+
+
+@pytest.mark.refutes("joint-stages")
+def test_an_event_of_which_nothing_is_known_is_not_left_out() -> None:
+    """So a pair of a group was: with others beside it, the group had their delta alone."""
+    strange = GroupEvent(ApproximateEvent(2.0, 0.5, "x"), 3)
+    assert all(joint_delta([strange, event], 9.0) == 1.0 for event in PRICED)
 
 
 def test_very_many_pure_events_are_composed_by_their_rhos() -> None:

@@ -151,7 +151,7 @@ def _utilities_apart(noise: SplitNoise, first: IntArray, second: IntArray) -> Fl
     """Return by how much the utilities of one node's splits move against each other, where most."""
     assert noise.level is not None
     nodes, splits, grid = noise.level.nodes, noise.level.splits, noise.level.grid
-    shape = (len(nodes.open), grid, splits, noise.level.classes)
+    shape = (len(nodes.open), grid, splits, noise.level.classes, noise.level.weights)
     utilities = [noise.criterion.utilities(raw, *shape) for raw in (first, second)]
     moved = utilities[0] - utilities[1]
     centred = [

@@ -192,10 +192,16 @@ class GroupEvent:
     def delta(self, epsilon: float) -> float:
         """Return delta at ``epsilon``."""
         each = epsilon / self.rows
-        if epsilon >= 700:
-            return 1.0
-        factor = math.expm1(epsilon) / math.expm1(each) if each > 0 else float(self.rows)
-        return min(1.0, up(self.one.delta(each) * factor, 8))
+        times_delta = chained(each, self.rows)
+        return 1.0 if math.isinf(times_delta) else min(1.0, up(self.one.delta(each) * times_delta, 8))
+
+
+def chained(epsilon: float, rows: int) -> float:
+    """Return 1 + exp(epsilon) + ... for so many terms: how often a group has a record's delta."""
+    most = epsilon * rows
+    if epsilon <= 0:
+        return float(rows)
+    return math.expm1(most) / math.expm1(epsilon) if most < 700 else math.inf
 
 
 def times(epsilon: float, rows: int) -> float:

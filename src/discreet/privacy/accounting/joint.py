@@ -30,8 +30,10 @@ from discreet.privacy.accounting.events import (
     GaussianEvent,
     GroupEvent,
     PureEvent,
+    chained,
     lattice_term,
     of_group,
+    times,
 )
 
 Floats = NDArray[np.float64]
@@ -150,7 +152,7 @@ class JointEvents:
 
     Gaussian noise, on whatever lattice, is taken from one sum of inverse squares and one of slacks; of
     delta the slacks may also have what the price left over. Everything else must have been priced as
-    it is asked, or for more.
+    it is asked, or for more; so must noise on counts that was priced alone, by its own curve.
 
     Guarantees:
       - Stages that were let pass keep the promise, whatever they were chosen by. [joint-stages]
@@ -158,28 +160,33 @@ class JointEvents:
 
     def __init__(self, events: Iterable[Event], epsilon: float, delta: float) -> None:
         priced = [flatten(event) for event in events]
-        over = max(0.0, delta - joint_delta(priced, epsilon))
-        noises = [continuous(event) for event in priced if _is_gaussian(event)]
         roomy = len(priced) > 1 and joint_delta(priced, epsilon, _ROOM) <= delta
+        # What is left of delta is told once: by less noise first, the rest by its lattices.
+        over = max(0.0, delta - joint_delta(priced, epsilon, _ROOM if roomy else 0.0))
+        exact = len(priced) == 1 and isinstance(priced[0], CountGaussianEvent)
+        pooled = [] if exact else [event for event in priced if _is_gaussian(event)]
+        noises = [continuous(event) for event in pooled]
         self._power = _total(_powers(noises), 8) * (1 + (_ROOM / 2 if roomy else 0.0))
-        self._slack = _total(_slacks(noises), 1) + down(over / lattice_term(epsilon, 1.0))
+        spare = max(0.0, down(over / lattice_term(epsilon, 1.0)))
+        self._slack = _total(_slacks(noises), 1) + spare
         self._powers: list[float] = []
         self._slacks: list[float] = []
-        self._left = [event for event in priced if not _is_gaussian(event)]
+        self._left = priced if exact else [event for event in priced if not _is_gaussian(event)]
 
     def take(self, events: Sequence[Event]) -> None:
         """Strike events off, or raise and change nothing."""
         asked, left = [flatten(event) for event in events], list(self._left)
+        pooled: list[GaussianEvent] = []
         for event in asked:
-            if _is_gaussian(event):
-                continue
             enough = [priced for priced in left if covers(priced, event)]
+            if _is_gaussian(event) and not enough:
+                pooled.append(continuous(event))
+                continue
             if not enough:
                 raise CertificateError(f"{event} is none of the events that this plan was priced for.")
             left.remove(min(enough, key=lambda priced: _waste(priced, event)))
         # Summed anew each time, so that what was priced is never exceeded by rounding alone.
-        noises = [continuous(event) for event in asked if _is_gaussian(event)]
-        powers, slacks = self._powers + _powers(noises), self._slacks + _slacks(noises)
+        powers, slacks = self._powers + _powers(pooled), self._slacks + _slacks(pooled)
         if _total(powers, 8) > self._power or _total(slacks, 1) > self._slack:
             raise CertificateError(f"{asked} has less noise than this plan was priced for.")
         self._left, self._powers, self._slacks = left, powers, slacks
@@ -218,10 +225,19 @@ def _total(amounts: Sequence[float], steps: int) -> float:
 
 
 def flatten(event: Event) -> Event:
-    """Return an event of a group of records as one of the other kinds."""
+    """Return an event of a group of records as one of the other kinds.
+
+    Of a pair of epsilon and delta of which a group would have no delta below one nothing is known: it
+    stays as it is.
+    """
     if not isinstance(event, GroupEvent):
         return event
     one = flatten(event.one)
+    if isinstance(one, ApproximateEvent):
+        together = up(one.certain_delta * chained(one.epsilon, event.rows), 8)
+        if together >= 1:
+            return event
+        return ApproximateEvent(times(one.epsilon, event.rows), together, one.mechanism)
     if isinstance(one, CountGaussianEvent):
         one = continuous(one)
     if isinstance(one, GaussianEvent):
@@ -247,7 +263,11 @@ def _own_delta(event: Event, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _composed_delta(events: tuple[Event, ...], epsilon: float, room: float) -> float:
-    """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos."""
+    """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos.
+
+    Guarantees:
+      - One for an event of which neither a law nor a rho is known. [joint-stages]
+    """
     pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
     summed = sum(to_units(event.epsilon) for event in pure)
     if len(pure) == len(events) and summed <= to_units(epsilon):
@@ -257,18 +277,19 @@ def _composed_delta(events: tuple[Event, ...], epsilon: float, room: float) -> f
     beside = up(math.fsum(event.rho for event in others)) * (1 + room)
     left = epsilon - up(math.fsum(event.epsilon for event in pure))
     bounds = [zcdp_delta(epsilon, rho), zcdp_delta(left, beside) if left >= 0 else 1.0]
-    few = len(pure) <= _MOST_RESPONSES
-    return min(*bounds, _paired_delta(pure, others, epsilon, room) if few else 1.0)
+    noises = [event for event in others if _is_gaussian(event)]
+    known = len(pure) <= _MOST_RESPONSES and len(noises) == len(others)
+    return min(*bounds, _paired_delta(pure, noises, epsilon, room) if known else 1.0)
 
 
 def _paired_delta(
     pure: Sequence[PureEvent | BoundedRangeEvent],
-    others: Sequence[Event],
+    noises: Sequence[GaussianEvent | CountGaussianEvent],
     epsilon: float,
     room: float,
 ) -> float:
     """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
-    known = [continuous(event) for event in others if _is_gaussian(event)]
+    known = [continuous(event) for event in noises]
     slack = _total(_slacks(known), 1)
     losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
     if known:

@@ -46,7 +46,7 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
         fixed in advance; each event is replaced by a pair of laws that dominates it. [pld-batch]
     """
     check_probability("delta", delta)
-    happened = list(events)
+    happened = [flatten(event) for event in events]
     # Of these one pair of epsilon and delta is known: they are added to the rest.
     pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
     counts = Counter(_composable(e) for e in happened if not isinstance(e, ApproximateEvent))
@@ -61,7 +61,6 @@ def batch_epsilon(events: Iterable[Event], delta: float) -> float:
 
 
 def _composable(event: Event) -> Event:
-    event = flatten(event)
     if not isinstance(event, PureEvent | BoundedRangeEvent | GaussianEvent | CountGaussianEvent):
         raise UnsupportedEvent(f"{type(event).__name__} has no privacy loss distribution.")
     if isinstance(event, CountGaussianEvent) and event.scale > _LARGEST_COUNT_SCALE:
