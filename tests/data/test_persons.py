@@ -24,16 +24,19 @@ import pytest
 
 import discreet as dc
 from discreet.data import CellContribution, PrivateTable, Summand, VectorContribution, add_up
+from discreet.data.adding import rounded_sum
 from discreet.data.blocks import Block
 from discreet.data.contributions import GroupedContribution
 from discreet.data.persons import read_persons
 from discreet.errors import DataRefused, LedgerConflict, SchemaError
 from discreet.mechanisms.lattice import SHARE
+from discreet.plans import Setting
+from discreet.plans.persons import ready
 from discreet.plans.stages.aggregate import assign_subsets
 from discreet.privacy.accounting.events import CountGaussianEvent, GroupEvent, PureEvent, of_group
 from discreet.privacy.certificate import NORMS, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
-from discreet.schema.person import Person
+from discreet.schema.person import MOST_ROWS, Person
 
 WHOLE = round(1 / SHARE)
 VALUES = (0.0, 0.5, 1.0)
@@ -386,3 +389,25 @@ def test_a_release_says_who_is_protected() -> None:
         release = protect(["a", "a", "b", "c"], **how).release(dc.mean("x", epsilon=1.0))
         assert release.guarantee.protects == "all rows of one person"
         assert any("a record is a person (who)" in text for text in release.guarantee.assumptions)
+
+
+@pytest.mark.proves("person-weights")
+def test_every_row_of_a_person_may_be_rounded_the_same_way() -> None:
+    """Two persons with as many rows as count, at both ends of a range where every row is rounded up."""
+
+    def sums_of(half: float) -> Any:
+        facts = dc.Schema({"x": dc.Number(-half, half, missing=False)}, person="who")
+        (stage,) = ready(dc.mean("x", epsilon=1.0), Setting(facts, REPLACE_ONE, 10)).stages
+        return stage
+
+    each = MOST_ROWS * sums_of(1.5).noise.step
+    stage = sums_of((math.floor(1.5 / each) + 0.5 + 2.0**-6) * each)
+    step, region = stage.noise.step, stage.contribution.region
+    assert step * MOST_ROWS == each
+    weights = np.full(MOST_ROWS, 1.0 / MOST_ROWS)
+    ends = [np.full((MOST_ROWS, 1), end, order="F") for end in region.limits]
+    low, high = (int(rounded_sum(rows, region, 0.0, step, weights)[0]) for rows in ends)
+    exact = stage.contribution.certificate.sensitivity("linf", REPLACE_ONE) / step
+    assert high - low > exact + 0.9 * MOST_ROWS, "rounding moves it by nearly a step for every row"
+    assert high - low <= stage.noise.certificate.sensitivity("linf", REPLACE_ONE) / step
+    assert high - low <= stage.noise.sensitivity
