@@ -31,6 +31,13 @@ def test_a_monotone_term_never_falls_and_keeps_its_mean() -> None:
         assert scores[:4] @ weights == pytest.approx(before @ weights)
 
 
+@pytest.mark.parametrize("classes", [0, 2])
+def test_the_whole_margin_goes_one_way_once_the_pair_is_taken_away(classes: int) -> None:
+    edited, asked = model(classes).without("income", "job").monotone("income"), rows(50)
+    margins = [edited.margins(asked.assign(income=income)) for income in range(0, 101, 5)]
+    assert (np.diff(margins, axis=0) >= 0).all()
+
+
 def test_a_smoothed_term_is_an_average_of_its_neighbours() -> None:
     made = model()
     edited = made.smoothed("income", width=100.0)
@@ -156,6 +163,10 @@ def test_what_is_no_edited_model_is_refused(tmp_path: Path) -> None:
         (
             lambda m: m.monotone("job"),
             "monotone must be asked of a number or .*, got the category 'job'",
+        ),
+        (
+            lambda m: m.monotone("income"),
+            "in no pair, got 'income', which is in 'income x job'.*by without.'income', 'job'.",
         ),
         (lambda m: m.smoothed("job"), "smoothed must be asked of a number"),
         (lambda m: m.smoothed("age", width=0), "width must be a positive finite number, got 0"),

@@ -489,19 +489,21 @@ def test_vectors_of_a_wrong_shape_never_reach_the_kernel(shape: tuple[int, ...])
             sum_block(Block(0, ("a",), np.zeros((8, 1))), [Summand(cells, 1.0)])
 
 
+@pytest.mark.parametrize(("room", "how"), [(2**28, "Block"), (20_000, "PackedBlock")])
 def test_kept_blocks_are_read_once_and_only_while_there_is_room(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, room: int, how: str
 ) -> None:
     from discreet.data import rows as door
     from discreet.data.blocks import KeptRows
 
     rows = (np.arange(20_000) % 4.0).reshape(-1, 1)
-    table, kept, full = PrivateTable(rows, TINY), KeptRows(), KeptRows(room=19_999)
+    table, kept, full = PrivateTable(rows, TINY), KeptRows(room=room), KeptRows(room=19_999)
     reads, plain = [], door._read
     monkeypatch.setattr(door, "_read", lambda *asked: reads.append(1) or plain(*asked))
     first, again = (list(door.open_rows(table, ["a"], kept=kept)) for _ in range(2))
     assert [block.start for block in again] == [0, 8_192, 16_384] and len(reads) == 1
     assert all(np.array_equal(a.values, b.values) for a, b in zip(first, again, strict=True))
     assert not again[0].values.flags.writeable and again[0].values.flags.f_contiguous
+    assert {type(own).__name__ for own in kept.blocks[("a",), False, 0]} == {how}
     assert all(list(door.open_rows(table, ["a"], kept=full)) for _ in range(2))
     assert not full.blocks and len(reads) == 3

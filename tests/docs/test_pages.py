@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import discreet
 from discreet import errors
+from discreet.cli import app
 from tests.docs.outputs import agrees, printed_by, script_of
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +87,19 @@ def test_every_error_is_in_the_reference() -> None:
 def test_generated_pages_are_up_to_date(script: str) -> None:
     check = [sys.executable, str(ROOT / "docs" / script), "--check"]
     assert subprocess.run(check, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_a_page_exist_with_their_options(page: Path) -> None:
+    text = page.read_text().replace("\\\n", " ")
+    for line in re.findall(r"^\$ discreet (.*)", text, re.M):
+        words = shlex.split(line, comments=True)
+        command: Any = typer.main.get_command(app)
+        while hasattr(command, "get_command") and words:
+            name, *words = words
+            command = command.get_command(typer.Context(command), name)
+            assert command is not None, f"{name} is no command: {line}"
+        command.make_parser(typer.Context(command)).parse_args(words)
 
 
 def test_lists_of_commands_have_names_and_whole_sentences() -> None:

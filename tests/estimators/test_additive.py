@@ -18,10 +18,14 @@ OPTIONS: dict[str, Any] = {"bounds": "data", "random_state": 0}
 CLASSIFIER = PrivateAdditiveClassifier(epsilon=25.0, delta=1e-6, **OPTIONS)
 # A check wants half of the variance of 200 rows with ten features: hardly any noise, so no lattice's.
 REGRESSOR = PrivateAdditiveRegressor(epsilon=1000.0, **OPTIONS)
+PAIRED = (
+    PrivateAdditiveClassifier(epsilon=25.0, delta=1e-6, interactions=1, **OPTIONS),
+    PrivateAdditiveRegressor(epsilon=1000.0, interactions=1, **OPTIONS),
+)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@parametrize_with_checks([CLASSIFIER, REGRESSOR])
+@parametrize_with_checks([CLASSIFIER, REGRESSOR, *PAIRED])
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

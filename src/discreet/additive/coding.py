@@ -135,7 +135,8 @@ class Coder:
         found = np.empty((len(self.features), len(values)), dtype=np.int32)
         for place, feature in enumerate(self.features):
             found[place] = feature.bins.index(np.ascontiguousarray(values[:, place]))
-        self.kept[id(values)] = (weakref.ref(values), found)
+        key = id(values)
+        self.kept[key] = (weakref.ref(values, lambda _: self.kept.pop(key, None)), found)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -81,8 +81,8 @@ class additive_model(WherePlan):
         if self.interactions and not program.pairs.wanted:
             raise ArgumentError(
                 f"interactions must be 0 where fewer than two features can go together, got "
-                f"{self.interactions}. Name two features that have two values or more; "
-                f"categories of more than {PAIRED_CODES} do not count."
+                f"{self.interactions} with {len(program.features)} feature(s). Name two features that "
+                f"have two values or more; categories of more than {PAIRED_CODES} do not count."
             )
 
     def _fewer(self, program: AdditiveProgram) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Canonical blocks of encoded rows: the unit in which rows are read, computed, shipped and kept.
 
-Rows are kept for later stages in as few bytes as the schema allows. A category has a known list of
-codes, and so has a number with a step: their columns are kept as places in that list, one or two bytes
-each instead of eight, and come back to the last bit. How many bytes a row takes is public: the schema
-says it, and no value does.
+Rows are kept for later stages: few of them as they are, more in as few bytes as the schema allows. A
+category has a known list of codes, and so has a number with a step: their columns are kept as places in
+that list, one or two bytes each instead of eight, and come back to the last bit. How many bytes a row
+takes is public: the schema says it, and no value does.
 """
 
 from __future__ import annotations
@@ -100,8 +100,13 @@ def column_places(column: Column) -> Places | None:
     return Places(values, float(values[0]), step, kind)
 
 
+def plain_bytes(schema: Schema, names: tuple[str, ...], shared: bool = False) -> int:
+    """Return how many bytes a row takes as it is."""
+    return 8 * len(names) + _UNIT_BYTES * shared
+
+
 def packed_bytes(schema: Schema, names: tuple[str, ...], shared: bool = False) -> int:
-    """Return how many bytes a row takes."""
+    """Return how many bytes a row takes if it is packed."""
     found = map(column_places, (schema[name] for name in names))
     return sum(8 if p is None else np.dtype(p.kind).itemsize for p in found) + _UNIT_BYTES * shared
 
@@ -142,12 +147,15 @@ class PackedBlock:
 class KeptRows:
     """Encoded blocks that one release has read, so that its later stages need not encode them again.
 
-    They are dropped with it. Tables beyond ``room`` bytes are read anew each time. Every worker of a
-    cluster keeps those of its own parts, under the ``token`` of the release.
+    They are dropped with it. Few are kept as they are, more are packed; beyond ``room`` bytes they are
+    read anew each time. Every worker of a cluster keeps those of its own parts, under the ``token`` of
+    the release.
     """
 
     room: int = 2**28
-    blocks: dict[tuple[tuple[str, ...], bool, int], list[PackedBlock]] = field(default_factory=dict)
+    blocks: dict[tuple[tuple[str, ...], bool, int], list[Block | PackedBlock]] = field(
+        default_factory=dict
+    )
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
 

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows, PackedBlock, packed_bytes
+from discreet.data.blocks import BLOCK_ROWS, Block, KeptRows, PackedBlock, packed_bytes, plain_bytes
 from discreet.data.table import PrivateTable
 from discreet.schema import FloatArray, Number, Schema
 from discreet.schema.raw import RawColumn
+
+_FEW = 4
+"""Rows that take this part of the room, or less, are kept as they are: there is nothing to unpack."""
 
 _Piece = tuple[list[FloatArray], NDArray[Any] | None]
 """Encoded columns of some rows, and their ids."""
@@ -47,14 +50,20 @@ def open_rows(
     """
     key = tuple(columns), with_ids, table.start
     if kept is not None and key in kept.blocks:
-        yield from (packed.unpack(table.schema) for packed in kept.blocks[key])
+        for own in kept.blocks[key]:
+            yield own if isinstance(own, Block) else own.unpack(table.schema)
         return
-    needed = table.rows_read() * packed_bytes(table.schema, key[0], table.shares_records)
+    rows = table.rows_read()
+    plain, needed = (
+        rows * size(table.schema, key[0], table.shares_records) for size in (plain_bytes, packed_bytes)
+    )
+    packing = kept is None or plain > kept.room // _FEW
+    needed = needed if packing else plain
     keeping = kept is not None and bool(columns) and needed <= kept.room
-    fresh: list[PackedBlock] = []
+    fresh: list[Block | PackedBlock] = []
     for block in _read(table, columns, with_ids):
         if keeping:
-            fresh.append(PackedBlock.of(block, table.schema))
+            fresh.append(PackedBlock.of(block, table.schema) if packing else block)
         yield block
     if kept is not None and keeping:
         kept.blocks[key] = fresh

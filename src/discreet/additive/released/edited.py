@@ -191,8 +191,16 @@ class EditedModel(AdditiveModel):
 def monotone(
     model: AdditiveModel, column: str, increasing: bool, margins: tuple[int, ...], why: str
 ) -> Edit:
-    """Return the edit after which scores never fall, or never rise."""
+    """Return the edit after which scores, and so the margin, never fall, or never rise."""
     _check_ordered("monotone", model, column)
+    pairs = [term for term in model.terms if len(term.columns) > 1 and column in term.columns]
+    if pairs:
+        columns = ", ".join(map(repr, pairs[0].columns))
+        raise ArgumentError(
+            f"monotone must be asked of a column that is in no pair, got {column!r}, which is in "
+            f"{pairs[0].name!r}: what both add may fall where one rises. Take the pair away first, by "
+            f"without({columns})."
+        )
     return Edit("monotone", (column,), margins, increasing=bool(increasing), why=why)
 
 

@@ -145,7 +145,8 @@ class FreeExplanations:
     ) -> EditedModel:
         """Return a copy whose scores never fall (or never rise) with a number or an ordered category.
 
-        The nearest such scores by the noisy counts; missing values keep theirs.
+        The nearest such scores by the noisy counts; missing values keep theirs. A column that is in a
+        pair is refused until the pair is taken away: only then does the whole margin go one way.
         """
         from discreet.additive.released.edited import monotone
 

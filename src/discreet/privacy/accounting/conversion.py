@@ -59,11 +59,20 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     """
     if rho == 0:
         return 0.0
-    # Every order above 1 gives a valid bound, so a fine grid of them needs no optimality.
+    orders, excess, excess_logs, rest = _orders()
+    logs = excess * (orders * rho - epsilon) - excess_logs + rest
+    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _RELATIVE_ERROR) + _LEAST)
+
+
+@lru_cache(maxsize=1)
+def _orders() -> tuple[NDArray[np.float64], ...]:
+    """Return Rényi orders and what the conversion needs of them besides rho and epsilon.
+
+    Every order above 1 gives a valid bound, so a fine grid of them needs no optimality.
+    """
     orders = 1.0 + np.geomspace(1e-6, 1e8, 4000)
     excess = orders - 1.0
-    logs = excess * (orders * rho - epsilon) - np.log(excess) + orders * np.log1p(-1.0 / orders)
-    return min(1.0, math.exp(min(float(logs.min()), 0.0)) * (1 + _RELATIVE_ERROR) + _LEAST)
+    return orders, excess, np.log(excess), orders * np.log1p(-1.0 / orders)
 
 
 def zcdp_epsilon(delta: float, rho: float) -> float:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from typing import TypeGuard
 
 import numpy as np
@@ -71,18 +72,27 @@ def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> f
       - Holds for queries that depend on earlier answers, as long as the events themselves are fixed in
         advance. [joint-stages]
     """
+    return _curve(events, room)(epsilon)
+
+
+def _curve(events: Iterable[Event], room: float) -> Callable[[float], float]:
+    """Return what gives delta of all events together at any epsilon."""
     happened = [flatten(event) for event in events]
     if len(happened) == 1:
-        return _own_delta(happened[0], epsilon)
+        return partial(_own_delta, happened[0])
     # Of these one pair of epsilon and delta is known: they are added to the rest.
     pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
-    rest = tuple(event for event in happened if not isinstance(event, ApproximateEvent))
-    left = down(epsilon - math.fsum(event.epsilon for event in pairs)) if pairs else epsilon
-    if left < 0:
-        return 1.0
+    rest = _composed(tuple(e for e in happened if not isinstance(e, ApproximateEvent)), room)
     certain = math.fsum(event.certain_delta for event in pairs)
-    found = _composed_delta(rest, left, room)
-    return min(1.0, up(certain + found) if pairs else found)
+    taken = math.fsum(event.epsilon for event in pairs)
+
+    def delta(epsilon: float) -> float:
+        left = down(epsilon - taken) if pairs else epsilon
+        if left < 0:
+            return 1.0
+        return min(1.0, up(certain + rest.delta(left)) if pairs else rest.delta(left))
+
+    return delta
 
 
 def joint_epsilon(events: Iterable[Event], delta: float) -> float:
@@ -91,14 +101,14 @@ def joint_epsilon(events: Iterable[Event], delta: float) -> float:
     It is never zero, even where delta is enough without an epsilon.
     """
     check_positive("delta", delta)
-    happened, low, high = tuple(events), 0.0, 1.0
-    while joint_delta(happened, high) > delta:
+    curve, low, high = _curve(events, 0.0), 0.0, 1.0
+    while curve(high) > delta:
         low, high = high, 1.25 * high  # far beyond, what lattices add to delta takes over
         if high > 1e6:
             return math.inf
     while high - low > 1e-6 * high and high > _LEAST:
         middle = (low + high) / 2
-        if joint_delta(happened, middle) <= delta:
+        if curve(middle) <= delta:
             high = middle
         else:
             low = middle
@@ -261,43 +271,77 @@ def _own_delta(event: Event, epsilon: float) -> float:
     return event.delta(epsilon)
 
 
-@lru_cache(maxsize=4096)
-def _composed_delta(events: tuple[Event, ...], epsilon: float, room: float) -> float:
-    """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos.
+@dataclass(frozen=True, eq=False)
+class _Composed:
+    """Events that are composed, and what bounds of delta need of them at whatever epsilon.
 
-    Guarantees:
-      - One for an event of which neither a law nor a rho is known. [joint-stages]
+    ``room`` is the share by which all of them are told to lose more than they do.
     """
-    pure = [event for event in events if isinstance(event, PureEvent | BoundedRangeEvent)]
-    summed = sum(to_units(event.epsilon) for event in pure)
-    if len(pure) == len(events) and summed <= to_units(epsilon):
-        return 0.0
-    others = [event for event in events if not isinstance(event, PureEvent | BoundedRangeEvent)]
-    rho = up(math.fsum(event.rho for event in events)) * (1 + room)
-    beside = up(math.fsum(event.rho for event in others)) * (1 + room)
-    left = epsilon - up(math.fsum(event.epsilon for event in pure))
-    bounds = [zcdp_delta(epsilon, rho), zcdp_delta(left, beside) if left >= 0 else 1.0]
-    noises = [event for event in others if _is_gaussian(event)]
-    known = len(pure) <= _MOST_RESPONSES and len(noises) == len(others)
-    return min(*bounds, _paired_delta(pure, noises, epsilon, room) if known else 1.0)
+
+    events: tuple[Event, ...]
+    room: float
+
+    def delta(self, epsilon: float) -> float:
+        """Return the least of three bounds: pairs of laws, rhos, pure epsilons beside rhos.
+
+        Guarantees:
+          - One for an event of which neither a law nor a rho is known. [joint-stages]
+        """
+        if len(self._pure) == len(self.events) and self._units <= to_units(epsilon):
+            return 0.0
+        left = epsilon - up(math.fsum(event.epsilon for event in self._pure))
+        bounds = [zcdp_delta(epsilon, self._rho), zcdp_delta(left, self._beside) if left >= 0 else 1.0]
+        known = len(self._pure) <= _MOST_RESPONSES and len(self._noises) == len(self._others)
+        return min(*bounds, self._paired(epsilon) if known else 1.0)
+
+    def _paired(self, epsilon: float) -> float:
+        """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
+        losses, chances = self._losses
+        if self._noises:
+            deltas = gaussian_deltas(epsilon - losses, self._multiplier)
+        else:
+            deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
+        paired = float(np.dot(chances, deltas)) * (1 + _RELATIVE_ERROR)
+        return paired + lattice_term(epsilon, self._slack)
+
+    @cached_property
+    def _pure(self) -> list[PureEvent | BoundedRangeEvent]:
+        return [event for event in self.events if isinstance(event, PureEvent | BoundedRangeEvent)]
+
+    @cached_property
+    def _others(self) -> list[Event]:
+        return [e for e in self.events if not isinstance(e, PureEvent | BoundedRangeEvent)]
+
+    @cached_property
+    def _noises(self) -> list[GaussianEvent]:
+        return [continuous(event) for event in self._others if _is_gaussian(event)]
+
+    @cached_property
+    def _units(self) -> int:
+        return sum(to_units(event.epsilon) for event in self._pure)
+
+    @cached_property
+    def _rho(self) -> float:
+        return up(math.fsum(event.rho for event in self.events)) * (1 + self.room)
+
+    @cached_property
+    def _beside(self) -> float:
+        return up(math.fsum(event.rho for event in self._others)) * (1 + self.room)
+
+    @cached_property
+    def _slack(self) -> float:
+        return _total(_slacks(self._noises), 1)
+
+    @cached_property
+    def _multiplier(self) -> float:
+        return down((_total(_powers(self._noises), 8) * (1 + self.room)) ** -0.5)
+
+    @cached_property
+    def _losses(self) -> tuple[Floats, Floats]:
+        return _pure_losses(Counter(event.epsilon for event in self._pure))
 
 
-def _paired_delta(
-    pure: Sequence[PureEvent | BoundedRangeEvent],
-    noises: Sequence[GaussianEvent | CountGaussianEvent],
-    epsilon: float,
-    room: float,
-) -> float:
-    """Return the mean, over the losses of pure events, of what the Gaussians keep beside each."""
-    known = [continuous(event) for event in noises]
-    slack = _total(_slacks(known), 1)
-    losses, chances = _pure_losses(Counter(event.epsilon for event in pure))
-    if known:
-        multiplier = down((_total(_powers(known), 8) * (1 + room)) ** -0.5)
-        deltas = gaussian_deltas(epsilon - losses, multiplier)
-    else:
-        deltas = -np.expm1(np.minimum(epsilon - losses, 0.0))
-    return float(np.dot(chances, deltas)) * (1 + _RELATIVE_ERROR) + lattice_term(epsilon, slack)
+_composed = lru_cache(maxsize=1024)(_Composed)
 
 
 def _pure_losses(epsilons: Mapping[float, int]) -> tuple[Floats, Floats]:
