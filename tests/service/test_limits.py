@@ -137,13 +137,8 @@ def test_one_asker_leaves_room_for_others(
 ) -> None:
     world = make_limited(jobs=1, jobs_each=2)
     go_on = held(monkeypatch, "_made_ready")
-
-    def begin(who: str) -> int:
-        body, at_once = {"plans": [AGES], "fresh": True}, {"Prefer": "wait=0"}
-        path = "/v1/datasets/loans/releases"
-        return world.client(who).post(path, json=body, headers=at_once).status_code
-
-    told, his = [begin("ann") for _ in range(3)], begin("bob")
+    told = [world.begin("ann", AGES, fresh=True).status_code for _ in range(3)]
+    his = world.begin("bob", AGES, fresh=True).status_code
     go_on.set()
     assert told == [202, 202, 429] and his == 202
 
