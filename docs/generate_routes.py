@@ -25,7 +25,7 @@ def render() -> str:
 def table() -> str:
     """Return the table."""
     said = {
-        (method, route.path): (route.endpoint.__doc__ or "").strip()  # type: ignore[attr-defined]
+        (method, route.path): (route.endpoint.__doc__ or "").split("\n")[0].strip()  # type: ignore[attr-defined]
         for router in ROUTERS
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
