@@ -61,14 +61,20 @@ class World:
             self.clients[who] = httpx.Client(base_url=self.server.url, headers=headers, timeout=60.0)
         return self.clients[who]
 
+    def begin(self, who: str, *plans: dict[str, Any], **options: Any) -> httpx.Response:
+        """Ask for releases of the loans, and wait for nothing."""
+        return self._send(who, plans, {"Prefer": "wait=0"}, options)
+
     def ask(self, who: str, *plans: dict[str, Any], **options: Any) -> httpx.Response:
         """Ask for releases of the loans, and wait for them however busy the machine is."""
-        headers = options.pop("headers", {})
-        body = {"plans": list(plans), **options}
-        told = self.client(who).post("/v1/datasets/loans/releases", json=body, headers=headers)
+        told = self._send(who, plans, options.pop("headers", {}), options)
         while told.status_code == 202:
             told = self.client(who).get(f"{told.headers['location']}?wait=30")
         return told
+
+    def _send(self, who: str, plans: Any, headers: Any, options: dict[str, Any]) -> httpx.Response:
+        body = {"plans": list(plans), **options}
+        return self.client(who).post("/v1/datasets/loans/releases", json=body, headers=headers)
 
     def close(self) -> None:
         for client in self.clients.values():

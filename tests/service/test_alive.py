@@ -117,7 +117,7 @@ def test_a_job_goes_on_while_a_database_starts_anew(
     monkeypatch.setattr(Session, "_run", held)
     try:
         asked = plan("count", where="age >= 40", epsilon=0.1)
-        job = worlds[0].ask("ann", asked, headers={"Prefer": "wait=0"}).json()["job"]["id"]
+        job = worlds[0].begin("ann", asked).json()["job"]["id"]
         assert begun.wait(60)
         forget_all(address)
         here, there = (world.client("ann") for world in worlds)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from discreet.plans import Release
 
 from .conftest import World, plan
@@ -68,3 +70,13 @@ def test_what_costs_too_much_is_refused_with_what_is_left(world: World) -> None:
     assert found.json()["error"]["code"] == "budget-exhausted"
     assert found.json()["error"]["remaining"]["epsilon"] == "10"
     assert spent(world) == 0.0
+
+
+@pytest.mark.parametrize("wait", ["\u00b2", "\u00bd", "-1", "1e9", "nan", "9" * 40, ""])
+def test_a_wait_that_is_none_counts_as_left_out(world: World, wait: str) -> None:
+    told = world.client("ann").post(
+        "/v1/datasets/loans/releases",
+        json={"plans": [plan("histogram", columns="age", bins=5, epsilon=0.1)]},
+        headers=[("Prefer", f"wait={wait}".encode("latin-1"))],
+    )
+    assert told.status_code in (200, 202), told.text

@@ -216,6 +216,31 @@ def test_another_sealed_query_under_the_same_name_is_refused(world: World) -> No
     assert other.status_code == 409 and "Idempotency-Key" in other.text and spent(world) == "1"
 
 
+def test_what_is_wrong_with_a_sealed_question_is_told_and_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence quotes the query. Said at once it is nowhere; said by a job it would be kept."""
+    wrong = sealed(41_235.0)
+    wrong["arguments"]["x"]["weight_of_ann"] = 93.5
+    told = world.ask("ann", wrong, **NAMED)
+    assert told.status_code == 422 and "weight_of_ann" in told.text
+    assert world.client("owner").get("/v1/jobs").json() == []
+
+    async def unchecked(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr("discreet.service.routes.asking._check_sealed", unchecked)
+    told = world.ask("ann", wrong, **NAMED)
+    assert told.status_code == 422 and "Its query is sealed" in told.text
+    (job,) = world.client("owner").get("/v1/jobs").json()
+    assert job["state"] == "failed" and "weight_of_ann" not in str(job)
+    dear = {**sealed(41_235.0)["arguments"], "epsilon": 99.0}
+    assert world.ask("ann", plan("shap_values", **dear)).status_code == 402, (
+        "others are told as they are"
+    )
+    assert spent(world) == "0"
+
+
 def test_nobody_can_try_guesses_of_a_sealed_query_by_what_is_kept(world: World) -> None:
     """The mark is made with the asker's key: neither the store nor the service's secret make it."""
     ring = world.office.keys

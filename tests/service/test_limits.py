@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 
 from discreet.service import make_app
 from discreet.service.asked.desks import Desks
+from discreet.service.routes import releases
 from discreet.session import Session
 
 from .conftest import Server, World, plan, write_project
@@ -51,6 +53,13 @@ def held(monkeypatch: pytest.MonkeyPatch, name: str) -> threading.Event:
 
     monkeypatch.setattr(Session, name, wait)
     return go_on
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_heavy_prices_hold_up_nothing_else_and_end_with_a_sentence(
@@ -128,8 +137,32 @@ def test_one_asker_leaves_room_for_others(
 ) -> None:
     world = make_limited(jobs=1, jobs_each=2)
     go_on = held(monkeypatch, "_made_ready")
-    at_once = {"headers": {"Prefer": "wait=0"}, "fresh": True}
-    told = [world.ask("ann", AGES, **dict(at_once)).status_code for _ in range(3)]
-    his = world.ask("bob", AGES, **dict(at_once)).status_code
+    told = [world.begin("ann", AGES, fresh=True).status_code for _ in range(3)]
+    his = world.begin("bob", AGES, fresh=True).status_code
     go_on.set()
     assert told == [202, 202, 429] and his == 202
+
+
+def test_pictures_hold_up_nothing_else_and_leave_room_for_others(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, go_on, threads = make_limited(), threading.Event(), set()
+    release = world.ask("ann", AGES).json()["releases"][0]["id"]
+    drawn = releases.draw
+
+    def slow(*given: Any, **options: Any) -> bytes:
+        threads.add(threading.current_thread().name)
+        go_on.wait(60)
+        return drawn(*given, **options)
+
+    monkeypatch.setattr(releases, "draw", slow)
+    picture = f"/v1/datasets/loans/releases/{release}/picture.svg"
+    with ThreadPoolExecutor(61) as pool:  # as many as all threads of the server, and more
+        hers = [pool.submit(world.client("ann").get, picture) for _ in range(60)]
+        wait_for(lambda: sum(one.done() for one in hers) == 60 - 16)
+        assert world.client("bob").get("/v1/datasets/loans").status_code == 200
+        his = pool.submit(world.client("bob").get, picture)
+        go_on.set()
+        assert his.result().status_code == 200
+        statuses = sorted(one.result().status_code for one in hers)
+    assert statuses == [200] * 16 + [429] * 44 and len(threads) == 1

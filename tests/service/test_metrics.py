@@ -54,3 +54,12 @@ def test_what_is_timed_opens_no_table(world: World, monkeypatch: pytest.MonkeyPa
     assert opened == []
     world.client("owner").get("/v1/datasets/loans")
     assert opened == ["loans"], "the check sees who opens one"
+
+
+def test_methods_that_somebody_makes_up_make_no_lines(world: World) -> None:
+    for number in range(50):
+        world.client("nobody").request(f"MADE{number}", "/nowhere")
+    counted = world.client("owner").get("/metrics").text
+    assert "MADE" not in counted
+    told = [line for line in counted.splitlines() if 'requests_total{method="other"' in line]
+    assert [line.rsplit(" ", 1)[1] for line in told] == ["50.0"]

@@ -343,6 +343,52 @@ def test_an_owner_allots_and_revokes(world: World, enter: Enter) -> None:
 
 
 @in_browser
+def test_an_owners_number_that_is_none_makes_no_key_and_no_share(world: World, enter: Enter) -> None:
+    """Sent as it is, days that are no number would be those of a key that never expires."""
+    page, before = enter("owner", "keys"), world.office.keys.told()
+    page.get_by_label("Analyst", exact=True).fill("kim")
+    for days in ("90 days", ""):
+        page.get_by_label("Valid for days").fill(days)
+        page.get_by_role("button", name="Make a key").click()
+        page.get_by_text("Valid for days must be a number.").wait_for()
+    assert world.office.keys.told() == before
+    page.evaluate("location.hash = '#/d/loans/budget'")
+    allot = page.get_by_role("form", name="Allot")
+    allot.get_by_label("Analyst").fill("kim")
+    allot.get_by_label("Epsilon").fill("much")
+    allot.get_by_role("button", name="Allot").click()
+    page.get_by_text("Epsilon must be a number.").wait_for()
+    allot.get_by_label("Epsilon").fill("0,25")
+    allot.get_by_role("button", name="Allot").click()
+    page.get_by_role("rowheader", name="kim").wait_for()
+    assert left(world, "kim") == 0.25
+    terms = page.get_by_role("form", name="Change the whole budget")
+    terms.get_by_label("Reason").fill("more")
+    terms.get_by_label("Epsilon").fill("lots")
+    terms.get_by_label("Delta").fill("0.001")
+    terms.get_by_role("button", name="Change").click()
+    page.get_by_text("Epsilon must be a number.").wait_for()
+    assert world.office.desks.owner("loans").facts().terms.delta == 1e-4
+
+
+@in_browser
+def test_jobs_tell_what_came_of_them(world: World, enter: Enter) -> None:
+    world.ask("ann", plan("histogram", columns="age", bins=4, epsilon=0.01))
+    world.ask("ann", plan("mean", column="nowhere", epsilon=0.01))
+    world.ask("ann", plan("mean", column="age", epsilon=500.0))
+    page = enter("owner", "jobs")
+    rows = page.locator("tbody tr")
+    assert "analyst ann" in rows.nth(0).inner_text() and "has epsilon=" in rows.nth(0).inner_text()
+    page.get_by_role("row", name=re.compile("^Histogram.*analyst ann")).first.get_by_role(
+        "link", name="Answer"
+    ).click()
+    page.get_by_role("heading", name="Histogram of age").wait_for()
+    page.get_by_role("link", name="Ledger").click()
+    page.get_by_role("link", name="stored", exact=True).first.click()
+    page.locator("article.release").wait_for()
+
+
+@in_browser
 def test_a_revoked_key_is_shown_the_door(world: World, enter: Enter) -> None:
     key, holder = world.office.keys.new("analyst", analyst="ann")
     world.keys["gone"] = key

@@ -38,6 +38,26 @@ def test_an_error_tells_no_place_on_the_machine(world: World) -> None:
         assert not (world.folder / "two.schema.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("data", "loans\x00.csv"),
+        ("data", "a" * 499),
+        ("data", "/etc/hostname"),
+        ("data", "linked.csv"),
+        ("version", "1\x00"),
+        ("version", '1"\n[service]\nstore = "other.db'),
+    ],
+)
+def test_a_path_or_a_version_that_is_none_gets_a_sentence(world: World, field: str, value: str) -> None:
+    (world.folder / "linked.csv").symlink_to("/etc/hostname")
+    before = (world.folder / "discreet.toml").read_bytes()
+    told = world.client("owner").post("/v1/datasets", json=asked("two", **{field: value}))
+    assert told.status_code == 422 and f"{field} must be" in told.text, told.text
+    assert (world.folder / "discreet.toml").read_bytes() == before
+    assert world.office.desks.ledger("loans").datasets() == ["loans"]
+
+
 def test_two_workers_that_register_at_once_lose_nothing(world: World) -> None:
     other = World(
         world.folder, app := make_app(world.folder / "discreet.toml"), world.keys, Server(app)

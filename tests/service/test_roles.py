@@ -158,6 +158,13 @@ def test_a_revoked_key_and_one_that_expired_open_nothing(
     assert client.get("/v1/me", headers=headers).status_code == 401
 
 
+@pytest.mark.parametrize("note", ["a\0b", "two\nlines", "x" * 201, " blank"])
+def test_a_note_is_a_short_printable_text(shared: World, note: str) -> None:
+    asked = {"role": "auditor", "note": note}
+    told = shared.client("owner").post("/v1/keys", json=asked)
+    assert told.status_code == 422 and "note must be" in told.text
+
+
 def test_a_secret_that_is_there_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder may be one that nobody can write to."""
     made = _read_secret(tmp_path / "service.key")

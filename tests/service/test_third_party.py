@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +157,35 @@ def test_boosters_that_our_engines_do_not_know_run_apart(
     file = ModelFile("model.ubj", (tmp_path / "model.ubj").read_bytes())
     told = try_upload(file, ModelEntry("model.ubj"), Limits())
     assert told["process"] == process and told["types"] == ["XGBoost"] and told["trust"] == []
+
+
+@pytest.mark.parametrize("name", ["a\x00b.skops", "a" * 300 + ".skops", "..", "", "../../up.skops"])
+def test_of_a_files_name_only_its_ending_counts(make_world: Callable[..., World], name: str) -> None:
+    world = make_world()
+    file = sent(world.folder / "risk.skops")["file"] | {"name": name}
+    told = world.client("owner").post("/v1/models", json={"name": "risk-2", "file": file})
+    assert told.status_code == 201, told.text
+    assert (
+        world.client("ann")
+        .post(
+            "/v1/datasets/loans/price",
+            json={"plans": [plan("partial_dependence", model="risk-2", features="age", epsilon=0.1)]},
+        )
+        .is_success
+    )
+
+
+def test_a_model_that_is_refused_tells_no_place_on_the_machine(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world()
+    for name, content in (("old.pkl", b"x"), ("none.skops", b"no archive"), ("none.txt", b"no tree")):
+        file = {"name": name, "content": base64.b64encode(content).decode()}
+        told = world.client("owner").post("/v1/models", json={"name": "odd", "file": file})
+        assert told.status_code == 422 and "/" not in told.json()["error"]["message"], told.text
+    (world.folder / "risk.skops").write_bytes(b"no archive")
+    world.office.models.close()  # so that the file is read again
+    for path in ("/v1/models", "/v1/datasets/loans"):
+        told = world.client("ann").get(path)
+        assert told.status_code == 422 and "risk.skops" in told.text, told.text
+        assert str(world.folder) not in told.text

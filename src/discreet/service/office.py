@@ -16,8 +16,9 @@ from discreet.service.access.keys import Caller, KeyRing, Role
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.jobs import Jobs
 from discreet.service.asked.models import Models
-from discreet.service.guards import Frequency, Prices
+from discreet.service.guards import Frequency
 from discreet.service.metrics import Metrics
+from discreet.service.pools import Pool, too_large_to_draw, too_slow
 from discreet.service.settings import Settings, path_of
 from discreet.service.store import Store
 
@@ -39,7 +40,8 @@ class Office:
     desks: Desks
     models: Models
     jobs: Jobs
-    prices: Prices
+    prices: Pool
+    pictures: Pool
     metrics: Metrics
     rate: Frequency
     strangers: Frequency
@@ -49,7 +51,7 @@ class Office:
         """Open what a project file describes."""
         desks = Desks(project)
         settings = Settings.of(desks.project)
-        store = Store(desks.project.resolve(settings.store))
+        store, slowest = Store(desks.project.resolve(settings.store)), float(settings.slowest_price)
         return cls(
             settings=settings,
             store=store,
@@ -57,7 +59,9 @@ class Office:
             desks=desks,
             models=Models(store, settings, desks),
             jobs=Jobs(store, desks, settings),
-            prices=Prices(settings.prices, float(settings.slowest_price)),
+            prices=Pool("prices", settings.prices, slowest, too_slow),
+            # One at a time: Matplotlib's settings are everybody's.
+            pictures=Pool("pictures", 1, slowest, too_large_to_draw),
             metrics=Metrics(),
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
@@ -73,6 +77,7 @@ class Office:
         """Let what is charged for come to its end, then close everything."""
         self.jobs.close()
         self.prices.close()
+        self.pictures.close()
         self.models.close()
         self.desks.close()
         self.store.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -28,6 +30,19 @@ def _kinds(kind: type[DiscreetError]) -> Iterator[type[DiscreetError]]:
 def status_of(code: str) -> int:
     """Return the status of an error's code."""
     return _statuses().get(code, DiscreetError.http_status)
+
+
+@contextmanager
+def without_place(folder: Path) -> Iterator[None]:
+    """Let no error tell where on this machine a folder is."""
+    try:
+        yield
+    except DiscreetError as error:
+        told = str(error)
+        for place in (folder.resolve(), folder):
+            told = told.replace(f"{place}/", "")
+        error.args = (told,)
+        raise
 
 
 def answer(error: DiscreetError) -> JSONResponse:

@@ -24,7 +24,7 @@ from sqlalchemy import insert, select, update
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError, NotAuthenticated, NotFound
-from discreet.ledger.checks import check_name
+from discreet.ledger.checks import check_label, check_name
 from discreet.ledger.store.place import OWNER_ONLY, check_private
 from discreet.ledger.store.tables import new_id
 from discreet.numerics import check_choice, check_whole
@@ -98,8 +98,7 @@ class KeyRing:
         _check_holder(role, analyst)
         if days is not None:
             check_whole("days", days, 1, _LONGEST_LIFE)
-        if not isinstance(note, str) or len(note) > 200:
-            raise ArgumentError(f"note must be a text of at most 200 characters, got {shown(note)}.")
+        check_label("note", note)
         opened = None if datasets is None else tuple(dict.fromkeys(datasets))
         if role == "owner" and opened is not None:
             raise ArgumentError(

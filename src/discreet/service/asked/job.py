@@ -100,6 +100,11 @@ class ReleaseJob:
 NOTED = "job"
 """Under which a job's id is noted with every reservation that it makes."""
 
+_REFUSED = ArgumentError.http_status
+_SEALED = (
+    "The question was refused; nothing was charged. Its query is sealed: ask for its price to read why."
+)
+
 Outcome = dict[str, Any]
 """The fields of a job that say how it ended."""
 
@@ -132,9 +137,14 @@ def lost(charged: Sequence[str]) -> Outcome:
     return {"state": "lost", "reservations": tuple(charged), "error": error.to_json()}
 
 
-def failed(error: DiscreetError) -> Outcome:
-    """Return that a job ended with an error before anything was charged."""
-    return {"state": "failed", "error": error.to_json()}
+def failed(error: DiscreetError, *, sealed: bool = False) -> Outcome:
+    """Return that a job ended with an error before anything was charged.
+
+    Guarantees:
+      - No sentence about the arguments of a sealed question is kept: it could quote the query.
+    """
+    told = ArgumentError(_SEALED) if sealed and error.http_status == _REFUSED else error
+    return {"state": "failed", "error": told.to_json()}
 
 
 def broken() -> Outcome:

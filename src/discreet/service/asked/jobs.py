@@ -43,7 +43,7 @@ from discreet.service.asked.job import (
     lost,
     stored_release,
 )
-from discreet.service.guards import too_slow
+from discreet.service.pools import too_slow
 from discreet.service.settings import Settings
 from discreet.service.store import Store, now
 from discreet.session.desk import Watch
@@ -272,7 +272,7 @@ class Jobs:
         except ReleaseFailed:
             return lost(charged)
         except DiscreetError as error:
-            return self._charged_anyway(job, phases) or failed(error)
+            return self._charged_anyway(job, phases) or failed(error, sealed=job.asked is None)
         except BaseException:  # its text could hold a row
             return self._charged_anyway(job, phases) or broken()
 

@@ -27,10 +27,12 @@ from discreet.models.apart import Limits
 from discreet.schema import Schema
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.opening import apart_of, is_fitted, open_file, open_path, try_upload
+from discreet.service.problems import without_place
 from discreet.service.settings import ModelEntry, Settings
 from discreet.service.store import Store, models, now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_ENDING = re.compile(r"\.[A-Za-z0-9]{1,16}\Z")
 
 
 class Models:
@@ -131,7 +133,9 @@ class Models:
 
     def _load(self, name: str, entry: ModelEntry, since: str) -> Any:
         if not since:
-            return open_path(Path(self._desks.project.resolve(entry.file)), entry, self._limits)
+            path = Path(self._desks.project.resolve(entry.file))
+            with without_place(self._desks.project.path.parent):
+                return open_path(path, entry, self._limits)
         with self._store.reading() as connection:
             row = connection.execute(select(models).where(models.c.name == name)).one()
         return open_file(ModelFile(row.file, row.content), entry, self._limits)
@@ -148,7 +152,9 @@ def _uploaded(file: Any, largest: int) -> ModelFile:
         raise ArgumentError("file.content must be base64, got something else.") from None
     if len(content) > largest:
         raise ArgumentError(f"file must have at most {largest} bytes, got {len(content)}.")
-    return ModelFile(Path(file["name"]).name or "model", content)
+    # Of its name only the ending says something; the rest could be none that a folder can hold.
+    ending = _ENDING.search(file["name"])
+    return ModelFile(f"model{ending[0] if ending else ''}", content)
 
 
 def _plain(entry: ModelEntry) -> dict[str, Any]:

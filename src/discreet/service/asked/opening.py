@@ -15,6 +15,7 @@ from discreet.models import Model, as_model
 from discreet.models.apart import Limits, ModelApart
 from discreet.models.files import FileTypes, read_model, types_of
 from discreet.models.forms.trees import raw_ensemble
+from discreet.service.problems import without_place
 from discreet.service.settings import ModelEntry
 
 _BOOSTERS = (".json", ".ubj", ".txt", ".cbm")
@@ -38,7 +39,7 @@ def open_path(path: Path, entry: ModelEntry, limits: Limits) -> Any:
 
 def open_file(file: ModelFile, entry: ModelEntry, limits: Limits) -> Any:
     """Return the model in a file that is kept, as ``open_path`` does."""
-    with file.on_disk() as path:
+    with file.on_disk() as path, without_place(path.parent):
         return open_path(path, entry, limits)
 
 
@@ -50,7 +51,7 @@ def try_upload(file: ModelFile, entry: ModelEntry, limits: Limits) -> dict[str, 
     Raises:
       ModelError: if it holds types that are not trusted, or cannot be read or used.
     """
-    with file.on_disk() as path:
+    with file.on_disk() as path, without_place(path.parent):
         types = types_of(path)
         types.check(entry.trust)
         if not _is_never_ours(path, types):

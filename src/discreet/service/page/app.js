@@ -116,6 +116,7 @@ export async function show(message) {
       forget();
       return door("Your key has expired or was revoked. Sign in with another one.");
     }
+    document.title = "That did not work · discreet";
     fill(view, h("h1", {}, "That did not work"), explain(error), button("Try again", () => show()));
   }
   if (mine > 1 && document.activeElement === document.body) view.focus({ preventScroll: true });

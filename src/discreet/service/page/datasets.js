@@ -2,7 +2,7 @@
 
 import { get, once, part } from "./api.js";
 import { card, gauge, h, note, table } from "./dom.js";
-import { lossOf, number, spaced, unitOf } from "./words.js";
+import { lossOf, number, unitOf, when } from "./words.js";
 
 // The links of one data set, and its name above them.
 export function place(me, dataset, at) {
@@ -103,7 +103,7 @@ export async function one(me, dataset) {
       card("Models", table("Models that may be asked about", ["Name", "Kind", "Output", "Bounds", "Fingerprint"],
         own.map((model) => [model.name, model.kind ?? "", model.output ?? "", model.bounds ? model.bounds.map((end) => number(end)).join(" to ") : "", h("code", {}, String(model.fingerprint ?? "").slice(0, 16))]),
         "No model is served for this data set; questions about the table itself need none.")),
-      h("p", { class: "quiet small" }, `Signed by the ledger, as of ${spaced(described.created)}.`),
+      h("p", { class: "quiet small" }, `Signed by the ledger, ${when(described.created)}.`),
     ],
   };
 }

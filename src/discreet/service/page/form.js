@@ -238,7 +238,7 @@ const KINDS = {
 const BUDGET = new Set(["epsilon", "delta", "rho"]);
 
 // Help texts are written for Python; what only a caller of functions can type is left out.
-const spoken = (help) => help.replace(/as ``dc\.col\([^)]*\)[^`]*`` or ``"([^"]+)"``/, "as ``$1``");
+const spoken = (help) => help.replace(/as ``dc\.col\([^)]*\)[^`]*`` or ``"([^"]+)"``/, "as ``$1``").replace(/^[a-z]/, (first) => first.toUpperCase());
 
 export function makeForm(plan, context) {
   const asked = plan.arguments.filter((argument) => !BUDGET.has(argument.name));

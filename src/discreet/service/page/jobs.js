@@ -1,6 +1,6 @@
 // A question on its way: phases as the server tells them, and the list of one's questions.
 
-import { explain } from "./app.js";
+import { explain, show } from "./app.js";
 import { get, part, send } from "./api.js";
 import { button, fill, h, note, quiet, say, table } from "./dom.js";
 import { titled, when } from "./words.js";
@@ -64,30 +64,38 @@ function actions(me, job) {
     event.target.disabled = true;
     try {
       await work();
-      location.reload();
+      show();
     } catch (error) {
       fill(said, explain(error));
     }
   }, { class: "plain" });
-  if (job.state === "waiting") return [act("Cancel", () => send("DELETE", `/jobs/${part(job.id)}`)), said];
+  if (!OVER.has(job.state) && PHASES.indexOf(job.phase) < PHASES.indexOf("reserving")) return [act("Cancel", () => send("DELETE", `/jobs/${part(job.id)}`)), said];
   if (job.state === "lost" && me.role === "owner") return [act("Ask again, charged", () => send("POST", `/jobs/${part(job.id)}/again`)), said];
   return "";
+}
+
+// What came of a job: its answers, why there is none, or how far it is.
+function outcome(me, job) {
+  const state = [h("span", { class: `state ${job.state}` }, job.state), " "];
+  if (job.state === "done") {
+    return state.concat(job.reservations.map((id, place) => [place ? ", " : "", h("a", { href: `#/d/${part(job.dataset)}/releases/${part(id)}` }, job.reservations.length > 1 ? `Answer ${place + 1}` : "Answer")]));
+  }
+  return [...state, job.error?.message ?? (OVER.has(job.state) ? "" : WORDS[job.phase] ?? job.phase), " ", actions(me, job)];
 }
 
 export async function list(me) {
   const jobs = await get("/jobs");
   const rows = jobs.map((job) => [
     (job.plans ?? []).map(titled).join(", ") || job.id,
+    outcome(me, job),
     h("a", { href: `#/d/${part(job.dataset)}` }, job.dataset),
-    h("span", { class: `state ${job.state}` }, job.state),
-    WORDS[job.phase] ?? job.phase,
-    when(job.created),
-    job.finished ? when(job.finished) : "",
-    actions(me, job),
+    ...(me.role === "owner" ? [job.asker] : []),
+    h("span", { class: "nowrap" }, when(job.created)),
+    h("span", { class: "nowrap" }, job.finished ? when(job.finished) : ""),
   ]);
   return {
     title: "Jobs",
     body: [h("h1", {}, "Jobs"), quiet(me.role === "owner" ? "What everybody asked, newest first." : "What you asked, newest first."),
-      h("section", { class: "card" }, table("Jobs", ["Question", "Data set", "State", "Phase", "Asked", "Finished", ""], rows, "Nothing was asked yet."))],
+      h("section", { class: "card" }, table("Jobs", ["Question", "What came of it", "Data set", ...(me.role === "owner" ? ["Asked by"] : []), "Asked", "Finished"], rows, "Nothing was asked yet."))],
   };
 }

@@ -3,6 +3,7 @@
 import { explain, show } from "./app.js";
 import { get, part, send } from "./api.js";
 import { button, card, confirm, fill, h, newId, note, quiet, say, table } from "./dom.js";
+import { asNumber } from "./form.js";
 import { when } from "./words.js";
 
 function state(key) {
@@ -59,8 +60,8 @@ export async function list(me) {
   async function make(event) {
     event.preventDefault();
     const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-    const body = { role: role.value, ...(role.value === "analyst" ? { analyst: analyst.value.trim() } : {}), ...(chosen.length ? { datasets: chosen } : {}), ...(days.value.trim() ? { days: Number(days.value) } : {}), ...(remark.value.trim() ? { note: remark.value.trim() } : {}) };
     try {
+      const body = { role: role.value, ...(role.value === "analyst" ? { analyst: analyst.value.trim() } : {}), ...(chosen.length ? { datasets: chosen } : {}), days: asNumber(days.value, "Valid for days"), ...(remark.value.trim() ? { note: remark.value.trim() } : {}) };
       fill(said, fresh(await send("POST", "/keys", body)));
       fill(listed, table_(await get("/keys")));
       say("A new key was made.");

@@ -1,9 +1,10 @@
 // The budget of a data set, where it went, who has how much of it; the entries of its ledger.
 
 import { explain, show } from "./app.js";
-import { get, part, send } from "./api.js";
+import { get, once, part, send } from "./api.js";
 import { gauges, place } from "./datasets.js";
 import { bars, button, card, fill, h, newId, note, quiet, say, table } from "./dom.js";
+import { asNumber } from "./form.js";
 import { amount, lossOf, number, titled, unitOf, when } from "./words.js";
 
 export function verification(dataset) {
@@ -25,19 +26,20 @@ export function verification(dataset) {
 }
 
 export async function entries(me, dataset) {
-  const all = await get(`/datasets/${part(dataset)}/history`);
+  const [all, described] = await Promise.all([get(`/datasets/${part(dataset)}/history`), once(`/datasets/${part(dataset)}`)]);
   const asked = (note) => (note?.plan?.kind ? titled(note.plan.kind) : note?.reason ?? "");
-  const settled = { true: "answer stored", false: "no answer stored", null: "" };
+  const stored = (one) => (one.kind === "reserve" ? h("a", { href: `#/d/${part(dataset)}/releases/${part(one.id)}` }, "stored") : "stored");
+  const answer = (one) => (one.settled === null ? "" : one.settled ? stored(one) : "none stored");
   const rows = all.toReversed().map((one) => [
     one.sequence, when(one.time), one.kind, one.analyst ?? "", number(lossOf(one), 6), Number(one.delta) ? number(one.delta) : "",
-    asked(one.note), settled[String(one.settled)] ?? "", h("code", { title: one.digest }, String(one.digest).slice(0, 12)),
+    asked(one.note), answer(one), h("code", { title: one.digest }, String(one.digest).slice(0, 12)),
   ]);
   return {
     title: `Ledger of ${dataset}`,
     body: [place(me, dataset, "/ledger"),
       card("Ledger", quiet(me.role === "analyst" ? "Your own entries, and those that changed the terms; newest first." : "Every entry, newest first. Each digest covers all entries before it."),
         me.role === "analyst" ? null : verification(dataset),
-        table("Ledger", ["Entry", "Time", "Kind", "Analyst", "Amount", "Delta", "About", "Answer", "Digest"], rows))],
+        table("Ledger", ["Entry", "Time", "Kind", "Analyst", described.accountant === "zcdp" ? "Rho" : "Epsilon", "Delta", "About", "Answer", "Digest"], rows))],
   };
 }
 
@@ -67,12 +69,12 @@ const decimal = { inputmode: "decimal" };
 
 function allot(dataset, unit) {
   return sender("Allot", [["analyst", "Analyst", { required: true }], ["epsilon", titled(unit), { ...decimal, required: true }], ["delta", "Delta", { ...decimal, value: "0" }]], "Allot", (given) =>
-    send("PUT", `/datasets/${part(dataset)}/allotments/${part(given.analyst)}`, { epsilon: Number(given.epsilon), delta: Number(given.delta || 0) }));
+    send("PUT", `/datasets/${part(dataset)}/allotments/${part(given.analyst)}`, { epsilon: asNumber(given.epsilon, titled(unit)), delta: asNumber(given.delta || "0", "Delta") }));
 }
 
 function terms(dataset, unit) {
   return sender("Change the whole budget", [["reason", "Reason", { required: true }], ["epsilon", titled(unit), decimal], ["delta", "Delta", decimal]], "Change", (given) =>
-    send("PUT", `/datasets/${part(dataset)}/terms`, { reason: given.reason, ...(given.epsilon ? { epsilon: Number(given.epsilon) } : {}), ...(given.delta ? { delta: Number(given.delta) } : {}) }));
+    send("PUT", `/datasets/${part(dataset)}/terms`, { reason: given.reason, ...(given.epsilon ? { epsilon: asNumber(given.epsilon, titled(unit)) } : {}), ...(given.delta ? { delta: asNumber(given.delta, "Delta") } : {}) }));
 }
 
 export async function budget(me, dataset) {

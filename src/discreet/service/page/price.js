@@ -96,7 +96,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     return `An error of ${aim} from ${rho} ${number(usable.epsilon)}${over} on${rows}.`;
   }
 
-  function explained(line) {
+  function explained(line, free) {
     const errors = Object.entries(line.expected_error);
     guessRow.hidden = !errors.some(([, found]) => found.private_rows);
     const widest = Math.max(0, ...errors.map(([, found]) => size(found)).filter((value) => value !== null));
@@ -108,7 +108,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
         return h("li", {}, h("strong", {}, `${said.name} ${said.error}`), h("span", { class: "quiet" }, ` ${said.measure}, ${said.share}${said.bias ? `; ${number(said.bias)} of it by clipping` : ""}`));
       })),
       usableText(usable, line) && h("p", { class: "usable" }, usableText(usable, line)),
-      line.waiting && h("p", { class: "quiet" }, "It may take a while: the model is asked about every record."),
+      line.waiting && !free && h("p", { class: "quiet" }, "It may take a while: the model is asked about every record."),
       line.reasons.map((text) => h("p", { class: "quiet" }, text)),
     ];
   }
@@ -130,7 +130,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
         h("dt", {}, "Leaves"), h("dd", {}, price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
       free ? note("calm", h("p", {}, "You have asked this already: asking again gives the same answer, free.")) : null,
       price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.remaining)),
-      price.plans.map(explained));
+      price.plans.map((line) => explained(line, free)));
   }
 
   let turn = 0;

@@ -62,7 +62,8 @@ function side(me, dataset, release) {
 function told(value) {
   if (value === undefined || value === null) return "";
   if (value.fingerprint) return `${value.kind} ${value.fingerprint.slice(0, 16)}`;
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const plain = Array.isArray(value) && value.every((one) => typeof one !== "object");
+  const text = plain ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 

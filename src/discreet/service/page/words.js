@@ -36,9 +36,9 @@ export const kindOf = (plan) => (typeof plan === "object" ? plan?.kind ?? "" : p
 
 export const spaced = (name) => String(name).replaceAll("_", " ");
 
-const CALLED = { cdf: "Distribution function (CDF)", std: "Standard deviation" };
+const CALLED = { cdf: "Distribution function (CDF)", std: "Standard deviation", x: "Query" };
 
-export const titled = (name) => CALLED[name] ?? spaced(name).replace(/\bshap\b/, "SHAP").replace(/^./, (first) => first.toUpperCase());
+export const titled = (name) => CALLED[name] ?? spaced(name).replace(/\bshap\b/, "SHAP").replace("shapley", "Shapley").replace(/^./, (first) => first.toUpperCase());
 
 // What one result's error will be, from the price.
 export function expectation(name, found) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Annotated, Any
 
@@ -50,7 +51,9 @@ async def price(dataset: str, asked: PriceAsked, caller: Asker, office: AnOffice
     """Return what plans would cost and how far off they would be; spends nothing, reads no row."""
     # To open the table takes as long as it has rows: that is not counted.
     session = await run_in_threadpool(office.desks.seat, caller, dataset)
-    found: dict[str, Any] = await office.prices.find(lambda: _price(office, session, asked))
+    found: dict[str, Any] = await office.prices.do(
+        caller.name, lambda: _price(office, session, asked, asked.queries)
+    )
     return found
 
 
@@ -71,6 +74,8 @@ async def release(
     sealed = any(is_sealed(one) for one in asked.plans)
     text, keys = await request.body(), office.keys
     mark = keys.sealed_mark(key_of(request.headers), text) if sealed else keys.mark(text)
+    if sealed:
+        await _check_sealed(office, caller, dataset, asked, retry, mark)
     found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
     if not isinstance(found, ReleaseJob):
         return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
@@ -103,9 +108,23 @@ async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
     return await _when_done(office, caller, new, _seconds(None))
 
 
-def _price(office: Office, session: Session, asked: PriceAsked) -> dict[str, Any]:
+def _price(
+    office: Office, session: Session, asked: PriceAsked | ReleaseAsked, queries: int | None = None
+) -> dict[str, Any]:
     plans = read_plans(asked.plans, asked.rows, session.dataset, office.models)
-    return session.price(plans, queries=asked.queries).to_json()
+    return session.price(plans, queries=queries).to_json()
+
+
+async def _check_sealed(
+    office: Office, caller: Caller, dataset: str, asked: ReleaseAsked, retry: str | None, mark: str
+) -> None:
+    """Refuse a sealed question here, where what is wrong with it is told and not kept."""
+    session = await run_in_threadpool(office.desks.seat, caller, dataset)
+    known = None
+    if retry is not None:
+        known = await run_in_threadpool(office.jobs.find, caller, dataset, retry, mark)
+    if known is None:
+        await office.prices.do(caller.name, lambda: _price(office, session, asked))
 
 
 def _find_or_begin(
@@ -199,6 +218,6 @@ def _seconds(prefer: str | None) -> float:
     """Return how long a client wants to wait, from ``Prefer: wait=SECONDS``."""
     for part in (prefer or "").split(","):
         name, _, value = part.strip().partition("=")
-        if name == "wait" and value.isdigit():
+        if name == "wait" and re.fullmatch("[0-9]{1,9}", value):
             return min(float(value), _LONGEST_WAIT)
     return 10.0

@@ -12,10 +12,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from discreet.arguments import shown
-from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, LedgerUnavailable, NotFound
+from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable, NotFound
+from discreet.ledger.checks import check_name
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
 from discreet.service.office import AnOffice, Anyone, Overseer, Owner
+from discreet.service.problems import without_place
 from discreet.service.routes.answers import Left, ListedKey, MadeKey, ModelTold, Named, Revoked, shows
 from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms
 from discreet.service.settings import path_of
@@ -36,9 +38,10 @@ def register(asked: NewDataset, caller: Owner, office: AnOffice) -> dict[str, An
             "dataset must be 1 to 64 letters, digits, points, dashes or lines and begin with a letter "
             f"or a digit, got {shown(asked.dataset)}."
         )
+    check_name("version", asked.version)
     schema = from_plain(asked.schema_)
     known = office.desks.project
-    with _without_places(known), known.locked() as project:
+    with without_place(known.path.parent), _writable(), known.locked() as project:
         if asked.dataset in project.entries:
             raise LedgerConflict(f"dataset must be new, got {asked.dataset!r}, which is registered.")
         ledger, file = _ledger_of(project, asked), f"{asked.dataset}.schema.toml"
@@ -80,17 +83,9 @@ def _new_schema(project: Project, file: str, schema: Schema) -> Iterator[None]:
 
 
 @contextmanager
-def _without_places(project: Project) -> Iterator[None]:
-    """Let no error tell where on this machine the project's folder is."""
-    folder = project.path.parent
+def _writable() -> Iterator[None]:
     try:
         yield
-    except DiscreetError as error:
-        told = str(error)
-        for place in (folder.resolve(), folder):
-            told = told.replace(f"{place}/", "")
-        error.args = (told,)
-        raise
     except OSError:
         raise LedgerUnavailable("The project's folder cannot be written now.") from None
 
@@ -192,8 +187,12 @@ def audit(caller: Overseer, office: AnOffice) -> dict[str, Any]:
 def _inside(project: Project, where: str) -> str:
     """Return the path of a file that is in the project's folder, or raise."""
     folder = project.path.parent.resolve()
-    found = (folder / where).resolve()
-    if "://" in where or not found.is_relative_to(folder) or not found.is_file():
+    try:
+        found = (folder / where).resolve()
+        inside = "://" not in where and found.is_relative_to(folder) and found.is_file()
+    except (OSError, ValueError):  # longer than a path can be, or with a NUL
+        inside = False
+    if not inside:
         raise ArgumentError("data must be the path of a file inside the project's folder, got another.")
     return str(found.relative_to(folder))
 

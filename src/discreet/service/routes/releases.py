@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
+from fastapi.concurrency import run_in_threadpool
 
 from discreet.errors import NotFound
 from discreet.ledger import Entry
@@ -40,20 +42,20 @@ def release(dataset: str, id: ReleaseId, caller: Anyone, office: AnOffice) -> di
 
 
 @router.get("/{id}/picture.svg", response_class=Response, responses=sends("image/svg+xml"))
-def picture_svg(
+async def picture_svg(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = draw(_find(office, caller, dataset, id), "svg", dark=dark)
+    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "svg", dark=dark))
     return Response(drawn, media_type="image/svg+xml")
 
 
 @router.get("/{id}/picture.png", response_class=Response, responses=sends("image/png"))
-def picture_png(
+async def picture_png(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = draw(_find(office, caller, dataset, id), "png", dark=dark)
+    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "png", dark=dark))
     return Response(drawn, media_type="image/png")
 
 
@@ -66,12 +68,20 @@ def table(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Respo
 
 
 @router.get("/{id}/page", response_class=Response, responses=sends("text/html"))
-def page(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
+async def page(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
     """Return an answer as a page of its own, which opens anywhere."""
-    found = report([_find(office, caller, dataset, id)])
+    html = await _drawn(office, caller, dataset, id, lambda found: report([found]).html)
     # To be saved: its pictures and styles are inside it, which the policy of this site forbids to show.
     headers = {"content-disposition": "; ".join(("attachment", f'filename="{id}.html"'))}
-    return Response(found.html, media_type="text/html; charset=utf-8", headers=headers)
+    return Response(html, media_type="text/html; charset=utf-8", headers=headers)
+
+
+async def _drawn(
+    office: Office, caller: Caller, dataset: str, id_: str, draw_it: Callable[[Release], Any]
+) -> Any:
+    """Return what is drawn of a stored answer, on the thread for pictures."""
+    found = await run_in_threadpool(_find, office, caller, dataset, id_)
+    return await office.pictures.do(caller.name, lambda: draw_it(found))
 
 
 def _answered(office: Office, dataset: str) -> list[Entry]:
