@@ -166,6 +166,15 @@ def test_a_misspelt_argument_is_told_the_next_one() -> None:
         dc.histogram("age", zzzzzz=3, epsilon=1.0)  # type: ignore[call-arg]
 
 
+def test_a_number_by_its_place_is_told_that_it_needs_a_name() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"all but columns by name, got 0\.1 by its place\. Write epsi"
+    ):
+        dc.histogram("age", 0.1)  # type: ignore[call-arg, misc]
+    with pytest.raises(ArgumentError, match=r"all but model and features by name, got 0\.1"):
+        dc.partial_dependence(len, "age", 0.1)  # type: ignore[call-arg, misc]
+
+
 def test_python_can_tell_the_next_name_of_a_misspelt_question() -> None:
     """It looks for one among the names of ``obj``, which it is not told by default."""
     with pytest.raises(AttributeError) as caught:

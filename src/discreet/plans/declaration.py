@@ -98,7 +98,19 @@ class DeclaredPlan(Declared):
                     f"arguments must be ones of {cls.__name__} ({', '.join(known)}), got {name!r}."
                     + "".join(f" Did you mean {other}?" for other in near)
                 )
+        cls._check_places(args)
         return super().__new__(cls)
+
+    @classmethod
+    def _check_places(cls, args: tuple[Any, ...]) -> None:
+        """Refuse arguments without a name beyond those that need none."""
+        placed = [one.name for one in fields(cls) if not one.kw_only]
+        if len(args) > len(placed):
+            named = ", ".join(name for name in kinds_of(cls) if name not in placed)
+            raise ArgumentError(
+                f"{cls.__name__} must be given all but {' and '.join(placed) or 'nothing'} by name, "
+                f"got {shown(args[len(placed)])} by its place. Write epsilon=..., or one of {named}."
+            )
 
     def __post_init__(self) -> None:
         if self.rho is not None:

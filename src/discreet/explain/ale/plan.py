@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from discreet.arguments import shown
+from discreet.arguments import did_you_mean, shown, some_of
 from discreet.errors import ArgumentError
 from discreet.explain.ale.question import EffectsQuestion, Promise, ordered_codes
 from discreet.explain.ale.release import RUG_BINS, EffectsRelease
@@ -128,7 +128,8 @@ class accumulated_effects(PartPlan):
         name, model = self.feature, self.model.bind(setting.schema)
         if name not in model.columns:
             raise ArgumentError(
-                f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
+                f"features must be ones the model uses ({some_of(model.columns)}), got {name!r}."
+                f"{did_you_mean(name, model.columns)}"
             )
         points = self._public_points(setting.schema[self.feature])
         question = EffectsQuestion(self.feature, setting, model, points, self.intervals)

@@ -18,6 +18,7 @@ from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, cast
 
+from discreet.arguments import did_you_mean, some_of
 from discreet.errors import ArgumentError
 from discreet.explain.features import Each, Features, Varied, one_answer
 from discreet.explain.pdp.contribution import curve_contribution as curve_contribution
@@ -172,7 +173,8 @@ class partial_dependence(PartPlan):
         for name in names:
             if name not in model.columns:
                 raise ArgumentError(
-                    f"features must be ones the model uses ({', '.join(model.columns)}), got {name!r}."
+                    f"features must be ones the model uses ({some_of(model.columns)}), got {name!r}."
+                    f"{did_you_mean(name, model.columns)}"
                 )
         release = self._release(setting, model)
         return Program(release.stages, release.finish, release.expected_error)
