@@ -11,6 +11,7 @@ from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
     add_legend,
+    add_scale,
     axes_or_new,
     name_ticks,
     number_axis,
@@ -47,9 +48,7 @@ class ConfusionDisplay:
         ax.set_ylabel(f"true class ({self.evaluation.target})")
         if max(matrix.shape) <= _MOST_WRITTEN:
             self._write(counts, shares)
-        bar = self.figure_.colorbar(image, ax=ax)
-        bar.set_label("share of the true class", fontsize=8)
-        bar.ax.tick_params(labelsize=8)
+        add_scale(ax, image, "share of the true class")
         ax.tick_params(labelsize=8)
         write_title(ax, title)
         return self

@@ -43,6 +43,8 @@ _MOST_MARKS = 4
 _FOREST_ROW = 0.24
 """The height of a row of a forest, in inches."""
 
+_ABBREVIATIONS = ("auc", "mae", "rmse", "r2")
+
 GROUP_COLOURS = (LINE, LOSS, "#4f9d69", "#b07d1a", "#7a5ea8", "#4a5568")
 """Of groups beside all records, which are drawn in the first."""
 
@@ -175,11 +177,12 @@ class GroupForestDisplay:
             return "no group is large enough to be compared"
         unit = self.figures.unit(self._metrics[0])
         of = f", in units of {unit}" if unit else ""
-        return f"distance from {whom}{of}, {self.figures.evaluation.level:.0%} intervals"
+        told = f"distance from {whom}{of}, {self.figures.evaluation.level:.0%} intervals; "
+        return wrapped(self.ax_, told + "a dot where these leave out 0", 8)
 
     def _draw_row(self, place: float, metric: str, group: tuple[str, ...]) -> None:
         apart = self.figures.apart(metric, group, self.against)
-        colour = GROUP_COLOURS[self.figures.compared.index(group) % len(GROUP_COLOURS)]
+        colour = cycled(self.figures.compared.index(group))
         sure = apart.low > 0 or apart.high < 0
         self.ax_.plot([apart.low, apart.high], [place] * 2, color=colour, lw=1.6)
         self.ax_.plot([apart.value], [place], "o" if sure else "|", color=colour, ms=5 if sure else 9)
@@ -191,9 +194,18 @@ class GroupForestDisplay:
             first = next((p for p, (m, _) in zip(places, names, strict=True) if m == metric), None)
             if first is not None:
                 self.ax_.text(
-                    0.012, float(first) - 0.85, metric.replace("_", " "), fontsize=8,
+                    0.012, float(first) - 0.85, _in_words(metric), fontsize=8,
                     transform=self.ax_.get_yaxis_transform(), color=ink(self.ax_), va="center",
                 )  # fmt: skip
+
+
+def _in_words(metric: str) -> str:
+    return metric.upper() if metric in _ABBREVIATIONS else metric.replace("_", " ")
+
+
+def cycled(place: int) -> str:
+    """Return the colour of a group by its place: the same in every picture of an evaluation."""
+    return GROUP_COLOURS[1:][place % (len(GROUP_COLOURS) - 1)]
 
 
 def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool = False) -> Any:
