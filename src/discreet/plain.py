@@ -25,7 +25,7 @@ _NUMBERS = {float: (int, float), int: (int,)}
 _hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
-class Told:
+class Brief:
     """A dataclass that is shown as the call that makes it: arguments that say no more are left out."""
 
     def __repr__(self) -> str:

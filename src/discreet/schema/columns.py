@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SchemaError
-from discreet.plain import Told
+from discreet.plain import Brief
 from discreet.schema.bins import MISSING, MISSING_LABEL, OTHER_LABEL, Bins, FloatArray
 from discreet.schema.raw import Codes, RawColumn, as_codes, as_floats, category_text, plain_text
 
@@ -41,7 +41,7 @@ _LEAST_ULPS = 16
 
 
 @dataclass(frozen=True, repr=False)
-class Number(Told):
+class Number(Brief):
     """A numeric column with public bounds.
 
     Args:
@@ -204,7 +204,7 @@ class Number(Told):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Category(Told):
+class Category(Brief):
     """A column with a public list of values, encoded as 0, 1, 2, ...
 
     Unlisted values are encoded as *other*, after the values, and missing ones as *missing*, last.

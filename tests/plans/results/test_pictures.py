@@ -240,3 +240,17 @@ def test_the_scale_of_a_map_writes_thousands_apart() -> None:
     figure.canvas.draw()
     told = [label.get_text() for label in figure.axes[1].get_yticklabels()]
     assert "2,000" in told and "2000" not in told
+
+
+def test_a_group_of_which_nothing_is_known_is_grey_and_no_dot() -> None:
+    def mean(low: float, high: float) -> Any:
+        facts = {"value": (low + high) / 2, "half_width": 1.0, "level": 0.95, "noise_std": 1.0}
+        told = {"unit": "", "range": (0.0, 100.0), "method": "laplace", "why": "", "compared": ()}
+        return dc.Statistic(name="mean", **facts, **told, ends=(low, high))  # type: ignore[arg-type]
+
+    labels = (("many",), ("none",))
+    ax = drawn(dc.Groups(("a",), labels, (mean(40, 50), mean(0, 100)), None, None)).ax_
+    marks = [(line.get_color(), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1]
+    assert marks == [(LINE, "o"), (GREY, "|")] and "too few records" in ax.get_xlabel()
+    sure = drawn(dc.Groups(("a",), labels[:1], (mean(40, 50),), None, None)).ax_
+    assert sure.get_xlabel() == "mean"

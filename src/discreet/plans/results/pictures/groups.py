@@ -40,6 +40,9 @@ MOST_TILES = 24
 _MOST_MARKS = 4
 """Kinds of marks for which one line has room: pictures that differ more have their own words."""
 
+_OPEN = 0.95
+"""An interval over this share of the range says nothing: a group of few records, or of none."""
+
 _FOREST_ROW = 0.24
 """The height of a row of a forest, in inches."""
 
@@ -83,13 +86,16 @@ class SideBySideDisplay:
         self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
         self.figure_ = self.ax_.figure
         places = [*range(len(names))][::-1]
-        for place, one in zip(places, self._drawn.values(), strict=True):
-            self.ax_.plot([one.low, one.high], [place, place], color=LINE, lw=2.5, alpha=0.5)
-            self.ax_.plot([one.value], [place], "o", color=LINE, ms=5)
+        empty = [_tells_nothing(one) for one in self._drawn.values()]
+        for place, one, nothing in zip(places, self._drawn.values(), empty, strict=True):
+            colour, mark = (GREY, "|") if nothing else (LINE, "o")
+            self.ax_.plot([one.low, one.high], [place, place], color=colour, lw=2.5, alpha=0.5)
+            self.ax_.plot([one.value], [place], mark, color=colour, ms=5)
         self.ax_.set_ylim(-0.6, len(names) - 0.4)
         name_ticks(self.ax_, places, names, axis="y")
         number_axis(self.ax_)
-        self.ax_.set_xlabel(getattr(self._drawn[names[0]], "name", ""), fontsize=8)
+        told = getattr(self._drawn[names[0]], "name", "")
+        self.ax_.set_xlabel(told + any(empty) * "; grey: too few records to tell", fontsize=8)
 
     def _draw_curves(self, ax: Any) -> None:
         """Draw the curves of all groups over each other, each with its band."""
@@ -232,6 +238,12 @@ def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool =
             borderaxespad=0, labelcolor=ink(above),
         )  # fmt: skip
     return above
+
+
+def _tells_nothing(answer: Any) -> bool:
+    """Return whether an interval leaves open nearly all that the public range allows."""
+    low, high = getattr(answer, "range", (None, None))
+    return None not in (low, high) and answer.high - answer.low >= _OPEN * (high - low)
 
 
 def _is_line(answer: Any) -> bool:
