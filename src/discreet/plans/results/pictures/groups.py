@@ -243,7 +243,9 @@ def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool =
 def _tells_nothing(answer: Any) -> bool:
     """Return whether an interval leaves open nearly all that the public range allows."""
     low, high = getattr(answer, "range", (None, None))
-    return None not in (low, high) and answer.high - answer.low >= _OPEN * (high - low)
+    if low is None or high is None:
+        return False
+    return bool(answer.high - answer.low >= _OPEN * (high - low))
 
 
 def _is_line(answer: Any) -> bool:
