@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from numbers import Number
 from typing import Any
 
 from discreet.errors import ArgumentError
 
-_LONGEST = 60
+_LONGEST, _LISTED = 60, 20
 
 
 class _Shown(reprlib.Repr):
@@ -42,6 +43,28 @@ def shown(value: object) -> str:
     ("'xxxx", '[1, None]', 'object')
     """
     return _SHORT.repr(value)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return the end of a message that names what was probably meant; empty if nothing is near.
+
+    >>> did_you_mean("AGEE", ["age", "income"]), did_you_mean("x", ["age"])
+    (" Did you mean 'age'?", '')
+    """
+    by_case = {one.lower(): one for one in known}
+    near = get_close_matches(str(name).lower(), by_case, 1) if isinstance(name, str) else ()
+    return "".join(f" Did you mean {shown(by_case[one])}?" for one in near)
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return names as a message lists them: the first twenty, and how many more there are.
+
+    >>> some_of(["age", "income"]), some_of(map(str, range(23)))[-24:]
+    ('age, income', ' 17, 18, 19 and 3 others')
+    """
+    every = tuple(names)
+    more = f" and {len(every) - _LISTED} others" if len(every) > _LISTED else ""
+    return ", ".join(every[:_LISTED]) + more
 
 
 def as_list(name: str, value: Iterable[Any], hint: str = "") -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,6 +23,17 @@ from discreet.errors import ReleaseError
 T = TypeVar("T")
 _NUMBERS = {float: (int, float), int: (int,)}
 _hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
+
+
+class Brief:
+    """A dataclass that is shown as the call that makes it: arguments that say no more are left out."""
+
+    def __repr__(self) -> str:
+        defaults = {name: one.default for name, one in signature(type(self)).parameters.items()}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        # By what is written: the number 1 is not the default True.
+        told = [f"{n}={v!r}" for n, v in given.items() if repr(v) != repr(defaults.get(n, MISSING))]
+        return f"{type(self).__name__}({', '.join(told)})"
 
 
 def read_fields(kind: type[T], plain: Mapping[str, Any]) -> T:

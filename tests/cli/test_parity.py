@@ -125,6 +125,7 @@ def test_a_mistyped_command_is_an_error_like_any_other() -> None:
     done = shell("release", "histogram", "age", "--epsilonn", "1", "--json")
     assert done.code == 2 and '"code": "argument"' in done.out and "No such option" in done.out
     assert "No such command" in shell("release", "--nothing").err
+    assert "'histogram' is a question" in shell("histogram", "age").err
 
 
 def test_a_forest_is_explained_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,21 @@ def test_values_a_pipeline_does_not_know_are_refused_before_any_row() -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (RandomForestClassifier(), r"NotFittedError.*estimator\. Fit it first: model\.fit\(X, y\)\.$"),
+        (
+            RandomForestClassifier,
+            r"Make one and fit it: RandomForestClassifier\(\.\.\.\)\.fit\(X, y\)\.$",
+        ),
+    ],
+)
+def test_a_model_that_is_not_fitted_is_told_the_next_step(model: Any, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        Model(model).bind(SCHEMA)
+
+
 def test_margins() -> None:
     model = fit(SVC(), numbers_only(named=False), training()[1])
     rows = numbers_only(named=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import KW_ONLY, FrozenInstanceError
 from typing import Annotated, Any
@@ -164,6 +165,27 @@ def test_a_misspelt_argument_is_told_the_next_one() -> None:
         dc.histogram("age", bin=3, epsilon=1.0)  # type: ignore[call-arg]
     with pytest.raises(ArgumentError, match=r"got 'zzzzzz'\.$"):
         dc.histogram("age", zzzzzz=3, epsilon=1.0)  # type: ignore[call-arg]
+
+
+def test_a_number_by_its_place_is_told_that_it_needs_a_name() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"all but columns by name, got 0\.1 by its place\. Write epsi"
+    ):
+        dc.histogram("age", 0.1)  # type: ignore[call-arg, misc]
+    with pytest.raises(ArgumentError, match=r"all but model and features by name, got 0\.1"):
+        dc.partial_dependence(len, "age", 0.1)  # type: ignore[call-arg, misc]
+
+
+def test_help_shows_plain_types_and_what_must_be_given() -> None:
+    shown = inspect.signature(dc.histogram)
+    assert str(shown).startswith("(columns: str | collections.abc.Sequence[str], *, bins: int")
+    assert shown.parameters["epsilon"].default is inspect.Parameter.empty
+    assert shown.parameters["delta"].default == 0.0
+    assert [*shown.parameters][-3:] == ["where", "by", "rho"]
+    for name in declared_plans():
+        told = inspect.signature(getattr(dc, name))
+        assert [*told.parameters] == [*kinds_of(find_plan(name))], name
+        assert "Annotated" not in str(told), name
 
 
 def test_python_can_tell_the_next_name_of_a_misspelt_question() -> None:

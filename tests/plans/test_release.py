@@ -129,6 +129,17 @@ def test_a_release_draws_itself_with_its_promise() -> None:
     plt.close("all")
 
 
+def test_a_release_is_printed_as_a_question_a_table_and_a_promise() -> None:
+    labels = tuple(f"v{number}" for number in range(50))
+    counts = tuple(float(number) for number in range(50))
+    release = release_of(dc.Histogram(("a",), (labels,), (None,), counts, 1.0, 3.0, 0.95))
+    first, *table, last = str(release).splitlines()
+    assert (first, last) == (release.title, str(release.guarantee))
+    assert table[:2] == ["Histogram, 50 cells", "  a  count  low  high"]
+    assert " v0    0.0" in table[2] and "v49   49.0" in table[-1] and len(table) < 15
+    assert repr(release.value) == "\n".join(table)
+
+
 def test_every_kind_of_result_is_known_to_a_process_that_only_reads() -> None:
     asked = "import discreet as dc; dc.Release; from discreet.plans import Result; Result.read({})"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)

@@ -41,6 +41,9 @@ def test_a_page_of_releases(session: dc.Session, tmp_path: Path) -> None:
     assert re.findall(r'(?:src|href)="(?!#|data:)', html) == [], "nothing is loaded from elsewhere"
     links = set(re.findall(r'href="#(statement-[^"]+)"', html))
     assert links and all(f'id="{link}"' in html for link in links), "links lead to statements"
+    assert f"<summary>{html.count('<dt id=')} statements</summary>" in html, (
+        "folded until one is asked for"
+    )
     assert "Replacing one record moves these" in html and "prefers-color-scheme: dark" in html
     assert 'aria-label="Histogram of size and &lt;kind&gt;, ' in html
     assert page.save(tmp_path / "page.html").read_text() == html == page._repr_html_()

@@ -19,6 +19,22 @@ def test_columns_in_order(tiny_schema: Schema) -> None:
     assert tiny_schema["age"] == Number(18, 90, step=1, missing=False)
     assert "home: Category(values=('rent', 'own', 'other')" in repr(tiny_schema)
     assert "target='paid', id=None" in repr(tiny_schema)
+    assert "  age: Number(low=18.0, high=90.0, step=1.0, missing=False)" in repr(tiny_schema)
+
+
+def test_a_column_is_shown_with_what_is_said_of_it_alone() -> None:
+    assert repr(Number(0, 1)) == "Number(low=0.0, high=1.0)"
+    assert repr(Number(0, 1, missing=1)) == "Number(low=0.0, high=1.0, missing=1.0)"
+    assert repr(Category("a", "b", ordered=True)) == "Category(values=('a', 'b'), ordered=True)"
+    assert repr(Number(0, 1, read_from_data=("low",))).endswith("read_from_data=('low',))")
+
+
+def test_what_was_probably_meant_is_named() -> None:
+    schema = Schema({"AGE": Number(0, 1), **{f"x{i}": Number(0, 1) for i in range(40)}})
+    with pytest.raises(SchemaError, match=r"x18 and 21 others, got 'age'. Did you mean 'AGE'\?"):
+        schema["age"]
+    with pytest.raises(SchemaError, match=r"got 'AGEE'. Did you mean 'AGE'\?"):
+        Schema({"AGE": Number(0, 1)}, target="AGEE")
 
 
 def test_an_unknown_column_is_named(tiny_schema: Schema) -> None:

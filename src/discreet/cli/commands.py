@@ -151,6 +151,13 @@ class Commands(LazyGroup):
             return LazyGroup(GROUPS[name], name=name, help=told, no_args_is_help=True)
         return super().make(name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named; or say what is done with a question that is."""
+        name = args[0]
+        if name not in self.commands and name in typed_plans() and not ctx.resilient_parsing:
+            ctx.fail(f"{name!r} is a question: 'discreet price {name}' or 'discreet release {name}'.")
+        return super().resolve_command(ctx, args)
+
 
 class Questions(LazyGroup):
     """All plans that can be typed, or those of a file, and one thing to do with them."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import shown
+from discreet.arguments import did_you_mean, shown, some_of
 from discreet.errors import ArgumentError
 from discreet.numerics import float_of_units, to_budget_units
 from discreet.plans.kinds import Kind, Objects
@@ -122,7 +122,8 @@ def check_used(argument: str, name: str, columns: Sequence[str]) -> None:
     """Raise unless a model uses the column of this name."""
     if name not in columns:
         raise ArgumentError(
-            f"{argument} must be among those the model uses ({', '.join(columns)}), got {name!r}."
+            f"{argument} must be among those the model uses ({some_of(columns)}), got {name!r}."
+            f"{did_you_mean(name, columns)}"
         )
 
 

@@ -296,10 +296,20 @@ class Model:
             public = PublicAnswers.of(answers, self.bounds)
             bound = BoundModel(handover.columns, self.bounds, calls, sight, public=public)
             return bound, answers[places], single
+        said = f"{type(failure).__name__}: {failure}".rstrip(".")
         raise ModelError(
-            "model must predict rows drawn from the schema, but it failed: "
-            f"{type(failure).__name__}: {failure}. Check the schema's columns and categories."
+            f"model must predict rows drawn from the schema, but it failed: {said}. "
+            f"{_next_step(self._model, failure)}"
         ) from failure
+
+
+def _next_step(model: Any, failure: Exception | None) -> str:
+    """Return what to do about a model that cannot answer public rows."""
+    if isinstance(model, type):
+        return f"Make one and fit it: {model.__name__}(...).fit(X, y)."
+    if type(failure).__name__ == "NotFittedError":
+        return "Fit it first: model.fit(X, y)."
+    return "Check the schema's columns and categories."
 
 
 def _alone(call: ModelCall) -> ModelCall | None:

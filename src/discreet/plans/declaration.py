@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
 
 from discreet.arguments import shown
@@ -67,6 +68,24 @@ class Declared(Plan):
         dataclass(frozen=True, repr=False, eq=False)(cls)
 
 
+class _ShownSignature:
+    """What help and notebooks show: plain types, and no default of what must be given."""
+
+    def __get__(self, plan: object, kind: type[DeclaredPlan]) -> Signature:
+        hints = get_type_hints(kind)
+        return Signature(
+            [
+                Parameter(
+                    field.name,
+                    Parameter.KEYWORD_ONLY if field.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
+                    default=Parameter.empty if field.default in (MISSING, UNSAID) else field.default,
+                    annotation=hints[field.name],
+                )
+                for field in _declared(kind)
+            ]
+        )
+
+
 class DeclaredPlan(Declared):
     """A question whose arguments are the fields of its class.
 
@@ -78,6 +97,8 @@ class DeclaredPlan(Declared):
 
     _: KW_ONLY
     rho: Rho = None
+
+    __signature__ = _ShownSignature()
 
     whole_only: ClassVar[str] = "It is about all records of a table."
     """Why a plan that has no ``where`` and ``by`` has none."""
@@ -98,7 +119,19 @@ class DeclaredPlan(Declared):
                     f"arguments must be ones of {cls.__name__} ({', '.join(known)}), got {name!r}."
                     + "".join(f" Did you mean {other}?" for other in near)
                 )
+        cls._check_places(args)
         return super().__new__(cls)
+
+    @classmethod
+    def _check_places(cls, args: tuple[Any, ...]) -> None:
+        """Refuse arguments without a name beyond those that need none."""
+        placed = [one.name for one in fields(cls) if not one.kw_only]
+        if len(args) > len(placed):
+            named = ", ".join(name for name in kinds_of(cls) if name not in placed)
+            raise ArgumentError(
+                f"{cls.__name__} must be given all but {' and '.join(placed) or 'nothing'} by name, "
+                f"got {shown(args[len(placed)])} by its place. Write epsilon=..., or one of {named}."
+            )
 
     def __post_init__(self) -> None:
         if self.rho is not None:

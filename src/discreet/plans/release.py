@@ -59,6 +59,9 @@ class Release:
     def __repr__(self) -> str:
         return f"Release({self.title}; {self.dataset!r}{self.paid_by}: {self.guarantee})"
 
+    def __str__(self) -> str:
+        return f"{self.title}\n{self.value}\n{self.guarantee}"
+
     @property
     def paid_by(self) -> str:
         """Words about whose budget paid, if it is not the data set's own; else empty."""

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SchemaError
+from discreet.plain import Brief
 from discreet.schema.bins import MISSING, MISSING_LABEL, OTHER_LABEL, Bins, FloatArray
 from discreet.schema.raw import Codes, RawColumn, as_codes, as_floats, category_text, plain_text
 
@@ -39,8 +40,8 @@ _LEAST_ULPS = 16
 """A step spans at least so many floats, so that every point finds back to itself."""
 
 
-@dataclass(frozen=True)
-class Number:
+@dataclass(frozen=True, repr=False)
+class Number(Brief):
     """A numeric column with public bounds.
 
     Args:
@@ -202,8 +203,8 @@ class Number:
         return low if first == last else f"{low} to {high}"
 
 
-@dataclass(frozen=True, init=False)
-class Category:
+@dataclass(frozen=True, init=False, repr=False)
+class Category(Brief):
     """A column with a public list of values, encoded as 0, 1, 2, ...
 
     Unlisted values are encoded as *other*, after the values, and missing ones as *missing*, last.
@@ -214,8 +215,7 @@ class Category:
       missing: False if no value is missing; a stray one counts as *other*.
       other: False if all values are listed; a stray one counts as *missing*. If neither is reserved,
         strays become the first value.
-      ordered: True if the values have an order, the listed one: then trees cut it in two instead of
-        taking single values out.
+      ordered: True if the values have an order, the listed one: trees cut it in two, not one value out.
       label: what the column is, for people.
       read_from_data: ``("values",)`` if a draft took them from rows; such a schema protects nothing.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import shown
+from discreet.arguments import did_you_mean, shown, some_of
 from discreet.errors import SchemaError
 from discreet.randomness import public_generator
 from discreet.schema.bins import FloatArray
@@ -78,7 +78,9 @@ class Schema:
         target, id, person = (str(role) if _is_whole(role) else role for role in (target, id, person))
         columns = named
         if target is not None and not (isinstance(target, str) and target in columns):
-            raise SchemaError(f"target must be one of the columns, got {target!r}.")
+            raise SchemaError(
+                f"target must be one of the columns, got {target!r}.{did_you_mean(target, columns)}"
+            )
         if id is not None and not (isinstance(id, str) and id):
             raise SchemaError(f"id must be the name of a column, got {id!r}.")
         if id in columns:
@@ -93,8 +95,9 @@ class Schema:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
-            known = ", ".join(self._columns)
-            raise SchemaError(f"column must be one of {known}, got {shown(name)}.")
+            raise SchemaError(
+                f"column must be one of {some_of(self)}, got {shown(name)}.{did_you_mean(name, self)}"
+            )
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:

@@ -291,7 +291,7 @@ def _lists(value: Any) -> Any:
 def _number_text(name: str, high: float, column: Number) -> str:
     if high == MISSING:
         return f"{name} is missing"
-    shown = column.show(high) if isinstance(column, Date) else f"{high:.6g}"
+    shown = column.show(high) if isinstance(column, Date) else f"{high:,.6g}"
     return f"{name} ≤ {shown}" + (" or missing" if column.may_be_missing else "")
 
 

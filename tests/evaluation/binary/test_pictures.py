@@ -22,6 +22,7 @@ SCHEMA = dc.Schema(
     },
     target="y",
 )
+FOREST = "Groups beside all records"
 KINDS = ("roc", "precision_recall", "calibration", "lift")
 
 
@@ -125,6 +126,16 @@ def test_every_group_has_a_small_picture_with_its_band(by_ward: dc.Release, kind
     assert len({(tile.get_xlim(), tile.get_ylim()) for tile in tiles}) == 1, "one scale for all"
     told = [text.get_text() for text in head.get_legend().get_texts()]
     assert any("95%" in text for text in told) and "released" in told
+
+
+def test_a_group_has_one_colour_in_all_pictures_of_an_evaluation() -> None:
+    value: Any = released(dc.evaluate(model(), by="sex", bins=8, epsilon=1e4), 2_000).value
+    curve, forest = (value.pictures()[name].plot().ax_ for name in ("ROC curve", FOREST))
+    lines = {line.get_label(): line.get_color() for line in curve.lines}
+    rows = [line.get_color() for line in forest.lines if len(line.get_xdata()) == 1]
+    assert set(rows) == {lines["F"], lines["M"]} and lines["F"] != lines["M"]
+    assert rows[:2] == [lines["F"], lines["M"]]
+    assert any(text.get_text() == "AUC" for text in forest.texts)
 
 
 def test_many_groups_are_not_lines_and_the_picture_says_where_they_are(by_ward: dc.Release) -> None:

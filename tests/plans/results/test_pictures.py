@@ -200,3 +200,57 @@ def test_ticks_of_days_are_first_days_of_months_or_years() -> None:
     assert dates("2019-01-01", "2023-12-31", 5) == [f"{year}-01-01" for year in range(2019, 2024)]
     assert dates("2019-01-02", "2019-03-31", 5) == ["2019-02-01", "2019-03-01"]
     assert len(dates("1900-01-01", "2100-01-01", 3)) <= 3
+
+
+LONG = "mean probability of a thing with a rather long name"
+GRID = ((0.1, 0.2), (0.3, 0.4))
+MAPS = {
+    "surface": dc.Surface(
+        ("a", "b"), (0.0, 1.0), (0.0, 1.0), (None, None), GRID, GRID, GRID, 0.95, 0.1, LONG
+    ),
+    "counts": dc.Histogram(
+        ("a", "b"), (("u", "v"), ("x", "y")), (None, None), (2_400.0, 10.0, 5.0, 0.0), 1.0, 2.0, 0.95
+    ),
+    "covariance": dc.Matrix(
+        ("a", "b"), ((1.0, 0.1), (0.1, 1.0)), GRID, GRID, 0.95, 0.1, LONG, 10.0
+    ),
+    "importances": dc.Attribution(
+        ("a", "b"), ((0.4, 0.1),), (0.0,), (0.0,), None, None, 0.95, None, LONG
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("paper", [True, False])
+def test_what_is_written_along_axes_and_scales_stays_inside(kind: str, paper: bool) -> None:
+    figure = MAPS[kind].plot(Paper() if paper else None).figure_
+    figure.canvas.draw()
+    labels = [
+        axis.label for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.label.get_text()
+    ]
+    assert labels
+    for label in labels:
+        box = label.get_window_extent()
+        assert box.x0 >= 0 <= box.y0, label.get_text()
+        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, label.get_text()
+
+
+def test_the_scale_of_a_map_writes_thousands_apart() -> None:
+    figure = drawn(MAPS["counts"]).figure_
+    figure.canvas.draw()
+    told = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert "2,000" in told and "2000" not in told
+
+
+def test_a_group_of_which_nothing_is_known_is_grey_and_no_dot() -> None:
+    def mean(low: float, high: float) -> Any:
+        facts = {"value": (low + high) / 2, "half_width": 1.0, "level": 0.95, "noise_std": 1.0}
+        told = {"unit": "", "range": (0.0, 100.0), "method": "laplace", "why": "", "compared": ()}
+        return dc.Statistic(name="mean", **facts, **told, ends=(low, high))  # type: ignore[arg-type]
+
+    labels = (("many",), ("none",))
+    ax = drawn(dc.Groups(("a",), labels, (mean(40, 50), mean(0, 100)), None, None)).ax_
+    marks = [(line.get_color(), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1]
+    assert marks == [(LINE, "o"), (GREY, "|")] and "too few records" in ax.get_xlabel()
+    sure = drawn(dc.Groups(("a",), labels[:1], (mean(40, 50),), None, None)).ax_
+    assert sure.get_xlabel() == "mean"

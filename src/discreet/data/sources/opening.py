@@ -127,7 +127,9 @@ def _open_place(place: str | Path, names: Sequence[str]) -> Source:
         return lake(names)
     found = run_or_refuse(lambda: find_files(place, PARQUET), what, rule="file")
     if found is None:
-        raise DataRefused(f"data must be an existing file or folder, got {place}.", rule="file")
+        raise DataRefused(
+            f"data must be an existing file or folder, got {place}. Check the path.", rule="file"
+        )
     return open_folder(place, *found, names)
 
 

@@ -12,6 +12,7 @@ from discreet.plans.results.pictures.canvas import (
     LINE,
     Display,
     add_legend,
+    add_scale,
     axes_or_new,
     name_ticks,
     number_axis,
@@ -45,9 +46,7 @@ class ConfusionDisplay(Display):
         ax.set_ylabel(f"true class ({self.evaluation.target})")
         if max(matrix.shape) <= _MOST_WRITTEN:
             self._write(counts, shares)
-        bar = self.figure_.colorbar(image, ax=ax)
-        bar.set_label("share of the true class", fontsize=8)
-        bar.ax.tick_params(labelsize=8)
+        add_scale(ax, image, "share of the true class")
         ax.tick_params(labelsize=8)
         write_title(ax, title)
         return self

@@ -232,8 +232,8 @@ def _check_values(name: str, column: Number | Category, given: Any) -> None:
             number = isinstance(value, int | float) and not isinstance(value, str)
             if not number or not column.low <= value <= column.high:
                 raise ArgumentError(
-                    f"x must have {name} between {column.low:g} and {column.high:g}, got {value!r}. "
-                    "Change the query, or widen the schema."
+                    f"x must have {name} between {column.low:,.12g} and {column.high:,.12g}, got "
+                    f"{value!r}. Change the query, or widen the schema."
                 )
         elif not _is_among(column, value):
             raise ArgumentError(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS: dict[str, type[Result]] = {}
+_SHOWN = 10
 
 
 class Drawing(Protocol):
@@ -43,6 +44,13 @@ class Result(ABC):
         super().__init_subclass__(**kwargs)
         cls.type_name = cls.__name__
         _KINDS[cls.__name__] = cls
+        if "__repr__" not in vars(cls):  # a dataclass would write out every number of every field
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        frame = self.to_frame()
+        head = f"{self.type_name}, {self.extent}" if self.extent else self.type_name
+        return f"{head}\n{frame.to_string(max_rows=_SHOWN, index=frame.index.name is not None)}"
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:

@@ -20,6 +20,10 @@ def first_rows(data: str, query: str | None, rows: int) -> Any:
         return first_answers(SqlQuery(data, query), rows)
     try:
         return _first_of(data, rows)
+    except FileNotFoundError:
+        raise ArgumentError(
+            f"data must be an existing file or folder, got {data}. Check the path."
+        ) from None
     except (OSError, ValueError, UnicodeError) as error:
         raise ArgumentError(
             f"data must be a readable file of one of {', '.join(FILES)}, or a folder of Parquet files, "

@@ -19,6 +19,7 @@ from discreet.plans.results.pictures.canvas import (
     LINE,
     Display,
     add_legend,
+    add_scale,
     axes_or_new,
     ink,
     name_band,
@@ -191,9 +192,7 @@ class MapDisplay(Display):
         self.ax_.set_xlabel(title_of(shape.axis(0), shape.columns[0]))
         self.ax_.set_ylabel(title_of(shape.axis(1), shape.columns[1]))
         self.ax_.tick_params(labelsize=8)
-        self.colorbar_ = self.figure_.colorbar(image, ax=self.ax_)
-        self.colorbar_.set_label(f"added to {shape.quantity} ({self._noise})", fontsize=8)
-        self.colorbar_.ax.tick_params(labelsize=8)
+        self.colorbar_ = add_scale(self.ax_, image, f"added to {shape.quantity} ({self._noise})")
         write_title(self.ax_, title)
         return self
 
@@ -262,13 +261,9 @@ class AdditiveDisplay(Display):
             0, 1, wrapped(self.ax_, told, 9), fontsize=9, color=ink(self.ax_), va="top",
             transform=self.ax_.transAxes,
         )  # fmt: skip
-        bands = name_band("each", self.level)
+        told = f"released, {self.level:.0%} noise band of each value"
         several = len(self.classes) > 1
-        named = (
-            zip(self.classes, COLOURS, strict=False)
-            if several
-            else [(f"released, band: {bands}", LINE)]
-        )
+        named = zip(self.classes, COLOURS, strict=False) if several else [(told, LINE)]
         handles = [self.ax_.plot([], [], color=colour, label=name)[0] for name, colour in named]
         rug = self.ax_.bar([0], [0], color=GREY, alpha=GREY_ALPHA, label="noisy counts")
         self.ax_.legend(

@@ -25,6 +25,7 @@ from discreet.plans.results.pictures.canvas import (
     say_number,
     shortened,
     tidy,
+    wrapped,
     write_title,
 )
 
@@ -63,7 +64,7 @@ class AttributionDisplay(Display):
         self.ax_.set_yticks(places, [name_with_value(found, i, self.query) for i in order])
         self.ax_.invert_yaxis()
         self.ax_.axvline(0.0, color=ink(self.ax_), lw=0.8)
-        self.ax_.set_xlabel(found.quantity)
+        self.ax_.set_xlabel(wrapped(self.ax_, found.quantity, 10))
         write_title(self.ax_, title)
         tidy(self.ax_)
         return self
@@ -109,7 +110,8 @@ class WaterfallDisplay(Display):
         self.ax_.axvline(found.base_values[self.query], color=ink(self.ax_), lw=0.8, ls="--")
         self.ax_.axvline(found.predictions[self.query], color=ink(self.ax_), lw=0.8)
         self.ax_.set_yticks(places, names)
-        self.ax_.set_xlabel(f"base value (dashed) to prediction; bars: {found.quantity}")
+        told = f"base value (dashed) to prediction; bars: {found.quantity}"
+        self.ax_.set_xlabel(wrapped(self.ax_, told, 10))
         write_title(self.ax_, title)
         tidy(self.ax_)
         return self

@@ -244,6 +244,15 @@ def wrapped(ax: Any, text: str, size: float) -> str:
     return textwrap.fill(text, max(24, int(_width_in_points(ax) / (size * _WIDE))))
 
 
+def add_scale(ax: Any, drawn: Any, told: str) -> Any:
+    """Draw beside a map what its colours mean, in lines no longer than it is high; return the bar."""
+    bar = ax.figure.colorbar(drawn, ax=ax)
+    bar.set_label(textwrap.fill(told, max(20, int(_height_in_points(ax) / (8 * _WIDE)))), fontsize=8)
+    number_axis(bar.ax, axis="y")
+    bar.ax.tick_params(labelsize=8)
+    return bar
+
+
 def shortened(text: str, longest: int = _LONGEST) -> str:
     """Return a text's beginning if it is long."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
@@ -274,6 +283,10 @@ def _width_in_points(ax: Any) -> float:
     return float(box.width * ax.figure.get_figwidth() * 72)
 
 
-def _most_rows(ax: Any) -> int:
+def _height_in_points(ax: Any) -> float:
     box = ax.get_position()
-    return max(2, int(box.height * ax.figure.get_figheight() * 72 / (1.4 * _TICK)))
+    return float(box.height * ax.figure.get_figheight() * 72)
+
+
+def _most_rows(ax: Any) -> int:
+    return max(2, int(_height_in_points(ax) / (1.4 * _TICK)))

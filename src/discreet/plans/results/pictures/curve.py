@@ -18,6 +18,7 @@ from discreet.plans.results.pictures.canvas import (
     RESERVED,
     Display,
     add_legend,
+    add_scale,
     axes_or_new,
     ink,
     name_band,
@@ -156,8 +157,7 @@ class SurfaceDisplay(Display):
         self.ax_.set_xlabel(title_of(surface.axes[0], surface.features[0]))
         self.ax_.set_ylabel(title_of(surface.axes[1], surface.features[1]))
         self.ax_.tick_params(labelsize=8)
-        self.colorbar_ = self.figure_.colorbar(mesh, ax=self.ax_)
-        self.colorbar_.set_label(self._scale, fontsize=8)
+        self.colorbar_ = add_scale(self.ax_, mesh, self._scale)
         write_title(self.ax_, title)
         return self
 

@@ -41,8 +41,13 @@ MOST_TILES = 24
 _MOST_MARKS = 4
 """Kinds of marks for which one line has room: pictures that differ more have their own words."""
 
+_OPEN = 0.95
+"""An interval over this share of the range says nothing: a group of few records, or of none."""
+
 _FOREST_ROW = 0.24
 """The height of a row of a forest, in inches."""
+
+_ABBREVIATIONS = ("auc", "mae", "rmse", "r2")
 
 GROUP_COLOURS = (LINE, LOSS, "#4f9d69", "#b07d1a", "#7a5ea8", "#4a5568")
 """Of groups beside all records, which are drawn in the first."""
@@ -79,13 +84,16 @@ class SideBySideDisplay(Display):
         names = [*self._drawn]
         self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
         places = [*range(len(names))][::-1]
-        for place, one in zip(places, self._drawn.values(), strict=True):
-            self.ax_.plot([one.low, one.high], [place, place], color=LINE, lw=2.5, alpha=0.5)
-            self.ax_.plot([one.value], [place], "o", color=LINE, ms=5)
+        empty = [_tells_nothing(one) for one in self._drawn.values()]
+        for place, one, nothing in zip(places, self._drawn.values(), empty, strict=True):
+            colour, mark = (GREY, "|") if nothing else (LINE, "o")
+            self.ax_.plot([one.low, one.high], [place, place], color=colour, lw=2.5, alpha=0.5)
+            self.ax_.plot([one.value], [place], mark, color=colour, ms=5)
         self.ax_.set_ylim(-0.6, len(names) - 0.4)
         name_ticks(self.ax_, places, names, axis="y")
         number_axis(self.ax_)
-        self.ax_.set_xlabel(getattr(self._drawn[names[0]], "name", ""), fontsize=8)
+        told = getattr(self._drawn[names[0]], "name", "")
+        self.ax_.set_xlabel(told + any(empty) * "; grey: too few records to tell", fontsize=8)
 
     def _draw_curves(self, ax: Any) -> None:
         """Draw the curves of all groups over each other, each with its band."""
@@ -168,11 +176,12 @@ class GroupForestDisplay(Display):
             return "no group is large enough to be compared"
         unit = self.figures.unit(self._metrics[0])
         of = f", in units of {unit}" if unit else ""
-        return f"distance from {whom}{of}, {self.figures.evaluation.level:.0%} intervals"
+        told = f"distance from {whom}{of}, {self.figures.evaluation.level:.0%} intervals; "
+        return wrapped(self.ax_, told + "a dot where these leave out 0", 8)
 
     def _draw_row(self, place: float, metric: str, group: tuple[str, ...]) -> None:
         apart = self.figures.apart(metric, group, self.against)
-        colour = GROUP_COLOURS[self.figures.compared.index(group) % len(GROUP_COLOURS)]
+        colour = cycled(self.figures.compared.index(group))
         sure = apart.low > 0 or apart.high < 0
         self.ax_.plot([apart.low, apart.high], [place] * 2, color=colour, lw=1.6)
         self.ax_.plot([apart.value], [place], "o" if sure else "|", color=colour, ms=5 if sure else 9)
@@ -184,9 +193,18 @@ class GroupForestDisplay(Display):
             first = next((p for p, (m, _) in zip(places, names, strict=True) if m == metric), None)
             if first is not None:
                 self.ax_.text(
-                    0.012, float(first) - 0.85, metric.replace("_", " "), fontsize=8,
+                    0.012, float(first) - 0.85, _in_words(metric), fontsize=8,
                     transform=self.ax_.get_yaxis_transform(), color=ink(self.ax_), va="center",
                 )  # fmt: skip
+
+
+def _in_words(metric: str) -> str:
+    return metric.upper() if metric in _ABBREVIATIONS else metric.replace("_", " ")
+
+
+def cycled(place: int) -> str:
+    """Return the colour of a group by its place: the same in every picture of an evaluation."""
+    return GROUP_COLOURS[1:][place % (len(GROUP_COLOURS) - 1)]
 
 
 def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool = False) -> Any:
@@ -213,6 +231,14 @@ def draw_tiles(ax: Any, drawn: Mapping[str, Drawing], head: str, *, same: bool =
             borderaxespad=0, labelcolor=ink(above),
         )  # fmt: skip
     return above
+
+
+def _tells_nothing(answer: Any) -> bool:
+    """Return whether an interval leaves open nearly all that the public range allows."""
+    low, high = getattr(answer, "range", (None, None))
+    if low is None or high is None:
+        return False
+    return bool(answer.high - answer.low >= _OPEN * (high - low))
 
 
 def _is_line(answer: Any) -> bool:

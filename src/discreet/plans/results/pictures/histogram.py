@@ -15,6 +15,7 @@ from discreet.plans.results.pictures.canvas import (
     LINE,
     Display,
     add_legend,
+    add_scale,
     axes_or_new,
     ink,
     name_band,
@@ -137,12 +138,8 @@ class HistogramDisplay(Display):
             apart = reserved_count(histogram.labels[place])
             if apart:
                 draw(histogram.shape[place] - apart - 0.5, color=GREY, lw=2)
-        bar = self.figure_.colorbar(image, ax=ax)
-        bar.set_label(
-            f"records (noise ± {histogram.half_width:,.0f}, {histogram.level:.0%} of the time)",
-            fontsize=8,
-        )
-        bar.ax.tick_params(labelsize=8)
+        half, level = histogram.half_width, histogram.level
+        add_scale(ax, image, f"records (noise ± {half:,.0f}, {level:.0%} of the time)")
 
 
 def cell_places(

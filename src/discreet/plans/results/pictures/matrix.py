@@ -12,6 +12,7 @@ from discreet.plans.results.pictures.canvas import (
     LINE,
     Display,
     add_legend,
+    add_scale,
     axes_or_new,
     ink,
     name_ticks,
@@ -50,8 +51,8 @@ class MatrixDisplay(Display):
         self.ax_.tick_params(labelsize=8)
         if len(values) <= _MOST_WRITTEN:
             self._write(values, colours)
-        self.colorbar_ = self.figure_.colorbar(image, ax=self.ax_)
-        self.colorbar_.set_label(f"correlation (written: {matrix.quantity})", fontsize=8)
+        written = "" if matrix.quantity == "correlation" else f" (written: {matrix.quantity})"
+        self.colorbar_ = add_scale(self.ax_, image, f"correlation{written}")
         write_title(self.ax_, title)
         return self
 
