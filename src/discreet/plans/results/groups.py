@@ -29,7 +29,7 @@ class Groups(Result):
       columns: the columns that records were grouped by.
       labels: the values of every group, one for each column.
       results: the answer for every group.
-      sizes: noisy numbers of records, where the question counted them; else None.
+      sizes: noisy numbers of records, where the question counted them or its answers tell; else None.
       size_half_width: a size is within this of the true one with probability ``level``.
     """
 
@@ -42,12 +42,15 @@ class Groups(Result):
     level: ClassVar[float] = 0.95
 
     def __getitem__(self, group: str | tuple[str, ...]) -> Result:
+        return self.results[self._place(group)]
+
+    def _place(self, group: str | tuple[str, ...]) -> int:
         named = (group,) if isinstance(group, str) else tuple(group)
         if named not in self.labels:
             raise ArgumentError(
                 f"group must be one of {', '.join(map(self.name, self.labels))}, got {shown(group)}."
             )
-        return self.results[self.labels.index(named)]
+        return self.labels.index(named)
 
     def __iter__(self) -> Iterator[tuple[str, Result]]:
         return iter(self.groups.items())
@@ -135,6 +138,8 @@ class Groups(Result):
         Intervals are recovered from those of both groups, whose noises are independent: the squares of
         their half widths add (Zou and Donner 2008). They hold about as often as those do.
         """
+        if self._place(first) == self._place(second):
+            raise ArgumentError(f"second must be another group than first, got {shown(second)} twice.")
         one, other = self[first].to_frame(), self[second].to_frame()
         name = next((name for name in ("value", "count") if name in one), None)
         if name is None or not {"low", "high"} <= set(one) or len(one) != len(other):
