@@ -70,6 +70,17 @@ def test_groups_are_compared_and_evened_out(folder: Path) -> None:
     assert len(own) == len(value("e.json").calibration_curve(group="own"))
 
 
+def test_groups_of_any_question_are_compared() -> None:
+    rows = told("show", "mean.json", "--view", "pairs")["table"]
+    assert [(row["first group"], row["second group"]) for row in rows] == [
+        ("rent", "mortgage"), ("rent", "own"), ("mortgage", "own"),
+    ]  # fmt: skip
+    apart = value("mean.json").difference("rent", "own").iloc[0]
+    assert (rows[1]["difference"], rows[1]["low"]) == pytest.approx((apart.difference, apart.low))
+    (own,) = told("show", "mean.json", "--group", "own")["table"]
+    assert own["value"] == pytest.approx(value("mean.json")["own"].value)
+
+
 def test_pictures_of_every_kind_and_group(folder: Path) -> None:
     for words in (
         ["e.json", "--kind", "precision-recall"],
@@ -97,6 +108,11 @@ def test_pictures_of_every_kind_and_group(folder: Path) -> None:
         (["show", "age.json", "--threshold", "0.3"], "threshold must be left out"),
         (["show", "age.json", "--by-group"], "--view must be one that this answer has (plain)"),
         (["show", "r.json", "--threshold", "0.3"], "threshold must be left out"),
+        (["show", "mean.json", "--threshold", "0.3"], "threshold must be left out"),
+        (
+            ["show", "mean.json", "--view", "roc"],
+            "--view must be one that this answer has (plain, pairs)",
+        ),
         (["show", "e.json", "--even-thresholds", "auc"], "even-selection-rate"),
         (["show", "e.json", "--by-group", "--view", "pairs"], "one at a time"),
     ],

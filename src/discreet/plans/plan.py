@@ -169,7 +169,8 @@ class Program:
 
     ``joint`` is an epsilon and a delta that all stages keep together; without it each is promised by
     itself, and promises are added. ``reasons`` tell why a strategy was taken, by public facts.
-    ``shared`` is what is asked of all records first, also where groups are told apart.
+    ``shared`` is what is asked of all records first, also where groups are told apart. ``sized`` is how
+    near the number of records that the result tells is to the true one, where it is noisy.
     """
 
     stages: tuple[Stage[Perturbation], ...]
@@ -182,6 +183,7 @@ class Program:
     joint: tuple[float, float] | None = None
     reasons: tuple[str, ...] = ()
     shared: Shared | None = None
+    sized: float | None = None
 
     @property
     def events(self) -> tuple[Event, ...]:

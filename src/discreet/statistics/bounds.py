@@ -16,16 +16,20 @@ from discreet.privacy.certificate import Box
 from discreet.schema import Date, Number, Schema
 
 
-def _clip(name: str, value: Any) -> Box:
+def _public_clip(name: str, value: Any, or_word: str = "") -> Box:
     if isinstance(value, Box):
         return value
     try:
         return given_box(value)
     except ArgumentError:
         raise ArgumentError(
-            f"{name} must be a finite low below a finite high, got {shown(value)}. Leave it out for "
-            "the bounds of the schema."
+            f"{name} must be a finite low below a finite high{or_word}, got {shown(value)}. Leave it "
+            "out for the bounds of the schema."
         ) from None
+
+
+def _clip(name: str, value: Any) -> Box:
+    return _public_clip(name, value, ", or 'auto'")
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def _clips(name: str, value: Any) -> dict[str, Box]:
             f"{name} must map columns to a (low, high) each, got {shown(value)}. Columns that are left "
             "out keep the bounds of the schema."
         )
-    return {column: _clip(f"{name} of {column!r}", own) for column, own in value.items()}
+    return {column: _public_clip(f"{name} of {column!r}", own) for column, own in value.items()}
 
 
 @dataclass(frozen=True)

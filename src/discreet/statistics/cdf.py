@@ -81,9 +81,11 @@ class cdf(PartPlan):
             return self._distribution(number, bins, tree, stage, counts, rows)
 
         unknown: Unknown = None if setting.rows else "noise"
-        typical = stage.noise.std * math.sqrt(float(_variances(tree, inside).mean()))
-        half = _times(stage, LEVEL) * typical / (setting.rows or 1)
-        return Program((stage,), finish, {"share": Expected(half, 1.0, RECORDS, unknown=unknown)})
+        variances, times = _variances(tree, inside), _times(stage, LEVEL) * stage.noise.std
+        half = times * math.sqrt(float(variances.mean())) / (setting.rows or 1)
+        error = Expected(half, 1.0, RECORDS, unknown=unknown)
+        sized = None if rows else times * math.sqrt(float(variances[-1]))
+        return Program((stage,), finish, {"share": error}, sized=sized)
 
     def _distribution(
         self,
@@ -124,7 +126,7 @@ class cdf(PartPlan):
             rug=None,
             ends_all=(tuple(together[0].tolist()), tuple(together[1].tolist())),
             least=float(number.low),
-            records=records,
+            records=max(records, 0.0),
         )
 
 

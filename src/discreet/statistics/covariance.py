@@ -69,7 +69,7 @@ class MatrixPlan(PartPlan):
             return self.of_moments(moments, noisy)
 
         error = _expected(moments, setting, self.spread)
-        return Program((moments.stage,), finish, {self.plan_name: error})
+        return Program((moments.stage,), finish, {self.plan_name: error}, sized=moments.sized)
 
     @abstractmethod
     def of_moments(self, moments: Moments, noisy: FloatArray) -> Matrix:
@@ -161,6 +161,7 @@ def _matrix(
 ) -> Matrix:
     """Return the result: values and draws in units of ``factor``, between limits in such units."""
     values, draws = found
+    known = np.where(np.isnan(draws), values, draws)
     each, together = ends_of(draws, LEVEL), ends_of_all_of(values, draws)
     low, high, low_all, high_all = (
         factor * np.clip(end, *limits)
@@ -177,7 +178,7 @@ def _matrix(
         low=_table(low),
         high=_table(high),
         level=LEVEL,
-        noise_std=float(np.mean(factor * np.where(np.isnan(draws), values, draws).std(axis=0))),
+        noise_std=float(np.mean(factor * np.clip(known, *limits).std(axis=0))),
         quantity=quantity,
         records=float(np.nan_to_num(moments.records(noisy[None, :])[0])),
         ends_all=(_table(low_all), _table(high_all)),

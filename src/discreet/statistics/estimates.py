@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from discreet.mechanisms import Noise
 from discreet.plans.results.bands import LEVEL
 from discreet.plans.results.statistic import Statistic
 from discreet.privacy.certificate import Box
@@ -64,7 +65,7 @@ class NoisyNumber:
             compared=(),
             ends=(self.low, self.high),
             column=column,
-            records=self.records,
+            records=None if self.records is None else max(self.records, 0.0),
             clip=clip,
             bias=bias,
         )
@@ -79,6 +80,11 @@ def within(value: float, half: float, ends: tuple[float, float]) -> tuple[float,
     around = (value, value - half, value + half)
     inside = [min(max(one, ends[0]), ends[1]) for one in around]
     return inside[0], inside[1], inside[2]
+
+
+def records_within(noise: Noise, cells: int) -> float:
+    """Return how near a number of records is that so many noisy cells add up to."""
+    return math.sqrt(cells) * noise.half_width_of_sums(LEVEL)
 
 
 def counted(value: float, half: float, std: float, most: int | None, method: str) -> Statistic:

@@ -21,7 +21,7 @@ from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
 from discreet.statistics.bounds import known_rows, number_of
 from discreet.statistics.column import ColumnPlan
-from discreet.statistics.estimates import NoisyNumber, told_clip, unit_of, within
+from discreet.statistics.estimates import NoisyNumber, records_within, told_clip, unit_of, within
 from discreet.statistics.shares import Shares, noisy_share, shares_contribution, two_shares
 
 RANGE = "the range of the values"
@@ -80,7 +80,8 @@ class mean(ColumnPlan):
         half = noise.half_width(LEVEL) * unit
         unknown: Unknown = None if setting.rows else "noise"
         error = Expected(half / (setting.rows or 1), box.width, RANGE, unknown=unknown)
-        return Program((stage,), finish, {"mean": error})
+        sized = None if rows else records_within(noise, 2)
+        return Program((stage,), finish, {"mean": error}, sized=sized)
 
     def _shares(self, box: Box, schema: Schema) -> Shares:
         def shares(block: Block) -> FloatArray:

@@ -20,6 +20,7 @@ from discreet.data.blocks import Block
 from discreet.mechanisms import Noise
 from discreet.numerics import up
 from discreet.plans import Setting, Stage
+from discreet.plans.results.bands import LEVEL
 from discreet.plans.stages import sum_stage
 from discreet.plans.stages.parts import in_part
 from discreet.privacy.certificate import Bounds, Box, Certificate
@@ -82,6 +83,11 @@ class Moments:
         )
         stage = sum_stage("moments", contribution, setting, statement="moments", joint=True, **terms)
         return cls(names, ranges, rows, stage)
+
+    @property
+    def sized(self) -> float | None:
+        """How near the number of records is, where it is private."""
+        return None if self.rows is not None else self.stage.noise.half_width(LEVEL)
 
     @property
     def scales(self) -> FloatArray:

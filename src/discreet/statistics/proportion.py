@@ -23,7 +23,7 @@ from discreet.plans.results.statistic import Statistic
 from discreet.plans.stages.parts import has_value
 from discreet.schema import Category, Number, Schema
 from discreet.statistics.bounds import known_rows
-from discreet.statistics.estimates import NoisyNumber, within
+from discreet.statistics.estimates import NoisyNumber, records_within, within
 from discreet.statistics.shares import noisy_share
 
 
@@ -94,7 +94,9 @@ class proportion(PartPlan):
 
         unknown: Unknown = None if setting.rows else "noise"
         half = noise.half_width(LEVEL) / (setting.rows or 1)
-        return Program((stage,), finish, {"proportion": Expected(half, 1.0, RECORDS, unknown=unknown)})
+        error = Expected(half, 1.0, RECORDS, unknown=unknown)
+        sized = None if rows else records_within(noise, 2)
+        return Program((stage,), finish, {"proportion": error}, sized=sized)
 
     def _name(self) -> str:
         told = " or ".join(str(value) for value in self.values)

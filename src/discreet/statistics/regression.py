@@ -75,7 +75,8 @@ class linear_regression(PartPlan):
         unknown: Unknown = None if setting.rows else "noise"
         half = 9 * moments.stage.noise.half_width(LEVEL) / (setting.rows or 1)
         error = Expected(half, 1.0, GREATEST, unknown=unknown)
-        return Program((moments.stage,), finish, {"slope, in units of the ranges": error})
+        errors = {"slope, in units of the ranges": error}
+        return Program((moments.stage,), finish, errors, sized=moments.sized)
 
 
 def fitted(moments: Moments, noisy: FloatArray) -> Coefficients:

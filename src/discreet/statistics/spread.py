@@ -33,7 +33,7 @@ from discreet.privacy.certificate import Bounds, Box, Certificate
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.schema import FloatArray
 from discreet.statistics.bounds import known_rows, number_of
-from discreet.statistics.estimates import NoisyNumber, within
+from discreet.statistics.estimates import NoisyNumber, records_within, within
 from discreet.statistics.fiducial import ends_of, plausible_sums
 from discreet.statistics.mean import centred
 from discreet.statistics.shares import shares_contribution
@@ -53,11 +53,15 @@ GREATEST = 0.25
 
 @dataclass(frozen=True)
 class Spread:
-    """A strategy: its stages, what it finds, and half the width of the band of n times the variance."""
+    """A strategy: its stages, what it finds, and half the width of the band of n times the variance.
+
+    ``sized`` is how near the number of records is that it finds, where that is private.
+    """
 
     stages: tuple[Stage[Noise], ...]
     find: Callable[[Releaser], NoisyNumber]
     half: float
+    sized: float | None = None
 
 
 def spread_of(column: str, box: Box, setting: Setting, terms: Any) -> Spread:
@@ -200,12 +204,12 @@ def _shared(column: str, box: Box, setting: Setting, terms: Any) -> Spread:
         draws = _of_cells(plausible_sums(noisy, noise))[:, None]
         low, high = (float(np.clip(end[0], 0.0, GREATEST)) for end in ends_of(draws, LEVEL))
         value = GREATEST / 2 if math.isnan(value) else min(max(value, low), high)
-        known = draws[~np.isnan(draws)]
+        known = np.clip(draws[~np.isnan(draws)], 0.0, GREATEST)
         std = float(known.std()) if len(known) else GREATEST
         return NoisyNumber(value, low, high, std, records)
 
     # Of the squares of the mean's place and of the rest, the greater is one for a mean at an end.
-    return Spread((stage,), find, noise.half_width(LEVEL))
+    return Spread((stage,), find, noise.half_width(LEVEL), records_within(noise, 3))
 
 
 def _of_cells(cells: FloatArray) -> FloatArray:

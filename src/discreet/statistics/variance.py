@@ -53,7 +53,8 @@ class variance(ColumnPlan):
                 clip=told_clip(box, setting.schema, self.column),
             )
 
-        return Program(spread.stages, finish, {name: _expected(spread, setting, box, self.root)})
+        error = _expected(spread, setting, box, self.root)
+        return Program(spread.stages, finish, {name: error}, sized=spread.sized)
 
 
 class std(variance):

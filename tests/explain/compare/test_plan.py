@@ -120,6 +120,12 @@ def test_two_functions_are_compared_by_two_releases(relation: str) -> None:
     assert max(curve.y) < 0.0 and min(curve.y) == pytest.approx(-0.1, abs=0.03)
 
 
+def test_what_bands_are_of_is_told_where_the_number_of_records_is_private() -> None:
+    plan = dc.compare(TREE, LINE, epsilon=1.0)
+    assert "of sums: how many records" in ask(plan, "add-remove").why
+    assert "of sums" not in ask(plan).why
+
+
 def test_the_guarantee_says_which_way_was_taken() -> None:
     session = dc.protect(FRAME, world.SCHEMA, dataset="d", epsilon=50, ledger=":memory:")
     told = [
@@ -198,6 +204,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"importance": "permutation", "feature": "debt"}, "feature must be left out of importances"),
     ({"importance": "permutation", "method": "differences"}, "method must be 'two releases' for perm"),
     ({"background": world.public_rows()}, "background must be left out unless importance"),
+    ({"first": LINE}, "second must be a model that may answer otherwise than first"),
+    ({"first": LINE, "feature": "income"}, "second must be a model that may answer otherwise"),
 ]
 
 

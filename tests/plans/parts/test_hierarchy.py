@@ -134,7 +134,7 @@ def test_levels_travel_with_the_schema(tmp_path: object) -> None:
     [
         (["hospital", "ward", "sex"], "by must name levels of one category"),
         (["hospital", "region"], None),
-        ("clinic", "column must be one of"),
+        ("clinic", "by must name columns of the schema"),
     ],
 )
 def test_levels_that_do_not_fit_are_refused(by: object, sentence: str | None) -> None:

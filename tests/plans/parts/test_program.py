@@ -202,7 +202,7 @@ def test_plans_keep_their_keys_and_travel() -> None:
     ("by", "sentence"),
     [
         ("cost", "by must name categories, got the number 'cost'"),
-        ("nothing", "column must be one of age, ward, cost"),
+        ("nothing", r"by must name columns of the schema \(age, ward, cost"),
     ],
 )
 def test_groups_that_are_none_are_refused(by: str, sentence: str) -> None:
@@ -279,6 +279,36 @@ def test_small_groups_are_marked_by_what_was_released() -> None:
     assert found.plot().ax_ is not None
 
 
+TELLING = [
+    dc.mean("x", by="sex", epsilon=1.0),
+    dc.mean("x", clip="auto", by="sex", epsilon=3.0),
+    dc.std("x", by="sex", epsilon=1.0),
+    dc.proportion("x", 3, by="sex", epsilon=1.0),
+    dc.cdf("x", by="sex", epsilon=1.0),
+    dc.covariance(["x", "y"], by="sex", epsilon=1.0),
+    dc.linear_regression("y", "x", by="sex", epsilon=1.0),
+]
+
+
+@pytest.mark.parametrize("plan", TELLING, ids=str)
+def test_statistics_that_tell_how_many_records_there_are_mark_small_groups(plan: dc.Plan) -> None:
+    schema = dc.Schema(
+        {
+            "x": dc.Number(0, 6, missing=False),
+            "y": dc.Number(0, 6, missing=False),
+            "sex": dc.Category("F", "M", missing=False, other=False),
+        }
+    )
+    x = np.arange(2_001) % 7
+    people = pd.DataFrame({"x": x, "y": x[::-1], "sex": ["F", *["M"] * 2_000]})
+    program = plan.prepare(Setting(schema, REPLACE_ONE, len(people)))
+    releaser = SimulatedReleaser(PrivateTable(people, schema), 0)
+    found = [program.finish(releaser) for _ in range(60)]
+    held = [[abs(one.sizes[0] - 1), abs(one.sizes[1] - 2_000)] for one in found]  # type: ignore[attr-defined]
+    assert np.mean(np.array(held) <= found[0].size_half_width) > 0.9  # type: ignore[attr-defined]
+    assert all(one.small == ("F",) for one in found)  # type: ignore[attr-defined]
+
+
 def test_a_condition_makes_two_groups() -> None:
     value = session().release(dc.histogram("ward", by=OLD, epsilon=100.0)).value
     assert isinstance(value, dc.Groups) and value.columns == ("part",)
@@ -290,8 +320,9 @@ def test_groups_by_a_condition_travel_and_are_told() -> None:
     asked = dc.histogram("cost", by="age >= 65", epsilon=1.0)
     assert asked == dc.histogram("cost", by=OLD, epsilon=1.0) == dc.plan_from_json(asked.to_json())
     assert session().release(asked).title.startswith("Histogram of cost by age >= 65, 2 groups")
-    with pytest.raises(dc.errors.DiscreetError, match="column must be one of"):
-        session().price(dc.histogram("cost", by="wage >= 65", epsilon=1.0))
+    for said in ("by", "where"):
+        with pytest.raises(dc.errors.DiscreetError, match=f"^{said} must name columns of the schema"):
+            session().price(dc.histogram("cost", epsilon=1.0, **{said: "wage >= 65"}))
 
 
 @pytest.mark.proves("groups")
@@ -317,6 +348,12 @@ def test_differences_of_groups_hold_as_often_as_their_intervals() -> None:
         apart = program.finish(releaser).difference("F", "M").iloc[0]  # type: ignore[attr-defined]
         held.append(apart.low <= exact["F"] - exact["M"] <= apart.high)
     assert np.mean(held) > 0.9
+
+
+def test_a_group_has_no_difference_from_itself() -> None:
+    found = session().release(dc.mean("cost", by="ward", epsilon=1.0)).value
+    with pytest.raises(ArgumentError, match="second must be another group than first, got 'A' twice"):
+        found.difference("A", "A")  # type: ignore[attr-defined]
 
 
 def test_groups_without_intervals_have_no_difference() -> None:

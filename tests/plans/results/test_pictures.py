@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -254,3 +255,35 @@ def test_a_group_of_which_nothing_is_known_is_grey_and_no_dot() -> None:
     assert marks == [(LINE, "o"), (GREY, "|")] and "too few records" in ax.get_xlabel()
     sure = drawn(dc.Groups(("a",), labels[:1], (mean(40, 50),), None, None)).ax_
     assert sure.get_xlabel() == "mean"
+
+
+def grouped(one: Any, labels: tuple[str, ...] = ("rent", "own")) -> Any:
+    groups = tuple((label,) for label in labels)
+    return dc.Groups(("home",), groups, (one,) * len(labels), None, None)
+
+
+def test_what_groups_chose_is_written_beside_their_names() -> None:
+    ax = grouped(CHOICE).plot().ax_
+    assert [text.get_text() for text in ax.texts] == ["car", "car"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["rent", "own"]
+    assert "10.8 records fewer on average" in " ".join(ax.get_xlabel().split())
+
+
+def test_small_matrices_have_no_bar_and_write_what_there_is_room_for() -> None:
+    def matrix(size: int) -> dc.Matrix:
+        entries = tuple(map(tuple, np.eye(size).tolist()))
+        names = tuple(f"c{place}" for place in range(size))
+        shown = dc.Matrix(names, entries, entries, entries, 0.95, 0.1, "correlation", 9.0)
+        return replace(shown, ends_all=(entries, entries))
+
+    alone = matrix(4).plot()
+    assert alone.colorbar_ is not None and len(alone.ax_.texts) == 16
+    for size, written in ((2, 4), (6, 0)):
+        figure = grouped(matrix(size), ("rent", "own", "both")).plot().figure_
+        assert [len(ax.texts) for ax in figure.axes[1:]] == [written] * 3
+
+
+def test_long_names_of_small_pictures_are_wrapped() -> None:
+    long = "mortgage and renovation, and more than there is room for"
+    figure = grouped(ranking(), (long, "own", "rent")).plot().figure_
+    assert "\n" in figure.axes[1].get_title(loc="left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -109,6 +110,11 @@ class compare(PartPlan):
             return self._permuted(models, setting)
         grid = self._grid(models, setting)
         asked = self._asked(models, setting, grid)
+        if asked.whole < sys.float_info.min:
+            raise ArgumentError(
+                "second must be a model that may answer otherwise than first, got one of which it is "
+                "public that it never does. All differences are zero, and need no release."
+            )
         law = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
         statement = "mean-replace" if self.importance is None else "shap-importance"
         route, why = choose_route(

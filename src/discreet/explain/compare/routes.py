@@ -76,7 +76,7 @@ class CompareRoute:
         return self.sums if self.size is None else (*self.sums, self.size)
 
     def error(self, rows: int | None) -> float:
-        """Return half the width of the band of a mean, clipping included."""
+        """Return half the width of the band of a mean, or of a sum, clipping included."""
         return self.noise.half_width(LEVEL) / (rows or 1) + self.bias
 
     def mean(
@@ -121,7 +121,8 @@ def choose_route(
     routes = [ask.differences(clip), ask.two()]
     chosen = min(routes, key=lambda route: route.error(setting.rows))
     told = ", ".join(f"{route.name} ± {route.error(setting.rows):.3g}" for route in routes)
-    return chosen, f"the narrower band by public facts: {told}"
+    of = "" if setting.rows is not None else ", of sums: how many records there are is private"
+    return chosen, f"the narrower band by public facts: {told}{of}"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
 from discreet.data.blocks import Block
-from discreet.errors import ArgumentError
+from discreet.errors import ArgumentError, SchemaError
 from discreet.privacy.relation import MOST_GROUPS
 from discreet.schema import Category, Condition, Schema
 
@@ -43,6 +44,8 @@ class GroupAxis:
             column = schema[level.of]
             assert isinstance(column, Category)  # checked by the schema
             return cls(name, level.of, level.places(column), level.labels(column))
+        if name not in schema:
+            raise _unknown("by", name, (*schema.levels, *schema))
         column = schema[name]
         if not isinstance(column, Category):
             raise ArgumentError(
@@ -71,8 +74,11 @@ class Membership:
 
     def check(self) -> None:
         """Raise unless columns and values are in the schema and the groups are few enough."""
-        for condition in (self.where, self.split):
+        for argument, condition in (("where", self.where), ("by", self.split)):
             if condition is not None:
+                strange = [name for name in condition.columns if name not in self.schema]
+                if strange:
+                    raise _unknown(argument, strange[0], tuple(self.schema))
                 condition.check(self.schema)
         if self.groups > MOST_GROUPS:
             raise ArgumentError(
@@ -149,3 +155,9 @@ class Membership:
                     f"{fine.name!r}, of which neither does."
                 )
         return tuple(Membership(self.schema, self.where, (axis.name,)) for axis in ordered)
+
+
+def _unknown(argument: str, name: str, known: tuple[str, ...]) -> SchemaError:
+    return SchemaError(
+        f"{argument} must name columns of the schema ({', '.join(known)}), got {shown(name)}."
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -223,10 +224,19 @@ class Stacked:
         for group in range(member.groups):
             own = {_asked(stage): parts[group] for stage, parts in zip(asked, split, strict=True)}
             results.append(self.question.finish(_OneGroup(own)))
-        counted = [place for place, stage in enumerate(asked) if stage.name.startswith(SIZE_NAME)]
-        sizes = None if not counted else tuple(float(part[0]) for part in split[counted[0]])
-        noise = None if not counted else additive(asked[counted[0]]).half_width(Groups.level)
-        return Groups(member.names, member.labels, tuple(results), sizes, noise)
+        return Groups(member.names, member.labels, tuple(results), *self._sizes(split, results))
+
+    def _sizes(
+        self, answers: Sequence[Sequence[FloatArray]], results: Sequence[Any]
+    ) -> tuple[tuple[float, ...] | None, float | None]:
+        """Return how many records groups have, and within what, by what was answered."""
+        for stage, values in zip(self.question.stages, answers, strict=True):
+            if stage.name.startswith(SIZE_NAME):
+                sizes = tuple(float(part[0]) for part in values)
+                return sizes, additive(stage).half_width(Groups.level)
+        if self.question.sized is None:
+            return None, None
+        return tuple(float(result.records) for result in results), self.question.sized
 
 
 def _check_calls(stage: Stage[Perturbation]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ class Groups(Result):
       columns: the columns that records were grouped by.
       labels: the values of every group, one for each column.
       results: the answer for every group.
-      sizes: noisy numbers of records, where the question counted them; else None.
+      sizes: noisy numbers of records, where the question counted them or its answers tell; else None.
       size_half_width: a size is within this of the true one with probability ``level``.
     """
 
@@ -42,12 +43,15 @@ class Groups(Result):
     level: ClassVar[float] = 0.95
 
     def __getitem__(self, group: str | tuple[str, ...]) -> Result:
+        return self.results[self._place(group)]
+
+    def _place(self, group: str | tuple[str, ...]) -> int:
         named = (group,) if isinstance(group, str) else tuple(group)
         if named not in self.labels:
             raise ArgumentError(
                 f"group must be one of {', '.join(map(self.name, self.labels))}, got {shown(group)}."
             )
-        return self.results[self.labels.index(named)]
+        return self.labels.index(named)
 
     def __iter__(self) -> Iterator[tuple[str, Result]]:
         return iter(self.groups.items())
@@ -135,9 +139,11 @@ class Groups(Result):
         Intervals are recovered from those of both groups, whose noises are independent: the squares of
         their half widths add (Zou and Donner 2008). They hold about as often as those do.
         """
+        if self._place(first) == self._place(second):
+            raise ArgumentError(f"second must be another group than first, got {shown(second)} twice.")
         one, other = self[first].to_frame(), self[second].to_frame()
-        name = next((name for name in ("value", "count") if name in one), None)
-        if name is None or not {"low", "high"} <= set(one) or len(one) != len(other):
+        name = _number_in(one)
+        if name is None or len(one) != len(other):
             raise ArgumentError(
                 "groups must be compared by numbers with intervals, got answers without. "
                 "Compare their frames."
@@ -147,6 +153,32 @@ class Groups(Result):
         up = np.hypot(one["high"] - one[name], other[name] - other["low"])
         told = one.drop(columns=[name, "low", "high"])
         return told.assign(difference=apart, low=apart - down, high=apart + up)
+
+    def pairs(self) -> pd.DataFrame:
+        """Return the differences of all pairs of large groups, which intervals hold one by one."""
+        import pandas as pd
+
+        large = [label for label in self.labels if self.name(label) not in self.small]
+        frames = []
+        for first, second in combinations(large, 2):
+            found = self.difference(first, second)
+            found.insert(0, "first group", self.name(first))
+            found.insert(1, "second group", self.name(second))
+            frames.append(found)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def views(
+        self, *, threshold: float | None = None, group: str | Sequence[str] | None = None
+    ) -> dict[str, Callable[[], pd.DataFrame]]:
+        """Return every table by name: of all groups or one, and how far groups are apart."""
+        if threshold is not None:
+            raise ArgumentError(
+                f"threshold must be left out of an answer without, got {shown(threshold)}."
+            )
+        if group is not None:
+            return {"plain": self[group if isinstance(group, str) else tuple(group)].to_frame}
+        compared = _number_in(self.results[0].to_frame()) is not None
+        return {"plain": self.to_frame, **({"pairs": self.pairs} if compared else {})}
 
     def drawings(self, group: str | Sequence[str] | None = None) -> dict[str, Drawing]:
         """Return the picture of all groups, or of one."""
@@ -159,3 +191,9 @@ class Groups(Result):
         from discreet.plans.results.pictures.groups import SideBySideDisplay
 
         return SideBySideDisplay(self).plot(ax, title=title)
+
+
+def _number_in(frame: pd.DataFrame) -> str | None:
+    """Return the column of an answer's numbers that have intervals, if there is one."""
+    name = next((name for name in ("value", "count") if name in frame), None)
+    return name if {"low", "high"} <= set(frame) else None

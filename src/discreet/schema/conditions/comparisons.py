@@ -58,6 +58,10 @@ class Ordered(Condition):
         holds = ORDERS[self.order](encoded, self._bound(schema))
         return known & holds, known & ~holds
 
+    def turns(self, schema: Schema) -> list[float]:
+        """Return the value it is compared with."""
+        return [self._bound(schema)]
+
     def to_json(self) -> dict[str, Any]:
         """Return column, order and value."""
         return {"column": self.column, "is": self.order, "value": self.value}
@@ -120,6 +124,10 @@ class Among(Condition):
         found = np.isin(encoded, self._encoded(schema))
         return known & found, known & ~found
 
+    def turns(self, schema: Schema) -> list[float]:
+        """Return the values."""
+        return [float(value) for value in self._encoded(schema)]
+
     def to_json(self) -> dict[str, Any]:
         """Return column and values."""
         return {"column": self.column, "is": "in", "values": list(self.values)}
@@ -167,6 +175,10 @@ class Missing(Condition):
         code = column.missing_code if isinstance(column, Category) else MISSING
         absent = rows[self.column] == code
         return absent, ~absent
+
+    def turns(self, schema: Schema) -> list[float]:
+        """No number turns it."""
+        return []
 
     def to_json(self) -> dict[str, Any]:
         """Return the column."""

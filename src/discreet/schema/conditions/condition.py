@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
-from discreet.schema.bins import FloatArray
+from discreet.schema.bins import MISSING, FloatArray
+from discreet.schema.columns import Category, Column
 from discreet.schema.schema import Schema
 
 Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]
@@ -52,6 +53,10 @@ class Condition(ABC):
     @abstractmethod
     def truth(self, schema: Schema, rows: Encoded) -> Truth:
         """Return of which records it is true, and of which false."""
+
+    @abstractmethod
+    def turns(self, schema: Schema) -> list[float]:
+        """Return the encoded numbers at which it may turn."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -96,6 +101,10 @@ class Joined(Condition):
         for term in self.terms:
             term.check(schema)
 
+    def turns(self, schema: Schema) -> list[float]:
+        """Return those of all of them."""
+        return [turn for term in self.terms for turn in term.turns(schema)]
+
     def to_json(self) -> dict[str, Any]:
         """Return all of them under one name."""
         return {self.name: [term.to_json() for term in self.terms]}
@@ -112,6 +121,19 @@ class Both(Joined):
     """True if all are, false if one is."""
 
     name, word = "all", "and"
+
+    def check(self, schema: Schema) -> None:
+        """Raise, besides, where what is said of one column excludes itself."""
+        super().check(schema)
+        for name in self.columns:
+            own = Both(tuple(term for term in self.terms if term.columns == (name,)))
+            if len(own.terms) > 1:
+                values = _witnesses(schema[name], own.turns(schema))
+                if not own.truth(schema, {name: values})[0].any():
+                    raise ArgumentError(
+                        f"where must be something that a value of {name!r} can be, got {own}, which "
+                        "exclude each other."
+                    )
 
     def truth(self, schema: Schema, rows: Encoded) -> Truth:
         """Return where all are true, and where one is false."""
@@ -145,6 +167,10 @@ class Not(Condition):
         """Check the condition."""
         self.term.check(schema)
 
+    def turns(self, schema: Schema) -> list[float]:
+        """Return those of the condition."""
+        return self.term.turns(schema)
+
     def truth(self, schema: Schema, rows: Encoded) -> Truth:
         """Return both, the other way round."""
         true, false = self.term.truth(schema, rows)
@@ -163,6 +189,17 @@ class Not(Condition):
 
     def __str__(self) -> str:
         return f"not ({self.term})"
+
+
+def _witnesses(column: Column, turns: list[float]) -> FloatArray:
+    """Return encoded values among which is one of every kind that conditions tell apart."""
+    if isinstance(column, Category):
+        return np.arange(len(column), dtype=np.float64)
+    marks = np.unique([column.low, *turns, column.high])
+    step = column.step or 0.0
+    tried = [marks, (marks[1:] + marks[:-1]) / 2, marks - step, marks + step]
+    values = column.encode(np.concatenate(tried))
+    return np.append(values, MISSING) if column.may_be_missing else values
 
 
 def _condition(value: Any) -> Condition:

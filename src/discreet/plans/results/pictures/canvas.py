@@ -154,7 +154,7 @@ def add_legend(ax: Any) -> None:
 def _legend_columns(ax: Any, labels: Sequence[str]) -> int:
     """Return how many labels stand side by side: all, if they fit, or one."""
     letters = sum(len(label) + 6 for label in labels)
-    return max(1, len(labels)) if letters * _TICK * _WIDE < _width_in_points(ax) else 1
+    return max(1, len(labels)) if letters * _TICK * _WIDE < width_in_points(ax) else 1
 
 
 def number_axis(ax: Any, *, axis: str = "x") -> None:
@@ -162,7 +162,7 @@ def number_axis(ax: Any, *, axis: str = "x") -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     chosen = ax.xaxis if axis == "x" else ax.yaxis
-    room = _width_in_points(ax) if axis == "x" else 4 * _most_rows(ax) * _TICK
+    room = width_in_points(ax) if axis == "x" else 4 * _most_rows(ax) * _TICK
     chosen.set_major_locator(
         MaxNLocator(nbins=max(3, min(8, int(room / 44))), steps=[1, 2, 2.5, 5, 10])
     )
@@ -187,7 +187,7 @@ def value_axis(ax: Any, shown: Axis | None, *, axis: str = "x") -> None:
         return number_axis(ax, axis=axis)
     chosen = ax.xaxis if axis == "x" else ax.yaxis
     wide = _WIDE * _TICK * (len(shown.show(0.0)) + 2)
-    room = max(2, min(8, int(_width_in_points(ax) / wide))) if axis == "x" else 8
+    room = max(2, min(8, int(width_in_points(ax) / wide))) if axis == "x" else 8
     low, high = sorted(chosen.get_view_interval())
     spans = [span for span in _SPANS.get(shown.step, ()) if (high - low) / span < room]
     locator: Any = MultipleLocator(spans[0]) if spans else MaxNLocator(nbins=room, integer=True)
@@ -228,7 +228,7 @@ def name_ticks(ax: Any, places: Sequence[float], labels: Sequence[str], *, axis:
         every = -(-len(names) // _most_rows(ax))
         ax.set_yticks(places[::every], names[::every])
         return
-    room = _width_in_points(ax) / max(1, len(names))
+    room = width_in_points(ax) / max(1, len(names))
     slanted = max(map(len, names), default=0) * _TICK * _WIDE > 0.95 * room
     every = -(-len(names) // _SLANTED) if slanted else 1
     ax.set_xticks(places[::every], names[::every])
@@ -241,7 +241,7 @@ def name_ticks(ax: Any, places: Sequence[float], labels: Sequence[str], *, axis:
 
 def wrapped(ax: Any, text: str, size: float) -> str:
     """Return a text in lines that are as long as the axes are wide."""
-    return textwrap.fill(text, max(24, int(_width_in_points(ax) / (size * _WIDE))))
+    return textwrap.fill(text, max(24, int(width_in_points(ax) / (size * _WIDE))))
 
 
 def add_scale(ax: Any, drawn: Any, told: str) -> Any:
@@ -278,7 +278,8 @@ def say_number(value: Any) -> str:
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def _width_in_points(ax: Any) -> float:
+def width_in_points(ax: Any) -> float:
+    """Return how wide axes are, as far as is known before they are laid out."""
     box = ax.get_position()
     return float(box.width * ax.figure.get_figwidth() * 72)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.plans.results.choice import Choice
 from discreet.plans.results.pictures.canvas import (
     GREY,
     LINE,
@@ -21,6 +22,7 @@ from discreet.plans.results.pictures.canvas import (
     ink,
     name_ticks,
     number_axis,
+    say_number,
     small_axes,
     tidy,
     title_of,
@@ -70,6 +72,8 @@ class SideBySideDisplay(Display):
         answers = [*self._drawn.values()]
         if all(isinstance(getattr(one, "value", None), float) for one in answers):
             self._draw_numbers(ax)
+        elif all(isinstance(one, Choice) for one in answers):
+            self._draw_winners(ax)
         elif len(answers) <= len(COLOURS) and all(map(_is_line, answers)):
             self._draw_curves(ax)
         else:
@@ -81,19 +85,36 @@ class SideBySideDisplay(Display):
 
     def _draw_numbers(self, ax: Any) -> None:
         """Draw one number per group, with its interval."""
-        names = [*self._drawn]
-        self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(names))
-        places = [*range(len(names))][::-1]
+        self._start_rows(ax)
         empty = [_tells_nothing(one) for one in self._drawn.values()]
-        for place, one, nothing in zip(places, self._drawn.values(), empty, strict=True):
+        for place, one, nothing in zip(self._places, self._drawn.values(), empty, strict=True):
             colour, mark = (GREY, "|") if nothing else (LINE, "o")
             self.ax_.plot([one.low, one.high], [place, place], color=colour, lw=2.5, alpha=0.5)
             self.ax_.plot([one.value], [place], mark, color=colour, ms=5)
-        self.ax_.set_ylim(-0.6, len(names) - 0.4)
-        name_ticks(self.ax_, places, names, axis="y")
         number_axis(self.ax_)
-        told = getattr(self._drawn[names[0]], "name", "")
+        told = getattr(next(iter(self._drawn.values())), "name", "")
         self.ax_.set_xlabel(told + any(empty) * "; grey: too few records to tell", fontsize=8)
+
+    def _start_rows(self, ax: Any) -> None:
+        """Make axes with a row for every group."""
+        self.ax_ = axes_or_new(ax, height=1.2 + _ROW * len(self._drawn))
+        self.ax_.set_ylim(-0.6, len(self._drawn) - 0.4)
+        name_ticks(self.ax_, self._places, [*self._drawn], axis="y")
+
+    @property
+    def _places(self) -> list[int]:
+        """The row of every group, the first one above."""
+        return [*range(len(self._drawn))][::-1]
+
+    def _draw_winners(self, ax: Any) -> None:
+        """Write what every group chose, and below how far off that may be."""
+        self._start_rows(ax)
+        for place, one in zip(self._places, self._drawn.values(), strict=True):
+            self.ax_.text(0.02, place, str(one.winner), color=LINE, fontsize=10, va="center")
+        first = next(iter(self._drawn.values()))
+        self.ax_.set_xticks([])
+        said = f"chosen of {first.candidates}; at most {say_number(first.expected_error)} {first.unit}"
+        self.ax_.set_xlabel(wrapped(self.ax_, f"{said} on average", 8), fontsize=8)
 
     def _draw_curves(self, ax: Any) -> None:
         """Draw the curves of all groups over each other, each with its band."""
@@ -266,7 +287,7 @@ def _make_small(ax: Any, name: str) -> None:
     """Leave a small picture its marks and its name."""
     if ax.get_legend() is not None:
         ax.get_legend().remove()
-    ax.set_title(name, fontsize=8, loc="left")
+    ax.set_title(wrapped(ax, name, 8), fontsize=8, loc="left")
     ax.set_xlabel("")
     ax.set_ylabel("")
     ax.tick_params(labelsize=6)

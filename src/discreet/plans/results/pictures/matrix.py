@@ -20,18 +20,22 @@ from discreet.plans.results.pictures.canvas import (
     say_number,
     shortened,
     tidy,
+    width_in_points,
     write_title,
 )
 
 if TYPE_CHECKING:
     from discreet.plans.results.matrix import Coefficients, Matrix
 
-_MOST_WRITTEN = 8
-"""So many columns have room for their entries' numbers."""
+_WRITTEN = 28.0
+"""An entry has room for its number if it is so wide, in points."""
+
+_ROOMY = 200.0
+"""Narrower pictures have no bar: all of them have the same colours."""
 
 
 class MatrixDisplay(Display):
-    """Draws a ``Matrix``; after ``plot`` it has ``ax_``, ``figure_`` and ``colorbar_``."""
+    """Draws a ``Matrix``; after ``plot`` it has ``ax_``, ``figure_`` and, with room, ``colorbar_``."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
@@ -49,10 +53,12 @@ class MatrixDisplay(Display):
         name_ticks(self.ax_, places, matrix.columns)
         name_ticks(self.ax_, places, matrix.columns, axis="y")
         self.ax_.tick_params(labelsize=8)
-        if len(values) <= _MOST_WRITTEN:
+        width = width_in_points(self.ax_)
+        if width >= _WRITTEN * len(values):
             self._write(values, colours)
-        written = "" if matrix.quantity == "correlation" else f" (written: {matrix.quantity})"
-        self.colorbar_ = add_scale(self.ax_, image, f"correlation{written}")
+        if width >= _ROOMY:
+            written = "" if matrix.quantity == "correlation" else f" (written: {matrix.quantity})"
+            self.colorbar_ = add_scale(self.ax_, image, f"correlation{written}")
         write_title(self.ax_, title)
         return self
 
