@@ -20,7 +20,7 @@ from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
 from discreet.randomness import IntArray
 from discreet.schema.person import Person
-from discreet.schema.raw import Codes, RawColumn, as_codes, category_text
+from discreet.schema.raw import Codes, RawColumn, Texts, as_codes, category_text
 
 _KEY = b"discreet persons"
 """Public and always the same: the proof holds for every key, and equal tables keep equal rows."""
@@ -197,16 +197,35 @@ def _is_float(value: object) -> bool:
 
 def _hashed(column: RawColumn) -> Words:
     """Return a hash of every row's id: two words each."""
-    codes = as_codes(column)
-    hashes = [_hash(category_text(value)) for value in codes.values] + [_NOBODY]
+    codes = _distinct(column)
+    hashes = [_hash(_written(value)) for value in codes.values] + [_NOBODY]
     table = np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, 2)
     return np.asarray(table[codes.index], dtype=np.uint64)
 
 
-def _hash(text: str | None) -> bytes:
-    if text is None:
+def _distinct(column: RawColumn) -> Codes:
+    """Return codes of ids, as bytes where they came as such: two that are no UTF-8 stay two."""
+    if isinstance(column, Texts):
+        return column.distinct()
+    if isinstance(column, np.ndarray) and column.dtype.kind in "OS":
+        values = column.tolist()
+        if any(isinstance(value, bytes) for value in values):
+            places: dict[str | bytes | None, int] = {}
+            written = map(_written, values)
+            index = [places.setdefault(own, len(places)) for own in written]
+            return Codes(np.array(index, dtype=np.int64), list(places))
+    return as_codes(column)
+
+
+def _written(value: Any) -> str | bytes | None:
+    return value if isinstance(value, bytes) else category_text(value)
+
+
+def _hash(written: str | bytes | None) -> bytes:
+    if written is None:
         return _NOBODY
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=_KEY).digest()
+    found = written if isinstance(written, bytes) else written.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(found, digest_size=16, key=_KEY).digest()
 
 
 def _mixed(words: Words) -> Words:
