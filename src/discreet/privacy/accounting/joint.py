@@ -69,9 +69,12 @@ def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> f
       - Holds for queries that depend on earlier answers, as long as the events themselves are fixed in
         advance. [joint-stages]
     """
-    happened = [flatten(event) for event in events]
-    if len(happened) == 1:
-        return _own_delta(happened[0], epsilon)
+    told = list(events)
+    happened = [flatten(event) for event in told]
+    if (
+        len(happened) == 1
+    ):  # of a group both are known: what follows from one record, and from the noise
+        return min(_own_delta(happened[0], epsilon), _own_delta(told[0], epsilon))
     # Of these one pair of epsilon and delta is known: they are added to the rest.
     pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
     rest = tuple(event for event in happened if not isinstance(event, ApproximateEvent))
