@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
-from discreet.randomness import IntArray
+from discreet.randomness import IntArray, mixed
 from discreet.schema.person import Person
 from discreet.schema.raw import Codes, RawColumn, Texts, as_codes, category_text
 
@@ -99,7 +99,7 @@ def tell_apart(words: Words, person: Person) -> PersonRows:
     owners: NDArray[Any] = np.cumsum(first, dtype=np.int32 if rows < 2**31 else np.int64)
     owners -= 1
     rank = _rank(owners, first)
-    drawn = _mixed(words[:, 0] ^ _mixed(rank.astype(np.uint64)))
+    drawn = mixed(words[:, 0] ^ mixed(rank.astype(np.uint64)))
     del words, first
     chosen = np.lexsort((drawn, owners))  # owners stay in order, so ranks are those in this order too
     del drawn
@@ -226,12 +226,3 @@ def _hash(written: str | bytes | None) -> bytes:
         return _NOBODY
     found = written if isinstance(written, bytes) else written.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(found, digest_size=16, key=_KEY).digest()
-
-
-def _mixed(words: Words) -> Words:
-    """Return words that look drawn, one for each (the last step of splitmix64)."""
-    with np.errstate(over="ignore"):
-        mixed = words + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
