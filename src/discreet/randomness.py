@@ -312,3 +312,12 @@ def shuffled_places(count: int) -> IntArray:
         order = np.argsort(keys, kind="stable")
         if not np.any(np.diff(keys[order]) == 0):  # given that no two are equal, all orders are alike
             return np.asarray(order, dtype=np.int64)
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return words that look drawn, one for each (the last step of splitmix64)."""
+    with np.errstate(over="ignore"):
+        found = words + np.uint64(0x9E3779B97F4A7C15)
+        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(found ^ (found >> np.uint64(31)))

@@ -70,6 +70,8 @@ def test_refusals_are_sentences(shared: Path) -> None:
     assert refused.code != 0 and "must be changed for the population 'patients'" in refused.err
     refused = shell("budget", "show", "--dataset", "nobody")
     assert refused.code != 0 and "--dataset must be one of those in" in refused.err
+    refused = shell("budget", "show")
+    assert refused.code != 0 and "(loans, visits, labs), got none. Name one." in refused.err
     refused = shell("protect", *SHARE, "--dataset", "drugs", "--epsilon", "9")
     assert refused.code != 0 and "as registered for population 'patients', got 9.0" in refused.err
     refused = shell("release", *PLAN, "--dataset", "patients")

@@ -33,7 +33,10 @@ from discreet.mechanisms.lattice import SHARE
 from discreet.plans import Setting
 from discreet.plans.persons import ready
 from discreet.plans.stages.aggregate import assign_subsets
+from discreet.privacy.accounting import joint_delta
+from discreet.privacy.accounting.calibration import count_gaussian_scale
 from discreet.privacy.accounting.events import CountGaussianEvent, GroupEvent, PureEvent, of_group
+from discreet.privacy.accounting.joint import flatten
 from discreet.privacy.certificate import NORMS, Box, Certificate
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
 from discreet.schema.person import MOST_ROWS, Person
@@ -186,7 +189,7 @@ def test_a_group_loses_what_its_records_do_one_by_one(rows: int) -> None:
     """Noise on a count that a group moves by as many as it has records, by its exact law."""
     event = CountGaussianEvent(4.0, 1)
     grouped = of_group(event, rows)
-    assert isinstance(grouped, GroupEvent)
+    assert isinstance(grouped, GroupEvent) or (rows, grouped) == (1, event)
     places = np.arange(-120, 121 + rows)
     law = np.exp(-(places**2) / 32.0)
     first, second = law / law.sum(), np.exp(-((places - rows) ** 2) / 32.0)
@@ -221,6 +224,35 @@ def test_all_rows_of_a_person_are_in_one_subset() -> None:
 def test_places_put_a_person_into_many_subsets() -> None:
     block = Block(0, ("x",), np.zeros((53, 1)), np.array(["x"] * 53, dtype=object))
     assert len(set(assign_subsets(block, 7, relation=REPLACE_ONE, key=b"k"))) == 7
+
+
+@pytest.mark.proves("person-group")
+@pytest.mark.parametrize("rows", [2, 3, 50])
+def test_one_noise_on_counts_is_priced_by_what_a_record_loses(rows: int) -> None:
+    """The continuous law, by which stages are priced together, is worth a little less."""
+    one = CountGaussianEvent(count_gaussian_scale(0.5 / rows, 1e-7, 2), 2)
+    group = of_group(one, rows)
+    assert joint_delta([group], 0.5) <= chained(0.5 / rows, 1e-7, rows) * (1 + 1e-9)
+    assert flatten(group).delta(0.5) > chained(0.5 / rows, 1e-7, rows)
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("most", [1, 4])
+def test_gaussian_noise_on_counts_of_capped_rows(relation: Relation, most: int) -> None:
+    session = dc.protect(
+        frame(["a", "a", "b", "c"]),
+        schema(rows="capped", most=most),
+        dataset="d",
+        epsilon=9.0,
+        delta=1e-5,
+        relation=relation,
+        ledger=":memory:",
+    )
+    plan = dc.histogram("x", bins=2, epsilon=0.5, delta=1e-7, mechanism="gaussian")
+    release = session.release(plan)
+    assert release.guarantee.epsilon <= 0.5 and release.guarantee.delta <= 1e-7
+    (event,) = release.stages[0]["events"]
+    assert event.get("one", event)["event"] == "CountGaussianEvent"
 
 
 # What owners meet.
@@ -305,6 +337,38 @@ def test_whole_numbers_and_decimals_are_ids_wherever_they_are(tmp_path: Path) ->
 
 def test_ids_are_compared_as_written_and_rows_without_one_are_one_person() -> None:
     assert protect(["7", "07", None, "7", None]).facts().setting.rows == 3
+
+
+def test_ids_that_are_no_utf8_stay_apart(tmp_path: Path) -> None:
+    """Bytes that stand for nothing are not all the same letter."""
+    path = tmp_path / "names.csv"
+    path.write_bytes("who,x\nMüller,1\nMöller,0\nMüller,1\nMaier,0\n".encode("latin-1"))
+    ids = [b"M\xfcller", b"M\xf6ller", b"M\xfcller", "Maier"]
+    plain = pa.array([*ids[:3], b"Maier"])
+    given = [
+        path,
+        frame(ids),
+        frame(pd.Categorical(ids)),
+        pa.table({"who": plain, "x": [1.0, 0.0, 1.0, 0.0]}),
+        pa.table({"who": plain.dictionary_encode(), "x": [1.0, 0.0, 1.0, 0.0]}),
+    ]
+    found = [PrivateTable(data, schema(rows="one")) for data in given]
+    assert [table.count() for table in found] == [3] * 5
+    assert len({str(table.places_between(0, 4)) for table in found}) == 1
+    (same,) = {
+        read_persons([np.array(own, dtype=object)], Person("who")).persons
+        for own in ([b"a", "a", None], ["a", "a", None])
+    }
+    assert same == 2
+
+
+@pytest.mark.parametrize("ids", [pa.nulls(3), pa.nulls(3).dictionary_encode()], ids=["null", "packed"])
+def test_rows_of_which_none_has_an_id_are_those_of_one_person(ids: Any) -> None:
+    """A column without a value has no kind: that is none of floats."""
+    data = pa.table({"who": ids, "x": [0.0, 0.5, 1.0]})
+    assert PrivateTable(data, schema(), ADD_REMOVE).count() == 1
+    with pytest.raises(DataRefused, match="must name at least two persons"):
+        PrivateTable(data, schema())
 
 
 def test_one_person_is_refused_and_as_many_as_rows_are_told() -> None:

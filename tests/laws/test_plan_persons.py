@@ -17,8 +17,9 @@ import discreet as dc
 from discreet.audit.hunting.moves import raw_sums, too_far
 from discreet.audit.hunting.neighbours import newcomers
 from discreet.audit.hunting.runs import Run, run_program
-from discreet.data import PrivateTable, SealedContribution
+from discreet.data import PrivateTable, SealedContribution, Summand, add_up
 from discreet.errors import ArgumentError, CertificateError, ModelError
+from discreet.mechanisms import sum_noise
 from discreet.plans import Plan, Program, Setting
 from discreet.plans.persons import GroupNoise, ready
 from discreet.privacy.relation import ADD_REMOVE, REPLACE_ONE, Relation
@@ -130,6 +131,41 @@ def test_all_rows_of_a_person_stay_within_certificates(case: Case, mode: str) ->
         for tables in neighbours(mode, case.relation, needs_targets(case)):
             sums = raw_sums(stage, tables)
             assert too_far(noise, stage.certificate, found.relation, sums) == [], stage.name
+
+
+LOW, HIGH = 2.0**20 + 500 * 2.0**-32, 2.0**20 + 1 + 523 * 2.0**-32
+"""Far from zero beside their distance: products of theirs with weights do not fit into 53 bits."""
+
+
+def far_apart(**other: Any) -> tuple[float, float]:
+    """Return how far a person whose rows are all high or all low moves a total, and what is paid."""
+    schema = dc.Schema({"x": dc.Number(LOW, HIGH, missing=False)}, person="who")
+    setting = Setting(schema, REPLACE_ONE, 3)
+    (stage,) = ready(dc.total("x", epsilon=1.0, mechanism="laplace"), setting).stages
+    noise: Any = stage.noise
+    if other:
+        terms = {"relation": REPLACE_ONE.shared, "batch_rows": 1024, "mechanism": "laplace"}
+        noise = sum_noise(stage.contribution.certificate, epsilon=1.0, **{**terms, **other})
+    found = []
+    for value in (LOW, HIGH):
+        frame = pd.DataFrame({"who": ["x"] * 1023 + ["y", "z"], "x": [value] * 1023 + [LOW, HIGH]})
+        table = PrivateTable(frame, schema, REPLACE_ONE)
+        (total,) = add_up(table, [Summand(stage.contribution, noise.step)])
+        found.append(int(total[0]))
+    return found[1] - found[0], noise.sensitivity
+
+
+@pytest.mark.proves("person-weights")
+def test_weights_of_values_far_from_zero_move_no_more_than_is_paid() -> None:
+    moved, paid = far_apart()
+    assert moved <= paid
+
+
+@pytest.mark.refutes("person-weights")
+def test_products_with_weights_are_rounded_too() -> None:
+    """The planted fault: steps as fine as three records leave room for: one is 2^59 of them."""
+    moved, paid = far_apart(largest_sum=3 * HIGH)
+    assert moved > paid
 
 
 PLANTED = [

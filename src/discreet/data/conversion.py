@@ -53,7 +53,7 @@ def from_arrow(array: Any) -> RawColumn:
     if isinstance(kind, pa.BaseExtensionType):
         return from_arrow(array.storage)
     if pa.types.is_null(kind):
-        return np.full(len(array), np.nan)
+        return Codes(np.full(len(array), -1, dtype=np.int64), [])
     if pa.types.is_floating(kind):
         return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
     if array.null_count == 0 and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataRefused
 from discreet.mechanisms.lattice import SHARE
-from discreet.randomness import IntArray
+from discreet.randomness import IntArray, mixed
 from discreet.schema.person import Person
-from discreet.schema.raw import Codes, RawColumn, as_codes, category_text
+from discreet.schema.raw import Codes, RawColumn, Texts, as_codes, category_text
 
 _KEY = b"discreet persons"
 """Public and always the same: the proof holds for every key, and equal tables keep equal rows."""
@@ -99,7 +99,7 @@ def tell_apart(words: Words, person: Person) -> PersonRows:
     owners: NDArray[Any] = np.cumsum(first, dtype=np.int32 if rows < 2**31 else np.int64)
     owners -= 1
     rank = _rank(owners, first)
-    drawn = _mixed(words[:, 0] ^ _mixed(rank.astype(np.uint64)))
+    drawn = mixed(words[:, 0] ^ mixed(rank.astype(np.uint64)))
     del words, first
     chosen = np.lexsort((drawn, owners))  # owners stay in order, so ranks are those in this order too
     del drawn
@@ -197,22 +197,32 @@ def _is_float(value: object) -> bool:
 
 def _hashed(column: RawColumn) -> Words:
     """Return a hash of every row's id: two words each."""
-    codes = as_codes(column)
-    hashes = [_hash(category_text(value)) for value in codes.values] + [_NOBODY]
+    codes = _distinct(column)
+    hashes = [_hash(_written(value)) for value in codes.values] + [_NOBODY]
     table = np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, 2)
     return np.asarray(table[codes.index], dtype=np.uint64)
 
 
-def _hash(text: str | None) -> bytes:
-    if text is None:
+def _distinct(column: RawColumn) -> Codes:
+    """Return codes of ids, as bytes where they came as such: two that are no UTF-8 stay two."""
+    if isinstance(column, Texts):
+        return column.distinct()
+    if isinstance(column, np.ndarray) and column.dtype.kind in "OS":
+        values = column.tolist()
+        if any(isinstance(value, bytes) for value in values):
+            places: dict[str | bytes | None, int] = {}
+            written = map(_written, values)
+            index = [places.setdefault(own, len(places)) for own in written]
+            return Codes(np.array(index, dtype=np.int64), list(places))
+    return as_codes(column)
+
+
+def _written(value: Any) -> str | bytes | None:
+    return value if isinstance(value, bytes) else category_text(value)
+
+
+def _hash(written: str | bytes | None) -> bytes:
+    if written is None:
         return _NOBODY
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=_KEY).digest()
-
-
-def _mixed(words: Words) -> Words:
-    """Return words that look drawn, one for each (the last step of splitmix64)."""
-    with np.errstate(over="ignore"):
-        mixed = words + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+    found = written if isinstance(written, bytes) else written.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(found, digest_size=16, key=_KEY).digest()

@@ -22,6 +22,10 @@ SHARE = 2.0**-20
 MOST_SHARED = LARGEST_SUM * SHARE
 """Records of which parts can be counted."""
 
+WEIGHED_RECORDS = 2**9
+"""Sums of rows that share records leave room for so many: a record is then at most 2^52 steps, and
+weights of its rows, whose products are rounded to 53 bits, move it by half a step at the most."""
+
 _LEAST, _GREATEST = -450, 400
 """Exponents of steps: 2^63 of them, their squares and the reciprocals of both are normal numbers."""
 

@@ -266,7 +266,9 @@ class GroupNoise:
     def delta(self) -> float:
         """See ``epsilon``."""
         delta = self.noise.delta
-        return up(delta * chained(self.noise.epsilon, self.rows), 8) if delta else 0.0
+        if not delta or self.rows == 1:
+            return delta
+        return up(delta * chained(self.noise.epsilon, self.rows), 8)
 
     @property
     def step(self) -> float:

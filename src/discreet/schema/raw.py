@@ -57,11 +57,16 @@ class Texts:
 
     def codes(self) -> Codes:
         """Return codes of the distinct texts."""
+        found = self.distinct()
+        return Codes(found.index, [category_text(value) for value in found.values])
+
+    def distinct(self) -> Codes:
+        """Return codes of the distinct bytes."""
         import pyarrow as pa
 
         encoded = self.array.dictionary_encode()
         index = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return Codes(index, [category_text(value) for value in encoded.dictionary.to_pylist()])
+        return Codes(index, encoded.dictionary.to_pylist())
 
 
 RawColumn = NDArray[Any] | Codes | Texts | Instants

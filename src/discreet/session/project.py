@@ -117,10 +117,11 @@ class Project:
         if dataset is None and len(self.entries) == 1:
             return next(iter(self.entries.items()))
         if dataset is None or dataset not in self.entries:
-            known = ", ".join(self.entries) or "none yet"
+            known, got = ", ".join(self.entries) or "none yet", repr(dataset) if dataset else "none"
+            unnamed = dataset is None and self.entries
             raise ArgumentError(
-                f"--dataset must be one of those in {self.path} ({known}), got {dataset!r}. "
-                "Run 'discreet protect' first."
+                f"--dataset must be one of those in {self.path} ({known}), got {got}. "
+                + ("Name one." if unnamed else "Run 'discreet protect' first.")
             )
         return dataset, self.entries[dataset]
 

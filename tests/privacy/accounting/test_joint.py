@@ -25,7 +25,7 @@ from discreet.privacy.accounting import (
 )
 from discreet.privacy.accounting.conversion import gaussian_delta, gaussian_deltas, zcdp_delta
 from discreet.privacy.accounting.events import GroupEvent
-from discreet.privacy.accounting.joint import JointEvents, covers
+from discreet.privacy.accounting.joint import JointEvents, covers, flatten
 from tests.oracles.gaussians import analytic_delta
 from tests.privacy.accounting.test_pld import EXACT
 
@@ -172,6 +172,21 @@ def test_counts_that_are_priced_alone_are_no_other_noise(moves: int) -> None:
     with pytest.raises(CertificateError, match="has less noise"):
         left.take([same])
     left.take([counts])
+
+
+@pytest.mark.refutes("joint-stages")
+def test_counts_of_a_group_that_are_priced_alone_are_no_other_noise() -> None:
+    """Continuous noise of the same size, on a lattice as coarse, promises nothing: it is let pass by none."""
+    group, epsilon = GroupEvent(CountGaussianEvent(1.4, 1), 2), 2.0
+    same = flatten(group)
+    delta = joint_delta([group], epsilon)
+    assert same.delta(epsilon) > 1.05 * delta
+    left = JointEvents([group], epsilon, delta)
+    with pytest.raises(CertificateError, match="has less noise"):
+        left.take([same])
+    left.take([group])
+    with pytest.raises(CertificateError, match="has less noise"):
+        left.take([group])
 
 
 @pytest.mark.refutes("joint-stages")

@@ -19,7 +19,7 @@ from discreet.data.contributions import certify_tables
 from discreet.errors import ArgumentError, ModelError
 from discreet.mechanisms import Noise, NoiseName, count_noise, sum_noise
 from discreet.mechanisms.additive.wrapped import CountsNoise
-from discreet.mechanisms.lattice import SHARE
+from discreet.mechanisms.lattice import SHARE, WEIGHED_RECORDS
 from discreet.numerics import up
 from discreet.plans import Setting, Stage
 from discreet.privacy.certificate import Certificate
@@ -69,8 +69,9 @@ def sum_terms(
             "time: dc.Model(..., isolated=True)."
         )
     certificate = _certify(contribution, setting, rows, statement)
-    largest = setting.most_rows * contribution.region.magnitude
     own = setting.relation.rounded_rows
+    records = setting.most_rows if own == 1 else max(setting.most_rows, WEIGHED_RECORDS)
+    largest = records * contribution.region.magnitude
     # Under add-remove rows are limited, however many share a record; else persons are.
     flipped = rows * (own if setting.relation.edits == 2 else 1)
     moved = flipped + contribution.partners + own - 1

@@ -215,6 +215,8 @@ def of_group(event: Event, rows: int) -> Event:
     Guarantees:
       - Ratios of probabilities multiply along a chain of neighbours. [person-group]
     """
+    if rows == 1:
+        return event
     match event:
         case PureEvent():
             return PureEvent(times(event.epsilon, rows), event.mechanism)

@@ -77,9 +77,10 @@ def joint_delta(events: Iterable[Event], epsilon: float, room: float = 0.0) -> f
 
 def _curve(events: Iterable[Event], room: float) -> Callable[[float], float]:
     """Return what gives delta of all events together at any epsilon."""
-    happened = [flatten(event) for event in events]
-    if len(happened) == 1:
-        return partial(_own_delta, happened[0])
+    told = list(events)
+    happened = [flatten(event) for event in told]
+    if len(told) == 1:
+        return _curve_of_one(told[0])
     # Of these one pair of epsilon and delta is known: they are added to the rest.
     pairs = [event for event in happened if isinstance(event, ApproximateEvent)]
     rest = _composed(tuple(e for e in happened if not isinstance(e, ApproximateEvent)), room)
@@ -93,6 +94,14 @@ def _curve(events: Iterable[Event], room: float) -> Callable[[float], float]:
         return min(1.0, up(certain + rest.delta(left)) if pairs else rest.delta(left))
 
     return delta
+
+
+def _curve_of_one(event: Event) -> Callable[[float], float]:
+    """Return the curve of an event alone; of noise on counts the least that is known of it."""
+    continued = partial(_own_delta, flatten(event))
+    if not _is_on_counts(event):
+        return continued
+    return lambda epsilon: min(continued(epsilon), _own_delta(event, epsilon))
 
 
 def joint_epsilon(events: Iterable[Event], delta: float) -> float:
@@ -169,11 +178,12 @@ class JointEvents:
     """
 
     def __init__(self, events: Iterable[Event], epsilon: float, delta: float) -> None:
-        priced = [flatten(event) for event in events]
+        told = list(events)
+        exact = len(told) == 1 and _is_on_counts(told[0])
+        priced = told if exact else [flatten(event) for event in told]
         roomy = len(priced) > 1 and joint_delta(priced, epsilon, _ROOM) <= delta
         # What is left of delta is told once: by less noise first, the rest by its lattices.
         over = max(0.0, delta - joint_delta(priced, epsilon, _ROOM if roomy else 0.0))
-        exact = len(priced) == 1 and isinstance(priced[0], CountGaussianEvent)
         pooled = [] if exact else [event for event in priced if _is_gaussian(event)]
         noises = [continuous(event) for event in pooled]
         self._power = _total(_powers(noises), 8) * (1 + (_ROOM / 2 if roomy else 0.0))
@@ -185,7 +195,8 @@ class JointEvents:
 
     def take(self, events: Sequence[Event]) -> None:
         """Strike events off, or raise and change nothing."""
-        asked, left = [flatten(event) for event in events], list(self._left)
+        left = list(self._left)
+        asked = [event if event in left else flatten(event) for event in events]
         pooled: list[GaussianEvent] = []
         for event in asked:
             enough = [priced for priced in left if covers(priced, event)]
@@ -219,6 +230,11 @@ def _waste(priced: Event, asked: Event) -> tuple[bool, float]:
 
 def _is_gaussian(event: Event) -> TypeGuard[GaussianEvent | CountGaussianEvent]:
     return isinstance(event, GaussianEvent | CountGaussianEvent)
+
+
+def _is_on_counts(event: Event) -> bool:
+    """Say whether an event is noise on counts, of a record or of a group of them."""
+    return isinstance(event.one if isinstance(event, GroupEvent) else event, CountGaussianEvent)
 
 
 def _powers(noises: Sequence[GaussianEvent]) -> list[float]:

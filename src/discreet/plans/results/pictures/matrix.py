@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WRITTEN = 28.0
 """An entry has room for its number if it is so wide, in points."""
 
-_ROOMY = 200.0
+_ROOMY = 150.0
 """Narrower pictures have no bar: all of them have the same colours."""
 
 
