@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pandas as pd
@@ -32,13 +33,16 @@ def bucket() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         store.start()
         host, port = store.get_host_and_port()
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}")
+        address = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+        # What it holds belongs to the process: an earlier server's buckets would still be there.
+        urlopen(Request(f"{address}/moto-api/reset", method="POST")).close()
+        patch.setenv("AWS_ENDPOINT_URL", address)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patch.setenv(name, "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         s3fs.S3FileSystem.clear_instance_cache()
         files = s3fs.S3FileSystem()
-        files.mkdir("clinic")
+        files.makedirs("clinic", exist_ok=True)  # a busy machine may make its client ask twice
         yield files
         store.stop()
 

@@ -105,7 +105,7 @@ class ModelProcess:
             self._stop()
             raise Ended("The process of the model ended.") from None
         if "ended" in said[0]:
-            raise Ended("The model crashed, or took more than dc.Limits allows of time or memory.")
+            raise Ended("The model crashed, or took more time or memory than its limits allow.")
         return said
 
     def _start(self) -> dict[str, Any]:
