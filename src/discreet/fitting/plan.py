@@ -69,12 +69,13 @@ class fit(WherePlan):
         """Refuse a choice between one model, and one by a part of a part."""
         if self.choose == "held-out" and self.model != "auto":
             raise ArgumentError(
-                f"model must be 'auto' to be chosen by records held out, got {self.model!r}. Leave one "
-                "of both out."
+                f"model must be 'auto' with choose='held-out', got {self.model!r}. Leave one of them "
+                "out."
             )
         if self.choose == "held-out" and self.where is not None:
             raise ArgumentError(
-                "where must be left out where records are held out, got a condition. Choose by rule."
+                "where must be left out with choose='held-out', got a condition. Leave it out, or take "
+                "choose='rule'."
             )
         return {}
 

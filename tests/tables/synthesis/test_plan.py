@@ -81,6 +81,8 @@ def test_a_comparison_is_for_the_curator_alone() -> None:
     assert str(found).startswith("FOR THE CURATOR ONLY") and repr(found) == str(found)
     with pytest.raises(AccessDenied, match="A comparison cannot be saved or copied"):
         pickle.dumps(found)
+    alone = dc.compare_tables(frame, frame[["age"]], SCHEMA)  # one column has no pair to tell of
+    assert "pair of columns" in str(found) and "pair of columns" not in str(alone)
     disjoint = frame.assign(home="other", age=20)
     assert dc.compare_tables(frame, disjoint, SCHEMA).one_way["home"] > 0.5
 

@@ -49,10 +49,9 @@ class Quality(ForTheCurator):
 
     def lines(self) -> Iterable[str]:
         """Return the distances, and the accuracies where there are any."""
-        lines = [
-            f"  total variation of a column: {self.mean_one_way:.3g} on average",
-            f"  of a pair of columns: {self.mean_two_way:.3g}",
-        ]
+        lines = [f"  total variation of a column: {self.mean_one_way:.3g} on average"]
+        if self.two_way:
+            lines.append(f"  of a pair of columns: {self.mean_two_way:.3g}")
         if self.trained_on_real is not None:
             lines.append(
                 f"  accuracy of a model trained on them: {self.trained_on_synthetic:.3f} "
