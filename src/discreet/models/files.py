@@ -120,8 +120,8 @@ class FileTypes:
             raise ModelError(
                 "model must hold only classes of scikit-learn and types that are trusted, got "
                 f"{', '.join(self.third_party)}. If you know what they do, name all of them in trust: "
-                "they then run in a process of their own (ModelApart in Python, or the service's models). "
-                "Or load it in Python and pass the object instead."
+                "they then run in a process of their own (ModelApart in Python, or the service's "
+                "models). Or load it in Python and pass the object instead."
             )
 
 

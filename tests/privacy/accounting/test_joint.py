@@ -176,7 +176,7 @@ def test_counts_that_are_priced_alone_are_no_other_noise(moves: int) -> None:
 
 @pytest.mark.refutes("joint-stages")
 def test_counts_of_a_group_that_are_priced_alone_are_no_other_noise() -> None:
-    """Continuous noise of the same size, on a lattice as coarse, promises nothing: it is let pass by none."""
+    """Continuous noise of the same size, on a lattice as coarse, promises nothing: it is refused."""
     group, epsilon = GroupEvent(CountGaussianEvent(1.4, 1), 2), 2.0
     same = flatten(group)
     delta = joint_delta([group], epsilon)
