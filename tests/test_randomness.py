@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import struct
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from discreet.randomness import (
     check_scale,
     noise_source,
     public_generator,
+    row_words,
 )
 
 SOURCES = [pytest.param(SystemNoise(), id="system"), pytest.param(SimulatedNoise(1), id="simulated")]
@@ -92,3 +96,29 @@ def test_selection_returns_different_indices_best_first(source: NoiseSource, law
     assert sorted(source.select(scores, 1e9, 4, law)) == [0, 1, 2, 3]  # type: ignore[arg-type]
     far = np.array([-(2**62), 2**62, 2**62 - 10**6])
     assert source.select(far, 1.0, 1, law) == [1]  # type: ignore[arg-type]
+
+
+def word_of(row: Sequence[float], start: int) -> int:
+    """Return the word of a row as the paper has it, in Python's numbers."""
+    word, whole = start, 2**64 - 1
+    for value in row:
+        (bits,) = struct.unpack("<Q", struct.pack("<d", value + 0.0))
+        word = ((word ^ bits) + 0x9E3779B97F4A7C15) & whole
+        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & whole
+        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & whole
+        word ^= word >> 31
+    return word
+
+
+@pytest.mark.proves("row-to-subset")
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_a_row_has_the_same_word_wherever_it_stands(layout: Literal["C", "F"]) -> None:
+    """In any layout, block, process and machine: trees and subsets of two workers must agree."""
+    least = -1.7976931348623157e308
+    rows = [[0.0, 1.5, 7.0], [-0.0, 1.5, 7.0], [1.5, 0.0, 7.0], [least, 2.0**-1074, 3.0]] * 3
+    values = np.array(rows, order=layout)
+    told = [word_of(row, 7) for row in rows]
+    assert row_words(values, 7).tolist() == told and told[0] == told[1] != told[2]
+    assert row_words(values[5:9], 7).tolist() == told[5:9]
+    assert row_words(values[:, ::-1], 7).tolist() == [word_of(row[::-1], 7) for row in rows]
+    assert row_words(values[:0], 7).tolist() == [] and row_words(values, 8).tolist() != told

@@ -47,6 +47,9 @@ _BERNOULLI_LOST = 1e-12
 _MOST_TURNS = 2**9
 _WORD = 2**32
 
+GOLDEN = 0x9E3779B97F4A7C15
+"""By how much the numbers that splitmix64 mixes are apart."""
+
 
 class NoiseSource(Protocol):
     """Where noise comes from. Scales are in whole steps of the caller's lattice."""
@@ -315,9 +318,22 @@ def shuffled_places(count: int) -> IntArray:
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return words that look drawn, one for each (the last step of splitmix64)."""
+    """Return words that look drawn, one for each (splitmix64: Steele, Lea, Flood 2014)."""
     with np.errstate(over="ignore"):
-        found = words + np.uint64(0x9E3779B97F4A7C15)
+        found = words + np.uint64(GOLDEN)
         found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(found ^ (found >> np.uint64(31)))
+
+
+def row_words(values: NDArray[np.float64], start: int) -> NDArray[np.uint64]:
+    """Return words that look drawn, one for every row, from ``start`` and its numbers.
+
+    Guarantees:
+      - Equal rows have equal words, whatever is beside them. [row-to-subset] [pfi-marginal]
+    """
+    words = np.full(len(values), start, dtype=np.uint64)
+    for column in values.T:
+        bits = np.add(column, 0.0, dtype=np.float64).view(np.uint64)  # one zero, whatever its sign
+        words = mixed(words ^ bits)
+    return words

@@ -21,6 +21,7 @@ from discreet.plans import Setting, Stage
 from discreet.plans.stages import assign_subsets
 from discreet.plans.stages.sums import TableNoise, table_noise
 from discreet.privacy.relation import Relation
+from discreet.randomness import GOLDEN, mixed
 from discreet.schema import MISSING, FloatArray
 from discreet.trees.columns import CutGrid, IntArray, Splits
 from discreet.trees.leaves import class_cells, leaf_stage
@@ -71,13 +72,10 @@ def assign_trees(trees: int, relation: Relation) -> Assign | None:
 def _dealt(places: NDArray[np.int64], trees: int) -> NDArray[np.int64]:
     """Return a tree for every place: as many places in a row as there are trees go to different ones.
 
-    Which of them begins is a hash of the row's number (the finaliser of splitmix64).
+    Which of them begins is a hash of the row's number (splitmix64).
     """
-    mixed = (places // trees + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return np.asarray((places + (mixed % np.uint64(trees)).astype(np.int64)) % trees)
+    drawn = mixed((places // trees).astype(np.uint64) * np.uint64(GOLDEN))
+    return np.asarray((places + (drawn % np.uint64(trees)).astype(np.int64)) % trees)
 
 
 def candidate_weights(grid: CutGrid, splits: Splits) -> FloatArray:

@@ -34,7 +34,7 @@ from discreet.errors import ArgumentError, ModelError
 from discreet.models import BoundModel
 from discreet.numerics import check_choice, check_positive, up
 from discreet.privacy.certificate import Box
-from discreet.randomness import public_generator
+from discreet.randomness import GOLDEN, public_generator, row_words
 from discreet.schema import MISSING, Category, FloatArray, Number, Schema
 from discreet.schema.raw import category_text, plain_text
 
@@ -51,9 +51,6 @@ _TURN = 2.0**-12
 
 _MOVED_CELLS = 2**21
 """Scores held at once: 16 MB."""
-
-_MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""Odd multipliers of splitmix64 (Steele, Lea, Flood 2014)."""
 
 
 @dataclass(frozen=True)
@@ -259,20 +256,8 @@ class Draws:
         size = len(self.donors)
         repeats = min(repeats, size)
         spread = (np.arange(repeats, dtype=np.uint64) * np.uint64(size)) // np.uint64(repeats)
-        return ((_hash(records, self.seed)[None, :] + spread[:, None]) % np.uint64(size)).astype(
-            np.uint32
-        )
-
-
-def _hash(records: FloatArray, seed: int) -> NDArray[np.uint64]:
-    """Return a mixed whole number below 2^32 of every record, the same for equal records."""
-    bits = np.ascontiguousarray(records + 0.0).view(np.uint64)  # one zero, whatever its sign
-    state = np.full(len(bits), (seed * _MIX[0]) % 2**64, dtype=np.uint64)
-    for column in bits.T:
-        state = (state ^ column) + np.uint64(_MIX[0])
-        for multiplier, shift in zip(_MIX[1:], (30, 27), strict=True):
-            state = (state ^ (state >> np.uint64(shift))) * np.uint64(multiplier)
-    return state >> np.uint64(32)
+        begins = row_words(records, self.seed * GOLDEN % 2**64) >> np.uint64(32)
+        return ((begins[None, :] + spread[:, None]) % np.uint64(size)).astype(np.uint32)
 
 
 def permutation_losses(

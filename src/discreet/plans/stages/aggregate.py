@@ -34,7 +34,7 @@ from discreet.models.inputs import MakeInput, input_makers, sees_encoding
 from discreet.plans import Setting
 from discreet.privacy.certificate import NOT_PROVEN, Box, Certificate
 from discreet.privacy.relation import RELATIONS, REPLACE_ONE, Relation
-from discreet.randomness import IntArray, mixed
+from discreet.randomness import IntArray, row_words
 from discreet.schema import FloatArray, Schema
 from discreet.schema.raw import plain_text
 
@@ -49,20 +49,12 @@ def assign_subsets(block: Block, subsets: int, *, relation: Relation, key: bytes
     if Relation(relation).keeps_places:
         return (block.start + np.arange(len(block))) % subsets
     if block.ids is None:
-        words = _row_words(block.values, key)
+        words = row_words(block.values, int.from_bytes(_hash(b"", key), "little"))
     else:
         # As floats: whose ids are missing must not decide where a row goes.
         texts = [str(plain_text(value)).encode("utf-8", "replace") for value in block.ids]
         words = np.frombuffer(b"".join(_hash(text, key) for text in texts), dtype="<u8")
     return np.asarray(words % np.uint64(subsets), dtype=np.int64)
-
-
-def _row_words(values: FloatArray, key: bytes) -> NDArray[np.uint64]:
-    """Return a keyed hash of every row, by the bits of its numbers, column by column."""
-    words = np.full(len(values), np.frombuffer(_hash(b"", key), dtype="<u8")[0], dtype=np.uint64)
-    for column in values.T:
-        words = mixed(words ^ np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
-    return words
 
 
 def _hash(text: bytes, key: bytes) -> bytes:
