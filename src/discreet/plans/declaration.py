@@ -244,7 +244,7 @@ def named_by_argument(plan: Plan) -> Iterator[None]:
             given = getattr(plan, argument)
             if isinstance(kind, Column) and given == error.name:
                 raise SchemaError(f"{argument} must be one of {error.told}") from None
-            if isinstance(kind, Columns) and error.name in (given or ()):
+            if isinstance(kind, Columns) and isinstance(given, tuple) and error.name in given:
                 raise SchemaError(f"{argument} must be among {error.told}") from None
         raise
 
