@@ -60,6 +60,26 @@ def test_an_expert_sets_scores() -> None:
     assert made.with_score("age", [None], 2.0).term("age").scores[0][-1] == 2.0
 
 
+@pytest.mark.parametrize(("increasing", "sign"), [(True, 1.0), (False, -1.0)])
+def test_a_score_that_undoes_monotonicity_is_refused(increasing: bool, sign: float) -> None:
+    made = model().monotone("age", increasing=increasing).smoothed("age", width=0.7)
+    word = "never falls" if increasing else "never rises"
+    with pytest.raises(ArgumentError, match=f"score must keep .*'age: {word}'.* ask monotone after it"):
+        made.with_score("age", (35, 59), -100.0 * sign)
+    kept = made.with_score("age", [90], 100.0 * sign).with_score("age", [None], -100.0 * sign)
+    assert (np.diff(kept.term("age").scores[0][:4]) * sign >= -1e-12).all()
+    assert len(made.with_score("job", "nurse", -100.0).edits) == 3, "of another column"
+    first = model().with_score("age", (35, 59), -100.0 * sign).monotone("age", increasing=increasing)
+    assert (np.diff(first.term("age").scores[0][:4]) * sign >= 0).all()
+
+
+def test_only_the_class_that_is_monotone_is_held_to_it() -> None:
+    made = model(3).monotone("age", class_="a")
+    assert len(made.with_score("age", [20], 100.0, class_="b").edits) == 2
+    with pytest.raises(ArgumentError, match="score must keep"):
+        made.with_score("age", [20], 100.0)
+
+
 def test_an_expert_sets_cells_of_a_pair_in_either_order() -> None:
     made = model()
     edited = made.with_score(("income", "job"), ((50, 90), ["clerk", "smith"]), 9.5, why="known")

@@ -126,7 +126,8 @@ def test_shap_from_the_shell(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["release", "histogram", "height", "--epsilon", "1"], 3, "column must be one of"),
+        (["release", "histogram", "height", "--epsilon", "1"], 3, "columns must be among"),
+        (["release", "additive-model", "nope", "--epsilon", "1"], 3, "target must be one of"),
         (["release", "histogram", "age", "--epsilon", "0"], 2, "--epsilon must be a positive"),
         (["release", "histogram", "age", "--epsilon", "9"], 8, "This plan costs epsilon=9"),
         (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.cli.asking import tell_plan
 from discreet.errors import LedgerTampered, ReleaseError
 from discreet.privacy.accounting import Amount
 from tests.cli.shell import left, protect_loans, shell, told
@@ -48,6 +49,12 @@ def test_show(folder: Path) -> None:
     assert (folder / "age.csv").read_text().count("\n") == 5
     assert told("show", "age.json") == dc.Release.load("age.json").to_json()
     assert shell("show", "age.json", "--table", "none/age.csv").code == 2
+
+
+def test_arguments_that_hold_nothing_are_not_told() -> None:
+    asked = {"bins": 4, "residuals": [], "by": None, "smooth": False, "values": {}}
+    told_as = tell_plan({"kind": "evaluate", "arguments": asked, "epsilon": 0.5})
+    assert told_as == "evaluate: bins 4, smooth no, epsilon 0.5"
 
 
 def test_plot(folder: Path) -> None:

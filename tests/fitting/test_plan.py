@@ -67,6 +67,7 @@ def test_price_and_release_say_why() -> None:
     assert f"\n  {why}\n" in str(own.price(plan))
     assert own.price(plan).to_json()["plans"][0]["reasons"] == [why]
     assert why in own.release(plan).guarantee.assumptions
+    assert str(session(seed=None).release(plan)).endswith(f"certified; {why}")
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])

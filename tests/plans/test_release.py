@@ -6,9 +6,11 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ import discreet as dc
 from discreet.errors import ReleaseError
 from discreet.ledger import Head
 from discreet.plans import Result, share_out
+from discreet.plans.results.result import filled_columns
 from tests.plans.test_mutated import MADE_OF_RELEASES
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -138,6 +141,18 @@ def test_a_release_is_printed_as_a_question_a_table_and_a_promise() -> None:
     assert table[:2] == ["Histogram, 50 cells", "  a  count  low  high"]
     assert " v0    0.0" in table[2] and "v49   49.0" in table[-1] and len(table) < 15
     assert repr(release.value) == "\n".join(table)
+
+
+def test_columns_that_say_nothing_are_not_printed_and_stay_in_the_frame() -> None:
+    noise, told_by = (1.0, 0.95, 0.5), ("", (None, None), "noise", "", ())
+    value = dc.Statistic("mean of a", 2.0, *noise, *told_by, ends=(1.0, 3.0), column="a")
+    empty = {"records", "bias", "unit"}
+    assert empty < set(value.to_frame()) and not empty & set(repr(value).split())
+    told = repr(replace(value, bias=0.25, records=10.0)).split()
+    assert {"records", "bias", "0.25"} < set(told) and "unit" not in told
+    unknown = pd.DataFrame({"value": [float("nan")], "unit": [""], "later": [None]})
+    assert list(filled_columns(unknown)) == ["value"], "a number that is none is told"
+    assert list(filled_columns(pd.DataFrame({"unit": ["", "m"]}))) == ["unit"]
 
 
 def test_every_kind_of_result_is_known_to_a_process_that_only_reads() -> None:

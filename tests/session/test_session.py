@@ -211,7 +211,7 @@ def test_wrong_terms_are_one_sentence(
 @pytest.mark.parametrize(
     ("ask", "kind", "sentence"),
     [
-        (lambda: dc.histogram("height", epsilon=0.1), SchemaError, "column must be one of"),
+        (lambda: dc.histogram("height", epsilon=0.1), SchemaError, "columns must be among"),
         (lambda: dc.histogram([], epsilon=0.1), ArgumentError, "columns must be one or more"),
         (lambda: dc.histogram("age", epsilon=-1), ArgumentError, "epsilon must be a positive"),
         (

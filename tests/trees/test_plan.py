@@ -326,7 +326,7 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     [
         (decision_tree("age", epsilon=1.0), "target must be a category, got the number 'age'"),
         (decision_tree("class", features=["class"], epsilon=1.0), "features must be columns besides"),
-        (decision_tree("class", features=["what"], epsilon=1.0), "column must be one of"),
+        (decision_tree("class", features=["what"], epsilon=1.0), "features must be among"),
     ],
 )
 def test_plans_that_do_not_fit_the_schema(plan: dc.Plan, message: str) -> None:

@@ -38,6 +38,7 @@ from discreet.cli.writing import (
 from discreet.client import ModelElsewhere, RemoteSession
 from discreet.errors import ReleaseError, SettlementFailed
 from discreet.plans import Plan, Release
+from discreet.plans.results.result import filled_columns
 from discreet.privacy.accounting import total
 from discreet.schema import Schema
 from discreet.session import Price, Remaining, Session
@@ -249,7 +250,7 @@ def _write(option: str, release: Release, path: Path) -> None:
 
 def tell_plan(plan: Mapping[str, Any]) -> str:
     """Return what was asked as it would be typed, by the names of options."""
-    told = {name: value for name, value in plan["arguments"].items() if value is not None}
+    told = {name: value for name, value in plan["arguments"].items() if value not in (None, [], {})}
     listed = ", ".join(f"{as_typed(name)} {_brief(value)}" for name, value in told.items())
     return f"{as_typed(plan['kind'])}: {listed}, epsilon {plan['epsilon']:g}"
 
@@ -274,7 +275,7 @@ def tell_answer(release: Release, frame: Any = None) -> str:
     frame = shown_frame(release) if frame is None else frame
     more = len(frame) - _MOST_ROWS
     rest = f"\n... and {more:,} rows more; --table FILE writes all" if more > 0 else ""
-    text = frame.head(_MOST_ROWS).to_string(index=False)
+    text = filled_columns(frame).head(_MOST_ROWS).to_string(index=False)
     return f"{text}{rest}\n\n{release.guarantee}"
 
 

@@ -108,7 +108,11 @@ class RemoteDataset:
         names: Mapping[str, str] = {}
         if needs_names(asked):
             models = yield from ask(Request("GET", "/v1/models"))
-            names = {str(model["fingerprint"]): str(model["name"]) for model in models}
+            names = {
+                str(model["fingerprint"]): str(model["name"])
+                for model in models
+                if model["fingerprint"]
+            }
         with as_planned(asked):
             return as_sent(self.dataset, self.schema, asked, names)
 

@@ -113,13 +113,14 @@ def groups_of(schema: Schema, by: Sequence[str] | Condition | None) -> Evaluatio
 
 
 def _sides(schema: Schema, condition: Condition) -> EvaluationGroups:
-    condition.check(schema)
+    groups = EvaluationGroups(schema, None, split=condition)
+    groups.check()
     if schema.target in condition.columns:
         raise ArgumentError(
             f"by must be a condition on columns other than the target, got one on {schema.target!r}. "
             "Ask for such a part with where=."
         )
-    return EvaluationGroups(schema, None, split=condition)
+    return groups
 
 
 def public_rows(setting: Setting, target: str, groups: Membership) -> int | None:

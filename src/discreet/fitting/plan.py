@@ -14,6 +14,7 @@ from discreet.plans import Program, Setting, share_out
 from discreet.plans.kinds import UNSAID, Column, Columns, Delta, Epsilon, OneOf
 from discreet.plans.parts import WherePlan
 from discreet.privacy.accounting.joint import joint_delta
+from discreet.privacy.guarantee import ANSWERED
 from discreet.trees.forest import random_forest
 from discreet.trees.plan import decision_tree
 
@@ -94,7 +95,7 @@ class fit(WherePlan):
                 raise
             name, why = "forest", "an additive model would have too many cells"
             program = self._question(name, self.epsilon, self.delta).prepare_whole(setting)
-        return replace(program, reasons=(f"answered by {_ARTICLES[name]}: {why}", *program.reasons))
+        return replace(program, reasons=(f"{ANSWERED} {_ARTICLES[name]}: {why}", *program.reasons))
 
     def _question(self, name: ModelName, epsilon: float, delta: float) -> WherePlan:
         """Return the question that trains a model."""
@@ -140,7 +141,7 @@ class fit(WherePlan):
             {key: error for one in programs.values() for key, error in one.expected_error.items()},
             statements=("filter-basic",),
             joint=(epsilon, self.delta) if self.delta else None,
-            reasons=(f"answered by {told}, whichever fits records better that were held out",),
+            reasons=(f"{ANSWERED} {told}, whichever fits records better that were held out",),
         )
 
 

@@ -20,7 +20,8 @@ follows from other arguments, and checks of several at once, are in ``settle``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -29,9 +30,10 @@ from typing import Any, ClassVar, Self, dataclass_transform, get_type_hints
 
 from discreet.arguments import shown
 from discreet.docstrings import entries, headline
-from discreet.errors import ArgumentError
-from discreet.plans.kinds import UNSAID, Kind, OneOf, Rho
+from discreet.errors import ArgumentError, SchemaError
+from discreet.plans.kinds import UNSAID, Column, Columns, Kind, OneOf, Rho
 from discreet.plans.plan import Plan
+from discreet.schema.schema import UnknownColumn
 
 PROMISE = ("epsilon", "delta", "rho")
 """What a plan may cost: arguments that are no part of the question."""
@@ -230,6 +232,21 @@ class DeclaredPlan(Declared):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+@contextmanager
+def named_by_argument(plan: Plan) -> Iterator[None]:
+    """Let a column that no schema knows be told by the argument that asks for it."""
+    try:
+        yield
+    except UnknownColumn as error:
+        for argument, kind in kinds_of(type(plan)).items() if isinstance(plan, DeclaredPlan) else ():
+            given = getattr(plan, argument)
+            if isinstance(kind, Column) and given == error.name:
+                raise SchemaError(f"{argument} must be one of {error.told}") from None
+            if isinstance(kind, Columns) and isinstance(given, tuple) and error.name in given:
+                raise SchemaError(f"{argument} must be among {error.told}") from None
+        raise
 
 
 @cache

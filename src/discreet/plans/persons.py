@@ -22,7 +22,7 @@ from discreet.data.contributions import (
 from discreet.errors import ArgumentError, CertificateError
 from discreet.mechanisms.lattice import SHARE
 from discreet.numerics import float_of_units, to_budget_units, up
-from discreet.plans.declaration import DeclaredPlan
+from discreet.plans.declaration import DeclaredPlan, named_by_argument
 from discreet.plans.parts import WherePlan
 from discreet.plans.plan import Perturbation, Plan, Program, Releaser, Setting, Stage
 from discreet.privacy.accounting import Event
@@ -48,6 +48,11 @@ def ready(plan: Plan, setting: Setting) -> Program:
       - Whatever one person's rows are, and however many, neighbours differ by all of them.
         [person-weights] [person-rows] [person-group]
     """
+    with named_by_argument(plan):
+        return _ready(plan, setting)
+
+
+def _ready(plan: Plan, setting: Setting) -> Program:
     person = setting.schema.person
     if person is None:
         by_value = not setting.placed and setting.relation.keeps_places

@@ -23,6 +23,9 @@ FILLED = "the model is shown missing and unlisted values of"
 CODED = "the model is shown codes of"
 """How a text begins that tells the codes of categories, of which a model knows no more."""
 
+ANSWERED = "answered by"
+"""How a text begins that names the question that was asked in place of another, and why."""
+
 MODEL_DEAD = "the model failed on public rows, too: all answers were filled, and speak of no record"
 
 
@@ -63,7 +66,7 @@ class Guarantee:
         if self.certified and self.grade != "proven":
             told = [text for text in self.assumptions if text.endswith(NOT_PROVEN)]
             proof = "provided " + ("; ".join(told) or f"its assumptions hold{NOT_PROVEN}")
-        shown = (MODEL_DEAD, FILLED, CODED)
+        shown = (ANSWERED, MODEL_DEAD, FILLED, CODED)
         named = [text for text in self.assumptions if text.startswith(shown)]
         beside = "".join(f"; {text}" for text in named)
         return f"{kind} for {self.protects}, {self.relation}, {proof}{beside}"

@@ -21,6 +21,14 @@ from discreet.schema.person import Person, RowsOfOne
 _PROBE_SEED = 20_260_415
 
 
+class UnknownColumn(SchemaError):
+    """A name that is none of a schema's columns; ``told`` lists them, and what was given."""
+
+    def __init__(self, message: str, name: object = None, told: str = "") -> None:
+        super().__init__(message)
+        self.name, self.told = name, told
+
+
 class Schema:
     """Ordered columns with public bounds and values.
 
@@ -95,9 +103,8 @@ class Schema:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
-            raise SchemaError(
-                f"column must be one of {some_of(self)}, got {shown(name)}.{did_you_mean(name, self)}"
-            )
+            told = f"{some_of(self)}, got {shown(name)}.{did_you_mean(name, self)}"
+            raise UnknownColumn(f"column must be one of {told}", name, told)
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:

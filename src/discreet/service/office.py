@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from discreet.service.metrics import Metrics
 from discreet.service.pools import Pool, too_large_to_draw, too_slow
 from discreet.service.settings import Settings, path_of
 from discreet.service.store import Store
+
+_LOG = logging.getLogger("discreet.service")
 
 OWNER: Role = "owner"
 ANALYST: Role = "analyst"
@@ -68,10 +71,13 @@ class Office:
         )
 
     def warm(self) -> None:
-        """Open data sets and models ahead; what is wrong with one is told to who asks for it."""
+        """Open data sets and models ahead; the owner reads which models cannot be asked, and why."""
         for dataset in self.desks.project.entries:
-            with suppress(DiscreetError):
-                self.models.described(dataset, self.desks.owner(dataset).schema)
+            with suppress(DiscreetError):  # told to who asks for it
+                told = self.models.told(dataset, self.desks.owner(dataset).schema)
+                for name, fault in told.items():
+                    if isinstance(fault, DiscreetError):
+                        _LOG.warning("Model %s cannot be asked about %s: %s", name, dataset, fault)
 
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""

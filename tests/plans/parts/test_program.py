@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
 
 import discreet as dc
 from discreet.audit.hunting.runs import SimulatedReleaser
@@ -363,3 +364,34 @@ def test_groups_without_intervals_have_no_difference() -> None:
     one = Choice("a", 0, 2, "m", "w", 1.0, "records", None, ())
     with pytest.raises(ArgumentError, match="numbers with intervals"):
         Groups(("ward",), (("A",), ("B",)), (one, one), None, None).difference("A", "B")
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (dc.col("home") > 3, "must compare 'home' by =="),
+        (dc.col("age").between(60, 20), "must be something that a value of 'age' can be"),
+        (dc.col("nope") > 3, "must name columns of the schema"),
+        ({"nope": 1}, "must be a condition such as"),
+    ],
+)
+def test_a_condition_is_told_by_the_argument_that_it_was_given_as(condition: object, said: str) -> None:
+    names = {"age": dc.Number(0, 90), "home": dc.Category("own", "rent"), "ill": dc.Boolean()}
+    frame = pd.DataFrame({"age": [30.0, 70.0], "home": ["own", "rent"], "ill": [0, 1]})
+    asked = dc.protect(
+        frame, dc.Schema(names, target="ill"), dataset="d", epsilon=1.0, ledger=":memory:"
+    )
+    for argument in ("where", "by"):
+        with pytest.raises(ArgumentError, match=f"^{argument} {said}"):
+            asked.price(dc.mean("age", epsilon=0.5, **{argument: condition}))  # type: ignore[arg-type]
+    model = DummyClassifier().fit(frame[["age"]], frame["ill"])
+    with pytest.raises(ArgumentError, match=f"^by {said}"):
+        asked.price(dc.evaluate(model, by=condition, epsilon=0.5))  # type: ignore[arg-type]
+
+
+def test_an_unknown_column_beside_a_condition_is_told_by_its_own_argument() -> None:
+    frame = pd.DataFrame({"age": [30.0, 70.0]})
+    schema = dc.Schema({"age": dc.Number(0, 90)})
+    asked = dc.protect(frame, schema, dataset="d", epsilon=1.0, ledger=":memory:")
+    with pytest.raises(ArgumentError, match=r"^columns must be among age, got 'nope'"):
+        asked.price(dc.histogram("nope", epsilon=0.5, by=dc.col("age") > 40))

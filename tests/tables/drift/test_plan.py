@@ -192,6 +192,10 @@ def test_a_release_is_saved_drawn_tabled_and_asked_of_a_part() -> None:
 
 WRONG: list[tuple[Any, str]] = [
     ("age", "reference must be a histogram or its release, got 'age'"),
+    (
+        session(people(50)).release(dc.mean("age", epsilon=1.0)),
+        "reference must be a histogram or its release, got the release 'Mean of age, ",
+    ),
     (reference(columns="home").value.to_json() | {"columns": ["room"]}, "columns of this schema, got"),
     (reference(bins=1).value.to_json() | {"edges": [[0.0, 9.0]]}, "got others of 'age'"),
 ]

@@ -195,10 +195,10 @@ def test_a_release_is_saved_drawn_and_tabled() -> None:
 
 WRONG = [
     ({"source": "a"}, "source must be a category of 2 to 12 values, got a number"),
-    ({"source": "nobody"}, "column must be one of"),
+    ({"source": "nobody"}, "source must be one of"),
     ({"source": "ill"}, "schema must have a target besides the source"),
     ({"features": ["a", "ill"]}, "features must be columns besides the source and the target"),
-    ({"features": ["c"]}, "column must be one of"),
+    ({"features": ["c"]}, "features must be among"),
     ({"bins": 65}, "bins must be at most 64, got 65"),
     ({"mechanism": "linf"}, "mechanism must draw every count's noise by itself"),
     ({"test": TEST.assign(ill=None)}, "test must have a listed 'ill' in every row"),

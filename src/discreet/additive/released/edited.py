@@ -230,9 +230,31 @@ def set_score(
         for name, bins in zip(term.columns, term.bins, strict=True)
     ]
     places = np.ravel_multi_index(tuple(np.meshgrid(*sides, indexing="ij")), term.shape)
-    return Edit(
-        "score", term.columns, margins, cells=tuple(places.ravel().tolist()), score=given, why=why
-    )
+    cells = tuple(places.ravel().tolist())
+    edit = Edit("score", term.columns, margins, cells=cells, score=given, why=why)
+    _check_still_monotone(model, term, edit)
+    return edit
+
+
+def _check_still_monotone(model: AdditiveModel, term: Term, edit: Edit) -> None:
+    """Raise if an earlier edit says of a term what would no longer be true."""
+    for earlier in model.edits if isinstance(model, EditedModel) else ():
+        shared = set(edit.margins) & set(earlier.margins)
+        if (earlier.kind, earlier.columns) != ("monotone", term.columns):
+            continue
+        before, after = (_steepest(own, earlier, shared) for own in (term, _changed(term, edit)))
+        if after < min(before, 0.0):  # smoothing leaves steps of rounding, which are no fault
+            raise ArgumentError(
+                f"score must keep what an earlier edit says, {str(earlier)!r}, got {edit.score}, with "
+                "which it is not true any more. Set scores first and ask monotone after it."
+            )
+
+
+def _steepest(term: Term, edit: Edit, margins: set[int]) -> float:
+    """Return the largest step against the direction of a monotone edit, as a negative number."""
+    inside = term.table[sorted(margins), : len(term.counts) - term.bins[0].reserved]
+    steps = np.diff(inside, axis=1) * (1.0 if edit.increasing else -1.0)
+    return float(steps.min(initial=0.0))
 
 
 def _by_column(columns: tuple[str, ...], values: Any) -> dict[str, Any]:

@@ -180,7 +180,8 @@ class FreeExplanations:
           column: one that has a term of its own, or the two of a pair.
           values: one value, a list of values, or of a number the pair ``(low, high)``; all bins that
             hold any of them get the score. Of two columns a pair of such values, one for each.
-          score: what they add to the margin from now on.
+          score: what they add to the margin from now on. After ``monotone`` it must not go against
+            the direction of scores: set it before.
           class_: of more than two classes, the one whose margin is meant; all if left out.
           why: a reason, kept with the edit.
         """

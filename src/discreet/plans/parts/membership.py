@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,7 +81,8 @@ class Membership:
                 strange = [name for name in condition.columns if name not in self.schema]
                 if strange:
                     raise _unknown(argument, strange[0], tuple(self.schema))
-                condition.check(self.schema)
+                with told_of(argument):
+                    condition.check(self.schema)
         if self.groups > MOST_GROUPS:
             raise ArgumentError(
                 f"by must give at most {MOST_GROUPS:,} groups, got {self.groups:,}. Use fewer columns."
@@ -155,6 +158,18 @@ class Membership:
                     f"{fine.name!r}, of which neither does."
                 )
         return tuple(Membership(self.schema, self.where, (axis.name,)) for axis in ordered)
+
+
+@contextmanager
+def told_of(argument: str) -> Iterator[None]:
+    """Let what is wrong with a condition be told by the argument that it was given as."""
+    try:
+        yield
+    except ArgumentError as error:
+        told = str(error)
+        if told.startswith("where "):
+            error.args = (f"{argument} {told.removeprefix('where ')}",)
+        raise
 
 
 def _unknown(argument: str, name: str, known: tuple[str, ...]) -> SchemaError:

@@ -19,7 +19,7 @@ from discreet.errors import ArgumentError
 from discreet.plans.declaration import DeclaredPlan
 from discreet.plans.kinds import Columns, Kind
 from discreet.plans.parts.hierarchy import Hierarchy
-from discreet.plans.parts.membership import Membership
+from discreet.plans.parts.membership import Membership, told_of
 from discreet.plans.parts.program import prepare_groups, prepare_part, tell_part
 from discreet.plans.plan import Program, Setting, share_out
 from discreet.schema import Condition
@@ -58,7 +58,8 @@ class GroupsKind(Columns):
     def check(self, name: str, value: Any) -> Any:
         """Return the names, or the condition."""
         if isinstance(value, Condition | Mapping):
-            return ConditionKind().check(name, value)
+            with told_of(name):
+                return ConditionKind().check(name, value)
         if isinstance(value, str):
             with suppress(ArgumentError):  # the name of a column is no condition
                 return read_condition(value)

@@ -48,7 +48,7 @@ class Result(ABC):
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        frame = self.to_frame()
+        frame = filled_columns(self.to_frame())
         head = f"{self.type_name}, {self.extent}" if self.extent else self.type_name
         return f"{head}\n{frame.to_string(max_rows=_SHOWN, index=frame.index.name is not None)}"
 
@@ -99,6 +99,13 @@ class Result(ABC):
     def extent(self) -> str:
         """How much was released, in words ("20 points"); empty for one value."""
         return ""
+
+
+def filled_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it is printed: without columns of which no row has anything to say."""
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    kept = [any(value is not None and value != "" for value in column) for column in columns]
+    return frame.loc[:, kept] if any(kept) else frame
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from sqlalchemy import delete, insert, select
 
 from discreet.arguments import shown
 from discreet.cards.models import CardModel, ModelFile
-from discreet.errors import ArgumentError, LedgerConflict, NotFound
+from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, NotFound
 from discreet.models import as_model
 from discreet.models.apart import Limits
 from discreet.schema import Schema
@@ -76,13 +77,28 @@ class Models:
 
     def by_fingerprint(self, dataset: str) -> dict[str, Any]:
         """Return the models of a data set as written plans name them."""
-        found = [self.get(name, dataset) for name in self.names(dataset)]
-        return {as_model(model).fingerprint: model for model in found if is_fitted(model)}
+        found: dict[str, Any] = {}
+        for name in self.names(dataset):
+            with suppress(DiscreetError):  # one that cannot be read is named in no plan
+                model = self.get(name, dataset)
+                found |= {as_model(model).fingerprint: model} if is_fitted(model) else {}
+        return found
 
     def described(self, dataset: str, schema: Schema) -> dict[str, CardModel]:
-        """Return what is public about the fitted models of a data set, by name."""
-        fitted = [name for name in self.names(dataset) if is_fitted(self.get(name, dataset))]
-        return {name: self._describe(name, dataset, schema) for name in fitted}
+        """Return what is public about the fitted models of a data set that answer, by name."""
+        told = self.told(dataset, schema)
+        return {name: one for name, one in told.items() if isinstance(one, CardModel)}
+
+    def told(self, dataset: str, schema: Schema) -> dict[str, CardModel | DiscreetError]:
+        """Return what is public about the fitted models of a data set; of others, what is wrong."""
+        found: dict[str, CardModel | DiscreetError] = {}
+        for name in self.names(dataset):
+            try:
+                if is_fitted(self.get(name, dataset)):
+                    found[name] = self._describe(name, dataset, schema)
+            except DiscreetError as error:
+                found[name] = error
+        return found
 
     def _describe(self, name: str, dataset: str, schema: Schema) -> CardModel:
         place = (name, self.entries()[name][1], schema.digest)
@@ -134,7 +150,7 @@ class Models:
     def _load(self, name: str, entry: ModelEntry, since: str) -> Any:
         if not since:
             path = Path(self._desks.project.resolve(entry.file))
-            with without_place(self._desks.project.path.parent):
+            with without_place(path.parent):
                 return open_path(path, entry, self._limits)
         with self._store.reading() as connection:
             row = connection.execute(select(models).where(models.c.name == name)).one()

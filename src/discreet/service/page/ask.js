@@ -89,7 +89,7 @@ export async function compose(me, dataset, name) {
   const context = {
     histograms: past.filter((one) => kindOf(one.plan) === "histogram"),
     load: (id) => get(`/datasets/${part(dataset)}/releases/${part(id)}`),
-    columns: described.schema.columns, target: described.schema.target, models: models.filter((model) => !model.datasets?.length || model.datasets.includes(dataset)).map((model) => model.name),
+    columns: described.schema.columns, target: described.schema.target, models: models.filter((model) => !model.reason).filter((model) => !model.datasets?.length || model.datasets.includes(dataset)).map((model) => model.name),
     estimators: datasets.find((one) => one.dataset === dataset)?.models ?? [] };
   const form = makeForm(plan, context);
   const fresh = h("input", { type: "checkbox", id: "fresh" });

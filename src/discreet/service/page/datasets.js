@@ -101,7 +101,7 @@ export async function one(me, dataset) {
         card("What is public", h("dl", { class: "facts" }, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])))),
       card("Columns", table(`Columns of ${dataset}`, ["Column", "Kind", "Values"], columns.map(([name, column]) => [name, column.kind, told(column)]))),
       card("Models", table("Models that may be asked about", ["Name", "Kind", "Output", "Bounds", "Fingerprint"],
-        own.map((model) => [model.name, model.kind ?? "", model.output ?? "", model.bounds ? model.bounds.map((end) => number(end)).join(" to ") : "", h("code", {}, String(model.fingerprint ?? "").slice(0, 16))]),
+        own.map((model) => [model.name, model.reason ? `cannot be asked: ${model.reason}` : model.kind ?? "", model.output ?? "", model.bounds ? model.bounds.map((end) => number(end)).join(" to ") : "", h("code", {}, String(model.fingerprint ?? "").slice(0, 16))]),
         "No model is served for this data set; questions about the table itself need none.")),
       h("p", { class: "quiet small" }, `Signed by the ledger, ${when(described.created)}.`),
     ],

@@ -170,12 +170,13 @@ class AnswersTold(Told):
 
 
 class ModelTold(Told):
-    """A model that may be asked about."""
+    """A model that may be asked about, or the reason why it cannot be."""
 
     name: str
     datasets: list[str]
-    form: str
-    fingerprint: str
+    form: str | None
+    fingerprint: str | None
+    reason: str | None
 
 
 class Named(Told):

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from discreet.arguments import shown
-from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable, NotFound
+from discreet.cards.models import CardModel
+from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, LedgerUnavailable, NotFound
 from discreet.ledger.checks import check_name
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
@@ -111,16 +112,25 @@ def change(dataset: Name, asked: NewTerms, caller: Owner, office: AnOffice) -> d
 
 @router.get("/models", responses=shows(list[ModelTold]))
 def models(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
-    """Return the models that may be asked about, with the data sets of this key."""
-    opened = office.desks.names(caller)
-    found: dict[str, dict[str, Any]] = {}
-    for dataset in opened:
-        schema = office.desks.owner(dataset).schema
-        for name, model in office.models.described(dataset, schema).items():
-            written = {k: v for k, v in model.written.items() if k != "class_index"}
-            found.setdefault(name, {"name": name, "datasets": [], "form": model.form, **written})
-            found[name]["datasets"].append(dataset)
+    """Return the models that may be asked about, with the data sets of this key.
+
+    One that cannot be asked has a reason instead of a form and a fingerprint.
+    """
+    found: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for dataset in office.desks.names(caller):
+        told = office.models.told(dataset, office.desks.owner(dataset).schema)
+        for name, model in told.items():
+            entry = _told(model)
+            place = (name, entry["reason"])
+            found.setdefault(place, {"name": name, "datasets": [], **entry})["datasets"].append(dataset)
     return list(found.values())
+
+
+def _told(model: CardModel | DiscreetError) -> dict[str, Any]:
+    if isinstance(model, DiscreetError):
+        return {"form": None, "fingerprint": None, "reason": str(model)}
+    written = {name: value for name, value in model.written.items() if name != "class_index"}
+    return {"form": model.form, **written, "reason": None}
 
 
 @router.post("/models", status_code=201, responses=shows(Named, 201))

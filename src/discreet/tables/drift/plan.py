@@ -61,10 +61,14 @@ def as_reference(given: Any) -> Histogram:
         value = Result.read(dict(value.get("value", value)))
     if not isinstance(value, Histogram):
         raise ArgumentError(
-            f"reference must be a histogram or its release, got {shown(given)}. "
+            f"reference must be a histogram or its release, got {_told(given)}. "
             "Release one with dc.histogram, or load a saved one."
         )
     return value
+
+
+def _told(given: Any) -> str:
+    return f"the release {given.title!r}" if isinstance(given, Release) else shown(given)
 
 
 class drift(WherePlan):
