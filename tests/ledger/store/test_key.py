@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
+import discreet as dc
 from discreet.errors import ArgumentError, LedgerConflict, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.store.key import KEY_VARIABLE
@@ -59,6 +62,28 @@ def test_a_lost_key_is_never_replaced_and_the_ledger_is_read_without_it(backend:
             with pytest.raises(LedgerUnavailable, match=f"is not at {backend.key}. Put the key file"):
                 act()
     assert not backend.key.exists()
+
+
+def test_a_session_of_a_ledger_whose_key_is_lost_answers_nothing(tmp_path: Path) -> None:
+    """What is told names the key: of stored answers, new ones, a new version, another data set."""
+    table, schema = pd.DataFrame({"age": [30.0, 70.0]}), dc.Schema({"age": dc.Number(0, 90)})
+    terms: dict[str, Any] = {"ledger": tmp_path / "a.db", "epsilon": 1.0}
+    known = dc.protect(table, schema, dataset="d", **terms)
+    asked = dc.mean("age", epsilon=0.25)
+    known.release(asked)
+    key = tmp_path / "a.db.key"
+    key.rename(tmp_path / "elsewhere")
+    late = dc.protect(table, schema, dataset="d", **terms)
+    assert late.remaining.loss == 0.75, "what is left can be read"
+    for act in (
+        lambda: late.release(asked),
+        lambda: late.release(dc.mean("age", epsilon=0.5)),
+        lambda: dc.protect(table, schema, dataset="d", version="2", **terms).release(asked),
+        lambda: dc.protect(table, schema, dataset="other", **terms),
+    ):
+        with pytest.raises(LedgerUnavailable, match=f"is not at {key}. Put the key file back"):
+            act()
+    assert not key.exists() and late.remaining.loss == 0.75
 
 
 def test_a_damaged_key_is_refused(sqlite_backend: Backend) -> None:
