@@ -34,6 +34,7 @@ from benchmarks.scale_jobs import (
     serve,
     write_folder,
     write_models,
+    write_warm,
 )
 
 SIZES = (1_000_000, 10_000_000, 30_000_000)
@@ -82,7 +83,7 @@ def measure_all(
     for size in sizes:
         with tempfile.TemporaryDirectory() as place:
             folder = write_folder(Path(place) / "loans", size)
-            write_folder(Path(place) / "warm", WARM_ROWS)
+            write_warm(Path(place))
             write_models(Path(place))
             if size <= FITTED_ON:
                 reading = min(reading, reading_seconds(folder))

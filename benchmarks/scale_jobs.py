@@ -37,16 +37,21 @@ def schema(person: bool = False) -> dc.Schema:
     return dc.Schema(columns, target="defaulted", person="who" if person else None)
 
 
-def write_folder(folder: Path, rows: int) -> Path:
+def write_folder(folder: Path, rows: int, piece: int = PIECE_ROWS) -> Path:
     """Write a Parquet folder of example loans: one piece under many names, so that it fits any disk."""
     folder.mkdir(parents=True)
-    piece, first = min(rows, PIECE_ROWS), folder / "part-0000.parquet"
+    piece, first = min(rows, piece), folder / "part-0000.parquet"
     owners = np.random.default_rng(0).permutation(piece) // _ROWS_OF_A_PERSON
     table = loans(piece)[[*schema()]].assign(who=owners)
     table.to_parquet(first, row_group_size=250_000, index=False)
     for number in range(1, rows // piece):
         os.link(first, folder / f"part-{number:04}.parquet")
     return folder
+
+
+def write_warm(folder: Path) -> Path:
+    """Write what is asked first, in files enough for every worker to load what it needs."""
+    return write_folder(folder / "warm", WARM_ROWS, WARM_ROWS // 4)
 
 
 def write_models(folder: Path) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.data.sources.opening import open_source
 from discreet.data.sources.parquet_folders import ParquetFolder
+from discreet.data.sources.partitions import Partitioned
 from discreet.data.table import PrivateTable
 from discreet.errors import DataRefused
 from discreet.schema import Category, Number, Schema
@@ -53,6 +55,28 @@ def test_folders_of_a_hive_layout_are_columns_and_keep_no_places(tmp_path: Path)
     hive, plain = (open_source(place, ["a"]) for place in (tmp_path, tmp_path / "home=rent/year=2023"))
     assert isinstance(hive, ParquetFolder) and isinstance(plain, ParquetFolder)
     assert not hive.positional and plain.positional
+
+
+@pytest.mark.parametrize("opened", [str, ds.dataset])
+def test_parts_together_read_the_bytes_of_their_columns_once(opened: Any, tmp_path: Path) -> None:
+    """Row groups go to one part each, other columns to none: workers read what one process would."""
+    values = {name: np.random.default_rng(0).random(2**19) for name in "ab"}
+    pq.write_table(pa.table(values), tmp_path / "rows.parquet", row_group_size=2**17)
+    stored = sum(
+        pq.read_metadata(tmp_path / "rows.parquet").row_group(k).column(0).total_compressed_size
+        for k in range(4)
+    )
+    source = open_source(opened(tmp_path), ["a", "b"])
+    assert isinstance(source, Partitioned)
+    parts = source.partitions(["a"], None)
+    before = bytes_read()
+    assert [len(chunk["a"]) for part in parts or () for chunk in part.chunks(["a"])] == [2**16] * 8
+    assert len(parts or ()) == 2 and 1 <= (bytes_read() - before) / stored < 1.1
+
+
+def bytes_read() -> int:
+    """Return how many bytes this process has read so far."""
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import itertools
 import math
 import sqlite3
 import warnings
+from collections.abc import Callable
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +29,7 @@ from discreet.data.adding import rounded_sum
 from discreet.data.blocks import Block
 from discreet.data.contributions import GroupedContribution
 from discreet.data.persons import read_persons
+from discreet.data.sources.elsewhere import queries
 from discreet.errors import DataRefused, LedgerConflict, SchemaError
 from discreet.mechanisms.lattice import SHARE
 from discreet.plans import Setting
@@ -323,6 +325,63 @@ def test_floats_are_no_ids_wherever_they_are(packed: bool, tmp_path: Path) -> No
         with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts"):
             PrivateTable(data, schema())
             pytest.fail(name)
+
+
+MIXED: dict[str, list[Any]] = {
+    "beside texts": [1.5, "a", "b", "a"],
+    "beside long whole numbers": [2**60 + 1, 1.5, 7, 7],
+    "beside bytes": [b"a", 1.5, b"a", "b"],
+    "in a later batch": [1, 2, 1.5, 2],
+    "after texts": ["a", "a", 1.5, None],
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_floats_are_no_ids_beside_others_in_a_column_without_a_kind(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite holds values of all kinds in one column: a float among texts is a float."""
+    monkeypatch.setattr(queries, "CHUNK_ROWS", 2)
+    where = tmp_path / "rows.db"
+    with closing(sqlite3.connect(where)) as there:
+        there.execute("create table t (who, x)")
+        there.executemany("insert into t values (?, 0.5)", [(value,) for value in MIXED[kind]])
+        there.commit()
+    query = dc.SqlQuery(f"sqlite:///{where}", "select who, x from t")
+    with pytest.raises(DataRefused, match="column 'who' must hold whole numbers or texts") as caught:
+        PrivateTable(query, schema())
+    assert "1.5" not in str(caught.value)
+    query = dc.SqlQuery(f"sqlite:///{where}", "select cast(who as text) as who, x from t")
+    assert PrivateTable(query, schema()).count() == len({*map(str, MIXED[kind])})
+
+
+FINE = ["0.12345678901234567890", "0.12345678901234567891", "2.50", "2.5", "1E+20", "-0.0", "0"]
+"""Decimals: five numbers, two of which no float tells apart."""
+
+
+def test_decimals_are_compared_to_their_last_digit(tmp_path: Path) -> None:
+    exact = [Decimal(text) for text in FINE]
+    assert protect(exact).facts().setting.rows == 5
+    assert protect(pd.Categorical(exact)).facts().setting.rows == 5
+    assert protect([*exact, "2.5", 10**20, "0"]).facts().setting.rows == 5  # as they are written
+    huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E-999999999")]
+    assert protect(huge).facts().setting.rows == 2
+    column = pa.array(exact, pa.decimal256(50, 20))
+    for place, ids in enumerate((column, column.dictionary_encode())):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        pq.write_table(pa.table({"who": ids, "x": np.zeros(len(ids))}), folder / "rows.parquet")
+        assert PrivateTable(folder / "rows.parquet", schema()).count() == 5
+
+
+def test_decimals_of_a_database_are_compared_to_their_last_digit(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches whose decimals have other numbers of digits are of different kinds to Arrow."""
+    monkeypatch.setattr(queries, "CHUNK_ROWS", 2)
+    values = ", ".join(f"({text}::numeric, 0.5)" for text in FINE)
+    query = dc.SqlQuery(new_database(), f"select * from (values {values}) as t (who, x)")
+    assert PrivateTable(query, schema()).count() == 5
 
 
 def test_whole_numbers_and_decimals_are_ids_wherever_they_are(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ _KEY = b"discreet persons"
 
 _NOBODY = hashlib.blake2b(b"", digest_size=16, key=b"discreet nobody").digest()
 """Stands for all rows without an id."""
+
+_MOST_DIGITS = 4_000
+"""Decimals are written out up to so many digits: one of ten characters could have a billion."""
 
 Words = NDArray[np.uint64]
 
@@ -204,12 +208,12 @@ def _hashed(column: RawColumn) -> Words:
 
 
 def _distinct(column: RawColumn) -> Codes:
-    """Return codes of ids, as bytes where they came as such: two that are no UTF-8 stay two."""
+    """Return codes of ids, exact: bytes that are no UTF-8 stay two, as do long decimals."""
     if isinstance(column, Texts):
         return column.distinct()
     if isinstance(column, np.ndarray) and column.dtype.kind in "OS":
         values = column.tolist()
-        if any(isinstance(value, bytes) for value in values):
+        if any(isinstance(value, bytes | Decimal) for value in values):
             places: dict[str | bytes | None, int] = {}
             written = map(_written, values)
             index = [places.setdefault(own, len(places)) for own in written]
@@ -218,7 +222,19 @@ def _distinct(column: RawColumn) -> Codes:
 
 
 def _written(value: Any) -> str | bytes | None:
+    if isinstance(value, Decimal) and value.is_finite():
+        return _digits(value)
     return value if isinstance(value, bytes) else category_text(value)
+
+
+def _digits(number: Decimal) -> str:
+    """Return all digits of a decimal, and none that it can do without: 2.50 is 2.5, 7.0 is 7."""
+    sign, digits, power = number.as_tuple()
+    kept = "".join(map(str, digits)).rstrip("0")
+    if not kept:
+        return "0"
+    short = Decimal((sign, tuple(map(int, kept)), int(power) + len(digits) - len(kept)))
+    return format(short, "f") if abs(short.adjusted()) <= _MOST_DIGITS else str(short)
 
 
 def _hash(written: str | bytes | None) -> bytes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.audit.laws.neighbours import Counts, neighbouring_tables, small_tables
 from discreet.errors import ArgumentError
 from discreet.mechanisms.selection.dampening import PARTS, LocalDampening
+from discreet.plans import Setting
 from discreet.select.quantiles.order_statistics import (
     PercentileDistances,
     nearest,
@@ -88,6 +91,56 @@ def test_the_distance_of_the_other_relation_is_caught() -> None:
         for o in neighbouring_tables(c, "replace-one")
     )
     assert worst == 2
+
+
+MANY = np.array([9, 2, 0, 7, 3]) * 10**10 + 5
+"""Counts of 2.1e11 records."""
+
+
+def farthest_move(share: Fraction) -> int:
+    measure = PercentileDistances(share, "add-remove")  # type: ignore[arg-type]
+    here = measure.distances(MANY)
+    moved = [
+        measure.distances(MANY + sign * np.eye(5, dtype=np.int64)[k])
+        for k in range(5)
+        for sign in (-1, 1)
+    ]
+    return int(max(np.abs(here - there).max() for there in moved))
+
+
+@pytest.mark.proves("percentile-distance")
+@pytest.mark.parametrize("p", [0.0001, 33.3333, 50.5, 99.9999])
+def test_distances_of_very_many_records_move_by_one(p: float) -> None:
+    share, rows, upto = read_percentile(p), int(MANY.sum()), [0, *map(int, np.cumsum(MANY))]
+    measure = PercentileDistances(share, "add-remove")  # type: ignore[arg-type]
+    measure.check_fits("p / 100", rows + 1)
+    answers = [100 * low < share * rows <= 100 * high for low, high in itertools.pairwise(upto)]
+    assert (measure.distances(MANY) == 0).tolist() == answers and farthest_move(share) == 1
+
+
+@pytest.mark.refutes("percentile-distance")
+def test_what_would_leave_64_bits_is_refused() -> None:
+    """Six digits of as many records: products wrap around, and distances are none."""
+    fine = read_percentile(33.333333)
+    wrapped = PercentileDistances(fine, "add-remove").distances(MANY)  # type: ignore[arg-type]
+    assert wrapped[0] == 0 and wrapped[4] < wrapped[3]  # further away, and nearer
+    schema = dc.Schema({"age": dc.Number(0, 90, step=1, missing=False)})
+    wide, usual, public = (
+        Setting(schema, "add-remove", None, 2**38),
+        Setting(schema, "add-remove", None),
+        Setting(schema, "replace-one", 2**38),
+    )
+    plan = dc.percentile("age", 33.333333, epsilon=1.0)
+    plan.prepare(usual), plan.prepare(public)
+    with pytest.raises(ArgumentError, match=r"p / 100 must be .* at most 8388608 where .* Write fewer"):
+        plan.prepare(wide)
+    for levels in ([0.33333333], [0.33333333, 0.5]):
+        asked = dc.quantiles("age", levels, epsilon=1.0)
+        asked.prepare(usual)
+        with pytest.raises(ArgumentError, match=r"levels must be shares .* at most 8388608 where"):
+            asked.prepare(wide)
+    dc.percentile("age", 33.3333, epsilon=1.0).prepare(wide)
+    dc.quantiles("age", [0.333333, 0.5], epsilon=1.0).prepare(wide)
 
 
 @pytest.mark.proves("value-sensitivity")

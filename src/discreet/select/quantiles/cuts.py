@@ -20,22 +20,19 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.errors import ArgumentError
-from discreet.mechanisms.lattice import LARGEST_SUM, count_step
+from discreet.mechanisms.lattice import count_step
 from discreet.mechanisms.selection.alike import RADIUS, draw_candidate
 from discreet.mechanisms.selection.quantiles import moved_counts
 from discreet.mechanisms.selection.registry import ON_SCORES, pick_share
 from discreet.numerics import check_choice, check_whole
 from discreet.privacy.accounting import BoundedRangeEvent, PureEvent
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.relation import Relation
+from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.randomness import IntArray, NoiseSource
 from discreet.schema import FloatArray
 from discreet.select.choose.chooser import Chooser
-from discreet.select.quantiles.order_statistics import Standing
+from discreet.select.quantiles.order_statistics import Standing, check_digits
 from discreet.select.quantiles.runs import DealtCounts, Wanted
-
-MOST_COUNTED = 2**26
-"""Records of which ranks are compared, if they are parts of records."""
 
 SLOTS = 64
 """Places inside a value. A cut inside one divides its records to a 64th of them."""
@@ -268,19 +265,17 @@ def quantile_cuts(
     delta: float = 0.0,
     mechanism: str = "auto",
     weights: IntArray | None = None,
+    most_rows: int = ROWS_CAP,
 ) -> tuple[QuantileCuts, dict[str, float]]:
     """Return the mechanism, and the worst expected error of those compared, in records.
 
     ``auto`` takes permute-and-flip or the exponential mechanism, whichever errs less: the first unless
     there are so many values that they differ by little, or a delta makes many rounds of the second
     cheaper together. ``weights`` of the values are for the second: the first visits cuts one by one.
+    Shares too fine for ``most_rows`` records are refused.
     """
     check_choice("mechanism", mechanism, CUT_CHOICES)
-    if max(marks) * MOST_COUNTED / count_step(relation) > LARGEST_SUM:
-        raise ArgumentError(
-            "levels must have at most four digits where the rows of a person share one record, got "
-            "levels with more."
-        )
+    check_digits("levels", max(marks), most_rows, count_step(relation))
     proven = replace(certificate, statements=(*certificate.statements, "several-quantiles"))
     fewer = min(SLOTS, max(1, _MOST_SLOTS // certificate.size))
     found: dict[str, QuantileCuts] = {}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import shown
 from discreet.errors import ArgumentError
+from discreet.mechanisms.lattice import LARGEST_SUM
 from discreet.mechanisms.selection.inverse_sensitivity import signed_distances
 from discreet.privacy.relation import Relation
 from discreet.randomness import IntArray
@@ -28,7 +29,7 @@ from discreet.schema import MISSING, FloatArray
 from discreet.schema.even_walls import EvenWalls
 
 _FINEST = 10**6
-"""Percentiles are multiples of a hundredth of a millionth, so that products stay in 64 bits."""
+"""Percentiles are multiples of a hundredth of a millionth; see ``check_digits`` for many records."""
 
 
 def read_percentile(p: float) -> Fraction:
@@ -47,6 +48,16 @@ def written_share(number: object) -> Fraction | None:
     if not numeric or isinstance(number, bool) or not np.isfinite(float(number)):  # type: ignore[arg-type]
         return None
     return Fraction(repr(float(number)))  # type: ignore[arg-type]
+
+
+def check_digits(name: str, parts: int, most_rows: int, step: float = 1.0) -> None:
+    """Refuse shares so fine that ranks of so many records, counted in steps, would leave 64 bits."""
+    most = int(LARGEST_SUM * step / max(most_rows, 1))
+    if parts > most:
+        raise ArgumentError(
+            f"{name} must be shares with a common denominator of at most {most} where there may be "
+            f"{most_rows} records, got one of {parts}. Write fewer digits."
+        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,11 @@ class PercentileDistances:
         if rows == 0:
             return Standing(-distances, 0, 0)
         return Standing(signed_distances(distances, leave), winner, leave - 1)
+
+    def check_fits(self, name: str, most_rows: int) -> None:
+        """Refuse more records than slacks have room for; ranks under replace-one always have it."""
+        if self.can_empty:
+            check_digits(name, 100 * self.p.denominator, most_rows)
 
     @property
     def can_empty(self) -> bool:

@@ -216,14 +216,10 @@ class percentile(DeclaredPlan):
                 "'local-dampening'. Use 'auto', or say missing=False in the schema if none is."
             )
         chooser, errors = decide_percentile(self.mechanism, len(grid), self.epsilon, self.delta, most)
-        noise = PercentileChoice(
-            certify_distances(len(grid), of_part=parted),
-            chooser,
-            1.0,
-            errors,
-            PercentileDistances(read_percentile(self.p), setting.relation),
-            self.mechanism,
-        )
+        measure = PercentileDistances(read_percentile(self.p), setting.relation)
+        measure.check_fits("p / 100", setting.most_rows)
+        proven = certify_distances(len(grid), of_part=parted)
+        noise = PercentileChoice(proven, chooser, 1.0, errors, measure, self.mechanism)
         stage = Stage("percentile", contribution, noise)
 
         def finish(releaser: Releaser) -> Choice:

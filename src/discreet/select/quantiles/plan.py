@@ -127,6 +127,7 @@ class quantiles(PartPlan):
             delta=self.delta,
             mechanism=self.mechanism,
             weights=grid.weights,
+            most_rows=setting.most_rows,
         )
         # Where records lie densely a choice by distances follows the same law.
         expected, worst = noise.std, noise.worst
@@ -176,6 +177,7 @@ class quantiles(PartPlan):
         chooser, errors = decide_percentile(self.mechanism, values, self.epsilon / edits, 0.0, most)
         chooser = replace(chooser, epsilon=self.epsilon, sensitivity=edits * chooser.sensitivity)
         measure = PercentileDistances(p, ADD_REMOVE if edits == 2 else relation)
+        measure.check_fits("levels", setting.most_rows)
         proven = certify_distances(values, of_part=parted)
         return PercentileChoice(proven, chooser, 1.0, errors, measure, self.mechanism)
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.data.sources.elsewhere.spool import SpooledSource, as_texts, spool
+from discreet.data.sources.elsewhere.spool import SpooledSource, one_by_one, spool
 from discreet.data.sources.source import CHUNK_ROWS, missing_package, run_or_refuse
 from discreet.errors import ArgumentError, DataRefused
 
@@ -137,7 +137,7 @@ def _array(values: list[Any]) -> Any:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):  # kinds that do not go together
-        return as_texts(values)
+        return one_by_one(values)
 
 
 def _is_duckdb(query: SqlQuery) -> bool:

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 from discreet.data.conversion import from_arrow
 from discreet.data.sources.source import CHUNK_ROWS, Chunk
 from discreet.randomness import entropy_words, shuffled_places
-from discreet.schema.raw import category_text
+from discreet.schema.raw import RawColumn, category_text
 
 IN_MEMORY = 64 << 20
 """So many bytes of rows stay in memory; more go to a temporary file."""
@@ -103,7 +104,7 @@ class SpooledSource:
         assert self.file is not None
         for _, pieces in self.parts:
             where = dict(zip(self.names, pieces, strict=True))
-            yield {name: from_arrow(self.file.get(where[name])[0]) for name in names}
+            yield {name: _raw(self.file.get(where[name])[0]) for name in names}
 
 
 def spool(columns: Sequence[str], batches: Iterable[Any], names: Sequence[str]) -> SpooledSource:
@@ -175,18 +176,56 @@ def _joined(pieces: list[list[Any]]) -> list[Any]:
 
 
 def _join(arrays: list[Any]) -> Any:
-    """Join arrays; of several types, as databases without fixed ones have them, all become texts."""
+    """Join arrays; of several types, as databases without fixed ones have them, value by value."""
     import pyarrow as pa
 
-    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    kinds, mixed = {array.type for array in arrays if not pa.types.is_null(array.type)}, _one_by_one()
     if len(kinds) > 1:
-        kinds, arrays = {pa.string()}, [as_texts(array.to_pylist()) for array in arrays]
+        arrays = [a if a.type == mixed else one_by_one(a.to_pylist()) for a in arrays]
+        kinds = {mixed}
     kind = kinds.pop() if kinds else pa.null()
     return pa.chunked_array([array.cast(kind) for array in arrays], kind).combine_chunks()
 
 
-def as_texts(values: Iterable[Any]) -> Any:
-    """Return values as an array of texts, which are read as the values themselves would be."""
+def one_by_one(values: Iterable[Any]) -> Any:
+    """Return values of several kinds as an array that tells which are floats, decimals and bytes.
+
+    Ids of persons may be decimals, to their last digit, but no floats; all else is as it is written.
+    """
     import pyarrow as pa
 
-    return pa.array([category_text(value) for value in values], pa.string())
+    return pa.array([_marked(value) for value in values], _one_by_one())
+
+
+def _marked(value: Any) -> dict[str, str | None] | None:
+    kind = next((name for name, (kind, _, _) in _KINDS.items() if isinstance(value, kind)), _TEXT)
+    written = category_text(value) if kind == _TEXT else _KINDS[kind][1](value)
+    return None if written is None else {_KIND: kind, _WRITTEN: written}
+
+
+def _one_by_one() -> Any:
+    import pyarrow as pa
+
+    return pa.struct([(_KIND, pa.string()), (_WRITTEN, pa.string())])
+
+
+def _raw(array: Any) -> RawColumn:
+    """Return an array of ours as a raw column."""
+    if array.type != _one_by_one():
+        return from_arrow(array)
+    found = (
+        None if value is None else _KINDS[value[_KIND]][2](value[_WRITTEN])
+        for value in array.to_pylist()
+    )
+    return np.fromiter(found, dtype=object, count=len(array))
+
+
+_TEXT, _KIND, _WRITTEN = "text", "discreet kind", "discreet written"
+
+_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "float": (float, repr, float),
+    "decimal": (Decimal, str, Decimal),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    _TEXT: (str, str, str),
+}
+"""Kinds that are told apart: how they are written, and read back."""
