@@ -407,7 +407,7 @@ def test_what_only_a_schema_can_tell_is_refused_before_anything_is_spent(frame) 
     cases: list[tuple[Any, type[Exception], str]] = [
         (any_curve(lambda t: np.ones(3), **CURVE), ArgumentError, "must return 20 numbers"),
         (any_curve(lambda t: t["colour"], **CURVE), ArgumentError, "KeyError"),
-        (any_curve(lambda t: [0] * 20, **{**CURVE, "feature": "x"}), SchemaError, "column must be"),
+        (any_curve(lambda t: [0] * 20, **{**CURVE, "feature": "x"}), SchemaError, "feature must be"),
         (
             any_curve(lambda t: [0] * 20, subsets=1501, **CURVE),
             ArgumentError,

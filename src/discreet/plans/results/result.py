@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS: dict[str, type[Result]] = {}
-_SHOWN = 10
 
 
 class Drawing(Protocol):
@@ -50,7 +49,7 @@ class Result(ABC):
     def __repr__(self) -> str:
         frame = filled_columns(self.to_frame())
         head = f"{self.type_name}, {self.extent}" if self.extent else self.type_name
-        return f"{head}\n{frame.to_string(max_rows=_SHOWN, index=frame.index.name is not None)}"
+        return f"{head}\n{frame.to_string(max_rows=10, index=frame.index.name is not None)}"
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -103,8 +102,7 @@ class Result(ABC):
 
 def filled_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as it is printed: without columns of which no row has anything to say."""
-    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
-    kept = [any(value is not None and value != "" for value in column) for column in columns]
+    kept = [any(x not in (None, "") for x in frame.iloc[:, k]) for k in range(frame.shape[1])]
     return frame.loc[:, kept] if any(kept) else frame
 
 
