@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import tomlkit
 
 import discreet as dc
 from benchmarks.harness import print_table, save_results
@@ -46,6 +47,7 @@ def main() -> None:
     requests, clients = (60, 4) if options.quick else (400, 8)
     with tempfile.TemporaryDirectory() as folder:
         project, keys = prepare(Path(folder) / "demo")
+        ask_often(project)
         rows = [
             row
             for workers in (1, 2)
@@ -62,6 +64,13 @@ def main() -> None:
     print_table("How long questions take", [row for row in rows if "start s" not in row])
     print_table("What was aimed at, and the worst of it", found)
     save_results("service", rows, {"page_kb": page, "first_paint_ms": paint, "aims": found})
+
+
+def ask_often(project: Path) -> None:
+    """Let a key ask as often as it can: what is measured is the service, not its limit of requests."""
+    document = tomlkit.parse(project.read_text())
+    document.setdefault("service", tomlkit.table())["requests_per_minute"] = 10**6
+    project.write_text(tomlkit.dumps(document))
 
 
 def verdicts(rows: list[dict[str, Any]], page: float, paint: float | None) -> list[dict[str, Any]]:
