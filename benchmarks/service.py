@@ -117,7 +117,7 @@ def measure(
         yield {"workers": workers, "question": "start", "start s": started}
         headers = {"Authorization": f"Bearer {keys['owner']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60.0) as client:
-            for name, ask in questions(client).items():
+            for name, ask in questions(client, 150_000 + 25_000 * workers).items():
                 ask(0)  # opens, compiles, answers what is then stored
                 alone = [timed(ask, number) for number in range(1, requests // 4 + 1)]
                 with ThreadPoolExecutor(clients) as pool:
@@ -136,8 +136,11 @@ def measure(
                 }
 
 
-def questions(client: httpx.Client) -> dict[str, Callable[[int], None]]:
-    """Return what is asked, by name; each is called with a number of its own."""
+def questions(client: httpx.Client, highest: int) -> dict[str, Callable[[int], None]]:
+    """Return what is asked, by name; each is called with a number of its own.
+
+    Curves are of incomes up to ``highest`` less that number, so that none was answered before.
+    """
 
     def post(path: str, arguments: dict[str, Any], plan: str) -> None:
         asked = {"plans": [{"plan": plan, "arguments": arguments}]}
@@ -148,9 +151,8 @@ def questions(client: httpx.Client) -> dict[str, Callable[[int], None]]:
     return {
         "price": lambda _: post("price", histogram, "histogram"),
         "stored answer": lambda _: post("releases", histogram, "histogram"),
-        # Every number is another question: where a clip has no effect, its bound tells them apart.
         "curve": lambda n: post(
-            "releases", {**CURVE, "where": f"income <= {200_000 - n}"}, "partial_dependence"
+            "releases", {**CURVE, "where": f"income <= {highest - n}"}, "partial_dependence"
         ),
     }
 

@@ -6,6 +6,18 @@
 stored as there, and what a request cannot do there it cannot do here.
 """
 
-from discreet.service.app import make_app
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.service.app import make_app as make_app
 
 __all__ = ["make_app"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when it is asked for: the process that only watches workers needs no routes.
+    if name != "make_app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from discreet.service.app import make_app
+
+    return make_app

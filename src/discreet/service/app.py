@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,9 @@ from discreet.service.routes import about, asking, datasets, owner, releases
 from discreet.service.routes.shapes import ALWAYS
 
 PAGE = Path(__file__).with_name("page")
+WARMS_AFTER = 0.5
+"""Seconds after its start at which a worker opens its tables and models ahead."""
+
 ROUTERS: tuple[APIRouter, ...] = (
     about.router,
     datasets.router,
@@ -68,9 +72,12 @@ def make_app(project: str | Path) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    # So that the first to ask does not wait for files to be opened; but whoever knocks at once, such as
+    # a check of health, is answered before this work takes the processor.
     warming = threading.Thread(target=app.state.office.warm, daemon=True)
-    warming.start()  # so that the first to ask does not wait for files to be opened
+    begin = asyncio.get_running_loop().call_later(WARMS_AFTER, warming.start)
     yield
+    begin.cancel()
     app.state.office.close()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,6 +49,7 @@ class Office:
     metrics: Metrics
     rate: Frequency
     strangers: Frequency
+    closing: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def open(cls, project: Path) -> Office:
@@ -76,11 +78,13 @@ class Office:
             with suppress(DiscreetError):  # told to who asks for it
                 told = self.models.told(dataset, self.desks.owner(dataset).schema)
                 for name, fault in told.items():
-                    if isinstance(fault, DiscreetError):
+                    # While the service closes, its store has no models: that is no fault of theirs.
+                    if isinstance(fault, DiscreetError) and not self.closing.is_set():
                         _LOG.warning("Model %s cannot be asked about %s: %s", name, dataset, fault)
 
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""
+        self.closing.set()
         self.jobs.close()
         self.prices.close()
         self.pictures.close()

@@ -16,7 +16,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.errors import ArgumentError, TooManyRequests
 from discreet.numerics import check_whole
-from discreet.service.app import make_app
 from discreet.service.guards import HEADERS, Receive, Scope, Send, SentReply, refuse
 from discreet.service.office import Office
 
@@ -44,6 +43,7 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        send_at_once(transport)
         self._arm()
 
     def data_received(self, data: bytes) -> None:
@@ -93,6 +93,17 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+def send_at_once(transport: Any) -> None:
+    """Let nothing that is sent wait for an acknowledgement of what was sent before.
+
+    Asyncio sees to it only where a socket names its protocol. The one that workers share does not, and
+    every answer (a head, then a body) took 40 ms longer, which a client's acknowledgement may wait.
+    """
+    sock = transport.get_extra_info("socket")
+    if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+
+
 async def _refuse_the_crowd(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         text = "Too many come to the service at once. Nothing was charged; ask again in 1 s."
@@ -125,6 +136,8 @@ def _check_free(host: str, port: int) -> None:
 
 def app_of_environment() -> FastAPI:
     """Return the service of the project file that the environment names, for a worker."""
+    from discreet.service.app import make_app
+
     return make_app(os.environ[PROJECT_VARIABLE])
 
 
