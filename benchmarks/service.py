@@ -1,9 +1,10 @@
 """How fast the service answers: start, prices, stored answers, a curve of 20,000 rows; 1 and 2 workers.
 
 Also how large its page is and how soon Chromium paints it, in a window that has seen none of it. The
-overhead is what a request takes more than the same call of a session in this process. The server
-runs in processes of its own (``discreet serve``), the clients are threads here: on a machine of two
-cores both share them, which the figures include.
+overhead is what a request takes more than the same call of a session in this process; both are asked
+in turn, so that a machine that slows down slows both. The server runs in processes of its own
+(``discreet serve``), the clients are threads here: on a machine of two cores both share them, which
+the figures include.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from discreet.cli.about.service_demo import prepare
 from discreet.service.app import PAGE
 
 CURVE = {"model": "boosted", "features": "income", "epsilon": 0.001}
+HIGHEST = 200_000
+"""Curves are of incomes up to this less the number of the question."""
 AIMS = {"start s": 3.0, "overhead ms": 15.0, "page kB": 200.0, "first paint ms": 1_000.0}
 """What must not be reached: the first answer after a start, the median overhead, size and paint."""
 
@@ -48,17 +51,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         project, keys = prepare(Path(folder) / "demo")
         ask_often(project)
+        bare = bare_session(Path(folder) / "demo")
         rows = [
             row
             for workers in (1, 2)
-            for row in measure(project, keys, workers, requests=requests, clients=clients)
+            for row in measure(project, keys, bare, workers, requests=requests, clients=clients)
         ]
-        bare = bare_session(Path(folder) / "demo", requests)
         paint = first_paint(project)
-    for row in rows:
-        if row["question"] in bare:
-            row["session p50 ms"] = bare[row["question"]]
-            row["overhead ms"] = row["alone p50 ms"] - bare[row["question"]]
     page = sum(path.stat().st_size for path in PAGE.rglob("*") if path.is_file()) / 1_000
     found = verdicts(rows, page, paint)
     print_table("How long questions take", [row for row in rows if "start s" not in row])
@@ -110,37 +109,51 @@ def first_paint(project: Path, times: int = 5) -> float | None:
 
 
 def measure(
-    project: Path, keys: dict[str, str], workers: int, *, requests: int, clients: int
+    project: Path,
+    keys: dict[str, str],
+    bare: dict[str, Callable[[int], None]],
+    workers: int,
+    *,
+    requests: int,
+    clients: int,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for the start and one for every question, at so many workers."""
     with served(project, workers) as (url, started):
         yield {"workers": workers, "question": "start", "start s": started}
         headers = {"Authorization": f"Bearer {keys['owner']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60.0) as client:
-            for name, ask in questions(client, 150_000 + 25_000 * workers).items():
-                ask(0)  # opens, compiles, answers what is then stored
-                alone = [timed(ask, number) for number in range(1, requests // 4 + 1)]
+            asked = questions(client)
+            first = 10_000 * workers  # every number asks for a curve that nobody has asked for
+            for name, ask in asked.items():  # has an answer stored; every worker opens and compiles
+                ask(first)
+                with ThreadPoolExecutor(clients) as pool:
+                    list(pool.map(ask, range(first + 1, first + 2 * clients)))
+                bare[name](first)
+            for name, ask in asked.items():
+                pairs = [
+                    (timed(bare[name], number), timed(ask, number))
+                    for number in range(first + 1_000, first + 1_000 + requests // 4)
+                ]
+                session, alone = (1e3 * statistics.median(times) for times in zip(*pairs, strict=True))
                 with ThreadPoolExecutor(clients) as pool:
                     start = time.perf_counter()
-                    times = list(
-                        pool.map(lambda n, ask=ask: timed(ask, n), range(1000, 1000 + requests))
-                    )
+                    numbers = range(first + 2_000, first + 2_000 + requests)
+                    times = list(pool.map(lambda n, ask=ask: timed(ask, n), numbers))
                     whole = time.perf_counter() - start
                 yield {
                     "workers": workers,
                     "question": name,
-                    "alone p50 ms": 1e3 * statistics.median(alone),
+                    "session p50 ms": session,
+                    "alone p50 ms": alone,
+                    "overhead ms": alone - session,
                     "p50 ms": 1e3 * statistics.median(times),
                     "p99 ms": 1e3 * sorted(times)[int(0.99 * len(times))],
                     "requests/s": requests / whole,
                 }
 
 
-def questions(client: httpx.Client, highest: int) -> dict[str, Callable[[int], None]]:
-    """Return what is asked, by name; each is called with a number of its own.
-
-    Curves are of incomes up to ``highest`` less that number, so that none was answered before.
-    """
+def questions(client: httpx.Client) -> dict[str, Callable[[int], None]]:
+    """Return what is asked of the service, by name; each is called with a number of its own."""
 
     def post(path: str, arguments: dict[str, Any], plan: str) -> None:
         asked = {"plans": [{"plan": plan, "arguments": arguments}]}
@@ -152,35 +165,36 @@ def questions(client: httpx.Client, highest: int) -> dict[str, Callable[[int], N
         "price": lambda _: post("price", histogram, "histogram"),
         "stored answer": lambda _: post("releases", histogram, "histogram"),
         "curve": lambda n: post(
-            "releases", {**CURVE, "where": f"income <= {highest - n}"}, "partial_dependence"
+            "releases", {**CURVE, "where": f"income <= {HIGHEST - n}"}, "partial_dependence"
         ),
     }
 
 
-def bare_session(folder: Path, requests: int) -> dict[str, float]:
-    """Return the median milliseconds of the same calls without a service."""
+def bare_session(folder: Path) -> dict[str, Callable[[int], None]]:
+    """Return the same questions to a session in this process, by name.
+
+    It has a ledger and stored answers of its own, so that each is answered here and there.
+    """
     session = dc.protect(
         folder / "loans.parquet",
         folder / "loans.toml",
         dataset="loans",
-        ledger=folder / "loans.db",
+        ledger=folder / "bare.db",
+        epsilon=8.0,
+        delta=1e-6,
         progress=False,
     )
     model, counts = train_model(), dc.histogram("home", epsilon=0.01)
-    asks: dict[str, Callable[[int], Any]] = {
+
+    def curve(number: int) -> None:
+        where = f"income <= {HIGHEST - number}"
+        session.release(dc.partial_dependence(model, "income", where=where, epsilon=CURVE["epsilon"]))
+
+    return {
         "price": lambda _: session.price(counts),
         "stored answer": lambda _: session.release(counts),
-        "curve": lambda n: session.release(
-            dc.partial_dependence(
-                model, "income", where=f"income <= {150_000 - n}", epsilon=CURVE["epsilon"]
-            )
-        ),
+        "curve": curve,
     }
-    found = {}
-    for name, ask in asks.items():
-        ask(0)
-        found[name] = 1e3 * statistics.median(timed(ask, n) for n in range(1, requests // 4 + 1))
-    return found
 
 
 def timed(ask: Callable[[int], Any], number: int) -> float:
