@@ -279,3 +279,18 @@ def test_functions_that_differ_by_what_they_are_bound_to_differ() -> None:
         pipeline[-1].fit(rows, labels)
         marks[scale] = fingerprint(pipeline, None)
     assert len({*marks.values()}) == 2 and all(mark.startswith("hash:") for mark in marks.values())
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_records_are_told_apart_by_their_fields_and_not_by_what_lies_between(align: bool) -> None:
+    def marked(fill: int, last: float) -> str:
+        records = np.full(32, fill, dtype=np.uint8).view(
+            np.dtype([("x", "i1"), ("y", "f8")], align=True)
+        )
+        records["x"], records["y"] = 1, (2, last)
+        return fingerprint(
+            Holder(records if align else records.astype([("x", "i1"), ("y", "f8")])), None
+        )
+
+    assert marked(0, 3.0) == marked(255, 3.0)
+    assert marked(0, 3.0) != marked(0, 4.0)

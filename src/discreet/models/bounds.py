@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.errors import ModelError
 from discreet.models.forms.trees import Link, TreeEnsemble, apply_link, raw_ensemble
+from discreet.models.readers.pipelines import preparation
 from discreet.privacy.certificate import Box
 from discreet.schema import FloatArray, Number, Schema
 
@@ -78,8 +79,9 @@ def bound_output(
     """Return an interval that holds every output of a fitted estimator, or None if none is known.
 
     Args:
-      estimator: trees of scikit-learn, XGBoost, LightGBM or CatBoost; with ``ranges`` also linear
-        models and perceptrons of scikit-learn, alone or behind a ``StandardScaler``.
+      estimator: trees of scikit-learn, XGBoost, LightGBM or CatBoost, also at the end of a pipeline;
+        with ``ranges`` also linear models and perceptrons of scikit-learn, alone or behind a
+        ``StandardScaler``.
       output: ``probability``, ``margin`` or ``value``.
       class_index: the place of the class among ``classes_``.
       ranges: where the values of the columns lie.
@@ -87,7 +89,9 @@ def bound_output(
     Guarantees:
       - No row (within ``ranges``, where they are used) has an output outside the interval. [fmax]
     """
-    trees = raw_ensemble(estimator, output, class_index)
+    prepared = preparation(estimator)  # whatever rows become, they fall into leaves
+    last = estimator if prepared is None else prepared.last
+    trees = raw_ensemble(last, output, class_index)
     if trees is not None:
         return _bound_leaves(trees.leaves(), trees.base, trees.link)
     if ranges is None or type(estimator).__module__.split(".")[0] != "sklearn":

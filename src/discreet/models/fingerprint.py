@@ -134,12 +134,13 @@ class _Digest:
         return self._of_reduced(value)
 
     def _of_array(self, array: np.ndarray[Any, Any]) -> bytes:
-        if array.dtype.names is not None:
+        if array.dtype.names is not None and not _is_packed(array.dtype):
             fields = [self._of_array(array[name]) for name in array.dtype.names]
             return self._of_parts("fields", [*array.dtype.names, *fields])
         if array.dtype.hasobject:
             return self._of_parts("objects", [array.shape, *array.ravel().tolist()])
-        kind = f"array {array.dtype.str} {array.shape}"
+        layout = array.dtype.str if array.dtype.names is None else array.dtype.descr
+        kind = f"array {layout} {array.shape}"
         return _hashed(kind, np.ascontiguousarray(array).tobytes())
 
     def _of_reduced(self, value: Any) -> bytes:
@@ -161,6 +162,14 @@ class _Digest:
         """Return what only this very object has, and of a function the estimators it works with."""
         self.opaque = True
         return _hashed("itself", b"%d" % id(value), *map(self.of, _estimators(value)))
+
+
+def _is_packed(dtype: np.dtype[Any]) -> bool:
+    """Say whether every byte of a record belongs to a field of plain numbers or text."""
+    assert dtype.names is not None
+    kinds = [dtype[name] for name in dtype.names]
+    plain = all(kind.names is None and kind.subdtype is None and not kind.hasobject for kind in kinds)
+    return plain and dtype == np.dtype(list(zip(dtype.names, kinds, strict=True)))
 
 
 def _sorted(state: Any) -> Any:

@@ -28,6 +28,7 @@ from discreet.models.bounds import Ranges, bound_output
 from discreet.models.fingerprint import Kept
 from discreet.models.forms.linear import LinearForm, linear_form
 from discreet.models.forms.network import network_form
+from discreet.models.forms.prepared import Shown, prepared_trees
 from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
 from discreet.models.handover import Handover
 from discreet.models.inputs import METHODS, ModelCall
@@ -180,7 +181,7 @@ class Model:
             bound.public.check(self.output)
             told = (*handover.told(), *bound.public.told())
             self._fills = (*bound.sight.told(handover.columns), *told)
-            return replace(bound, form=self._form(handover, bound.sight, rows, answers)), single
+            return replace(bound, form=self._form(handover, bound, rows, answers)), single
 
     def inputs(self, schema: Schema) -> str:
         """Return what the model gets of a schema's rows, a line per column, in the model's order.
@@ -193,9 +194,10 @@ class Model:
         return Handover.of(self._model, schema, self.columns, self.as_frame)
 
     def _form(
-        self, handover: Handover, sight: Sight, encoded: FloatArray, answers: FloatArray
+        self, handover: Handover, bound: BoundModel, encoded: FloatArray, answers: FloatArray
     ) -> Form | None:
         """Return a form that code of ours evaluates, if the model is of a known kind and agrees."""
+        sight = bound.sight
         rows = sight(encoded)
         near = 1e-9 * min(1.0, self.bounds.high - self.bounds.low)
         for read in (linear_form, network_form) if handover.plain else ():
@@ -206,7 +208,9 @@ class Model:
         known = self._trees.get(key)
         if known is not None and known.agrees(rows, answers):
             return known
-        trees = tree_ensemble(self._model, self.output, self.class_index, handover.values(sight))
+        what = (self._model, self.output, self.class_index)
+        shown = Shown(sight, bound.call.make_input, bound.filled(encoded)[0])
+        trees = tree_ensemble(*what, handover.values(sight)) or prepared_trees(*what, shown)
         if trees is None or not trees.agrees(rows, answers):
             return None
         self._trees[key] = trees

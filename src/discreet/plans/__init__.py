@@ -1,7 +1,7 @@
 """Plans, their results, and releases."""
 
 from discreet.plans.diagnosis import Diagnosis
-from discreet.plans.expected import Expected
+from discreet.plans.expected import Expected, Strategy
 from discreet.plans.plan import (
     ExactSums,
     Holding,
@@ -17,7 +17,6 @@ from discreet.plans.release import Release, copy_of
 from discreet.plans.results.attribution import Attribution, Ranking
 from discreet.plans.results.result import Curve, Histogram, Result, Surface
 from discreet.plans.shared import Shared
-from discreet.plans.strategy import Strategy
 
 __all__ = [
     "Attribution",

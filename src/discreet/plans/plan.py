@@ -22,9 +22,8 @@ from discreet.data import Contribution
 from discreet.errors import ArgumentError
 from discreet.numerics import check_positive, check_probability, float_of_units, to_budget_units
 from discreet.plans.diagnosis import Diagnosis, rehearse
-from discreet.plans.expected import Expected
+from discreet.plans.expected import Expected, Strategy
 from discreet.plans.results.result import Result
-from discreet.plans.strategy import Strategy
 from discreet.privacy.accounting import AccountantName, Amount, Event, event_cost, event_to_json, total
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.relation import ROWS_CAP, Relation

@@ -165,15 +165,29 @@ def _number(value: object) -> float:
 
 def _on_codes(tree: RawTree, seen: Seen, missing: Mapping[int, int]) -> RawTree | None:
     """Return a tree of thresholds on codes, or None if a set splits numbers, or it grows too large."""
+    left = codes_left(tree, seen)
+    return None if left is None else grown(tree, left, missing)
+
+
+def codes_left(tree: RawTree, seen: Seen) -> dict[int, BoolArray] | None:
+    """Return, for every split on a column of codes, which go left; None if a set splits numbers."""
     sets = tree.sets if isinstance(tree, SetTree) else {}
     split = np.flatnonzero(tree.left >= 0)
     coded = {node for node in split.tolist() if seen[tree.feature[node]] is not None}
     if not sets.keys() <= coded:
         return None
-    if not coded:
-        return tree
-    left = {node: _codes_left(tree, node, sets.get(node), seen) for node in coded}
-    return _Grown(tree, left, missing).grow()
+    return {node: _codes_left(tree, node, sets.get(node), seen) for node in coded}
+
+
+def grown(tree: RawTree, left: Mapping[int, BoolArray], missing: Mapping[int, int]) -> RawTree | None:
+    """Return a tree of thresholds alone, or None if it grows too large.
+
+    Args:
+      tree: whose splits look at columns of a row.
+      left: for splits on a column of codes, which codes go left; last NaN, if rows may hold it.
+      missing: for columns of codes that may be NaN, the code that stands for it in ``left``.
+    """
+    return _Grown(tree, left, missing).grow() if left else tree
 
 
 def _codes_left(tree: RawTree, node: int, split: CategorySet | None, seen: Seen) -> BoolArray:

@@ -9,6 +9,9 @@ which library a tree came from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,3 +71,38 @@ def _greatest_rounding_to(single: NDArray[np.float32]) -> FloatArray:
         rounds_down = middle.astype(np.float32) <= single
     lifted = np.where(rounds_down, middle, np.nextafter(middle, -np.inf))
     return np.where(single == np.inf, np.inf, lifted)
+
+
+def greatest_where(holds: Callable[[FloatArray], Any], count: int) -> FloatArray:
+    """Return the greatest finite numbers for which something holds that holds for all smaller ones.
+
+    Args:
+      holds: says for so many numbers at once whether it holds: for each of them up to some number.
+      count: how many are looked for. Minus infinity stands for where it holds for none.
+
+    >>> greatest_where(lambda x: x <= np.array([0.1, -3.0]), 2).tolist()
+    [0.1, -3.0]
+    """
+    top = float(np.finfo(np.float64).max)
+    low, high = np.full(count, _rank(-top)), np.full(count, _rank(top))
+    with np.errstate(all="ignore"):
+        everywhere, nowhere = holds(np.full(count, top)), ~holds(np.full(count, -top))
+        for _ in range(64):  # halves all floating-point numbers until one is left
+            middle = (low >> 1) + (high >> 1) + (low & high & 1)
+            left = holds(_of_rank(middle))
+            low, high = np.where(left, middle, low), np.where(left, high, middle)
+    return np.where(nowhere, -np.inf, np.where(everywhere, top, _of_rank(low)))
+
+
+_ZERO_BELOW = np.iinfo(np.int64).min
+"""The bits of -0.0; the bits of numbers below it count on from there."""
+
+
+def _rank(number: float) -> int:
+    """Return the place of a number among all of them; both zeros have place 0."""
+    bits = int(np.float64(number).view(np.int64))
+    return bits if bits >= 0 else _ZERO_BELOW - bits
+
+
+def _of_rank(ranks: NDArray[np.int64]) -> FloatArray:
+    return np.where(ranks >= 0, ranks, _ZERO_BELOW - ranks).view(np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,18 +12,22 @@ from fastapi.concurrency import run_in_threadpool
 from discreet.errors import NotFound
 from discreet.ledger import Entry
 from discreet.plans import Release
+from discreet.plans.results.pictures.canvas import INK, LIGHT_INK, Paper
+from discreet.plans.results.pictures.svg import INKED
 from discreet.reporting import report
 from discreet.service.access.keys import Caller
 from discreet.service.access.visibility import audience_of, may_see_value
 from discreet.service.asked.job import stored_release
 from discreet.service.office import AnOffice, Anyone, Asker, Office
 from discreet.service.routes.answers import ListedRelease, ReleaseTold, sends, shows
-from discreet.service.routes.pictures import draw
 
 router = APIRouter(prefix="/v1/datasets/{dataset}/releases", tags=["releases"])
 
 ReleaseId = Annotated[str, Path(max_length=64)]
 Dark = Annotated[bool, Query(description="On a dark ground.")]
+
+_WIDTH, _DOTS = 5.2, 180
+_PAPER, _SLATE = "#ffffff", "#1a202c"
 
 
 @router.get("", responses=shows(list[ListedRelease]))
@@ -46,7 +50,7 @@ async def picture_svg(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "svg", dark=dark))
+    drawn = await _drawn(office, caller, dataset, id, lambda found: _draw(found, "svg", dark=dark))
     return Response(drawn, media_type="image/svg+xml")
 
 
@@ -55,7 +59,7 @@ async def picture_png(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "png", dark=dark))
+    drawn = await _drawn(office, caller, dataset, id, lambda found: _draw(found, "png", dark=dark))
     return Response(drawn, media_type="image/png")
 
 
@@ -119,3 +123,16 @@ def _find(office: Office, caller: Caller, dataset: str, id_: str) -> Release:
     if id_ not in known or not _may_know(caller, known[id_]):
         raise NotFound("release must be one that this key may see, got another.")
     return stored_release(office.desks.ledger(dataset), dataset, id_)
+
+
+def _draw(release: Release, form: Literal["svg", "png"], *, dark: bool = False) -> bytes:
+    """Return a picture; to be drawn one at a time, because Matplotlib's settings are everybody's."""
+    import matplotlib.style
+
+    ground, ink = (_SLATE, LIGHT_INK) if dark else (_PAPER, INK)
+    look = {**dict.fromkeys(INKED, ink), "axes.facecolor": ground}
+    target = io.BytesIO()
+    with matplotlib.style.context(["default", look]):
+        figure = release.plot(Paper(_WIDTH, ground)).figure_
+        figure.savefig(target, format=form, dpi=_DOTS, facecolor=ground)
+    return target.getvalue()
