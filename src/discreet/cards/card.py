@@ -27,7 +27,7 @@ from discreet.privacy.relation import ROWS_CAP, Relation
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
 from discreet.schema.showing import tell_column
-from discreet.session.checking import as_list, as_planned, parts_of
+from discreet.session.checking import as_list, planned_parts
 from discreet.session.price import Price, Remaining, price_plans
 
 FORMAT = 1
@@ -151,10 +151,9 @@ class Card:
         Raises:
           ModelError: if a plan needs a model whose file the card does not hold: the owner prices it.
         """
-        asked = parts_of(as_list(plans), self.schema)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
-        with as_planned(asked):
+        with planned_parts(plans, self.schema) as asked:
             return price_plans(
                 asked,
                 self.setting,

@@ -57,6 +57,7 @@ class Kept:
         self.label, self.value, self.name, self._view = label, value, name, view or _as_it_is
         self.known: dict[Any, Any] = {}
         """What public rows told of it, by what they were tried with."""
+        self._rests = False
         digest = _Digest()
         self._seen = digest.of(self._view(value))
         # A function's code does not say what it closes over: never take two for the same.
@@ -71,7 +72,7 @@ class Kept:
 
     def check_unchanged(self) -> None:
         """Raise if the value is not what it was."""
-        if _Digest().of(self._view(self.value)) != self._seen:
+        if not self._rests and _Digest().of(self._view(self.value)) != self._seen:
             raise ArgumentError(
                 f"{self.label} must be what it was when the plan was made, got one that was fitted "
                 "again or written to since. Make the plan again."
@@ -79,7 +80,12 @@ class Kept:
 
     def look_again(self) -> None:
         """Remember the value as it is now: what our own calls did to it is no change."""
-        self._seen = _Digest().of(self._view(self.value))
+        if not self._rests:
+            self._seen = _Digest().of(self._view(self.value))
+
+    def rest(self) -> None:
+        """Look at the value no more: for who alone has it, so that nobody else can write to it."""
+        self._rests = True
 
 
 def _as_it_is(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a fitted model says of its columns and classes, in the words of every library.
+"""What a fitted model says of its columns, classes and outputs, in the words of every library.
 
 scikit-learn has ``feature_names_in_`` and ``classes_``; others have attributes of their own, or the
 same ones with another meaning. Nothing is imported here: a fitted model brings its own library.
@@ -7,12 +7,15 @@ same ones with another meaning. Nothing is imported here: a fitted model brings 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from discreet.errors import ModelError
 from discreet.models.apart.model import ModelApart
-from discreet.models.readers.boosters import lightgbm_categories, xgboost_categories
+from discreet.models.inputs import METHODS
+from discreet.models.readers.boosters import booster_margin, lightgbm_categories, xgboost_categories
 from discreet.models.readers.sklearn import histogram_columns
 
+Output = Literal["auto", "probability", "margin", "value"]
 Categories = Mapping[int, Sequence[Any] | None]
 """For every column a model treats as categories the values it knows, None if it has codes alone."""
 
@@ -45,6 +48,43 @@ def classes(model: Any) -> list[Any] | None:
     found = getattr(model, "classes_", None)
     # CatBoost's regressors have an empty list.
     return None if found is None or len(found) == 0 else list(found)
+
+
+def choose_output(model: Any, output: Output) -> str:
+    """Return which output of a model is meant, or raise if it has none such."""
+    if output not in ("auto", *METHODS):
+        raise ModelError(f"output must be one of auto, probability, margin, value, got {output!r}.")
+    if output != "auto":
+        known = output == "value" or hasattr(model, METHODS[output]) or callable(model)
+        if not known and not (output == "margin" and booster_margin(model)):
+            raise ModelError(f"model must have {METHODS[output]} for output={output!r}, got none.")
+        return output
+    if hasattr(model, "predict_proba"):
+        return "probability"
+    if classes(model) is not None:
+        raise ModelError(
+            f"model must have predict_proba, got {type(model).__name__}. "
+            "Use dc.Model(model, output='margin', bounds=...) or calibrate it."
+        )
+    if not hasattr(model, "predict") and not callable(model):
+        raise ModelError(f"model must be an estimator or a function, got {type(model).__name__}.")
+    return "value"
+
+
+def class_index(model: Any, output: str, class_: Any) -> int:
+    """Return the place of the class that is meant, or raise if that is not clear."""
+    known = classes(model)
+    if output == "value" or known is None:
+        if class_ is not None:
+            raise ModelError(f"class_ must be left out for a model without classes, got {class_!r}.")
+        return 1
+    if class_ is None:
+        if len(known) != 2:
+            raise ModelError(f"class_ must name one of {known} when there are not two classes.")
+        return 1
+    if class_ not in known:
+        raise ModelError(f"class_ must be one of {known}, got {class_!r}.")
+    return known.index(class_)
 
 
 def own_categories(model: Any) -> Categories:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -31,18 +32,16 @@ from discreet.models.forms.network import network_form
 from discreet.models.forms.prepared import Shown, prepared_trees
 from discreet.models.forms.trees import TreeEnsemble, tree_ensemble
 from discreet.models.handover import Handover
-from discreet.models.inputs import METHODS, ModelCall
+from discreet.models.inputs import ModelCall
 from discreet.models.known_parts import known_parts
-from discreet.models.libraries import classes
+from discreet.models.libraries import Output, choose_output, class_index
 from discreet.models.probe import Found, probe, probe_memory
-from discreet.models.readers.boosters import booster_margin
 from discreet.models.readers.native import as_estimator
 from discreet.models.sight import Sight
 from discreet.models.within import PublicAnswers
 from discreet.privacy.certificate import Box
 from discreet.schema import Category, FloatArray, Schema
 
-Output = Literal["auto", "probability", "margin", "value"]
 _PROBE_ROWS = 64
 _VARIED, _MOST_CODES = 4, 64
 _MOST_KNOWN = 256
@@ -111,8 +110,8 @@ class Model:
         self._found: dict[tuple[Any, ...], Found] = {}
         self._fills: tuple[str, ...] = ()
         self._trees: dict[tuple[str, Sight], TreeEnsemble] = {}
-        self.output = _choose_output(model, output)
-        self.class_index = _class_index(model, self.output, class_)
+        self.output = choose_output(model, output)
+        self.class_index = class_index(model, self.output, class_)
         self.bounds = self._choose_bounds(bounds)
         self._kept = Kept("model", model, name)
 
@@ -133,6 +132,16 @@ class Model:
     def held(self) -> Iterable[Kept]:
         """Return what a caller could change."""
         return (self._kept,)
+
+    def owned(self) -> Model:
+        """Return the model for who alone has it: it is not looked at for changes with every question.
+
+        It shares with this one what public rows told, and nothing that depends on who asks.
+        """
+        made = copy(self)
+        made._kept = copy(self._kept)
+        made._kept.rest()
+        return made
 
     def fills(self) -> tuple[str, ...]:
         """Return what it was last shown for values it does not take, and as codes, in words."""
@@ -331,41 +340,6 @@ def as_model(model: Any) -> Model:
     known = hasattr(model, "to_model") and len(getattr(model, "classes_", ())) in (0, 2)
     made = model.to_model() if known else None
     return made if isinstance(made, Model) else Model(model)
-
-
-def _choose_output(model: Any, output: Output) -> str:
-    if output not in ("auto", *METHODS):
-        raise ModelError(f"output must be one of auto, probability, margin, value, got {output!r}.")
-    if output != "auto":
-        known = output == "value" or hasattr(model, METHODS[output]) or callable(model)
-        if not known and not (output == "margin" and booster_margin(model)):
-            raise ModelError(f"model must have {METHODS[output]} for output={output!r}, got none.")
-        return output
-    if hasattr(model, "predict_proba"):
-        return "probability"
-    if classes(model) is not None:
-        raise ModelError(
-            f"model must have predict_proba, got {type(model).__name__}. "
-            "Use dc.Model(model, output='margin', bounds=...) or calibrate it."
-        )
-    if not hasattr(model, "predict") and not callable(model):
-        raise ModelError(f"model must be an estimator or a function, got {type(model).__name__}.")
-    return "value"
-
-
-def _class_index(model: Any, output: str, class_: Any) -> int:
-    known = classes(model)
-    if output == "value" or known is None:
-        if class_ is not None:
-            raise ModelError(f"class_ must be left out for a model without classes, got {class_!r}.")
-        return 1
-    if class_ is None:
-        if len(known) != 2:
-            raise ModelError(f"class_ must name one of {known} when there are not two classes.")
-        return 1
-    if class_ not in known:
-        raise ModelError(f"class_ must be one of {known}, got {class_!r}.")
-    return known.index(class_)
 
 
 def public_rows(schema: Schema, columns: tuple[str, ...]) -> FloatArray:

@@ -68,10 +68,12 @@ def as_list(plans: Plan | Sequence[Plan]) -> list[Plan]:
     return asked
 
 
-def parts_of(plans: Sequence[Plan], schema: Schema) -> list[Plan]:
-    """Return the plans that are asked, each by itself, of models that are what they were."""
-    with as_planned(plans):
-        return [part for plan in plans for part in plan.parts(schema)]
+@contextmanager
+def planned_parts(plans: Plan | Sequence[Plan], schema: Schema) -> Iterator[list[Plan]]:
+    """Give the plans that are asked, each by itself, of models that stay what they were."""
+    listed = as_list(plans)
+    with as_planned(listed):
+        yield [part for plan in listed for part in plan.parts(schema)]
 
 
 @contextmanager

@@ -37,12 +37,11 @@ from discreet.progress import tell_of_compiling
 from discreet.randomness import IntArray
 from discreet.schema import Schema
 from discreet.session.checking import (
-    as_list,
     as_planned,
     check_owner,
     check_programs,
     owners_call,
-    parts_of,
+    planned_parts,
 )
 from discreet.session.desk import Desk, PublicFacts, Watch
 from discreet.session.price import Price, Remaining, price_plans
@@ -205,11 +204,10 @@ class Session(Desk):
         Guarantees:
           - Touches no row, and not even their number under add-remove. [price-free]
         """
-        asked = parts_of(as_list(plans), self.schema)
         if queries is not None:
             check_whole("queries", queries, 1, 10**9)
         self._ledger.check_schema(self.dataset, self.schema)
-        with as_planned(asked), tell_of_compiling(self._progress):
+        with planned_parts(plans, self.schema) as asked, tell_of_compiling(self._progress):
             return price_plans(
                 asked,
                 self._setting,
@@ -244,11 +242,10 @@ class Session(Desk):
             the charge stays, and ``settle`` stores it later.
           KeyboardInterrupt: if it is interrupted; if the charge was taken by then, it says so.
         """
-        asked = parts_of(as_list(plans), self.schema)
-        self._ledger.check_schema(self.dataset, self.schema)
-        self._check_reader(asked)  # what is stored already must not come to a wrong reader either
         answers: dict[str, Release] | None = None
-        with as_planned(asked):
+        with planned_parts(plans, self.schema) as asked:
+            self._ledger.check_schema(self.dataset, self.schema)
+            self._check_reader(asked)  # what is stored already must not come to a wrong reader either
             while answers is None:  # again if another process answered one since we looked
                 answers = self._find_or_answer(asked, fresh)
         releases = [answers[self._key(plan)].for_asker(plan) for plan in asked]
@@ -261,10 +258,10 @@ class Session(Desk):
         Raises:
           AccessDenied: if this analyst may not see them.
         """
-        asked = parts_of(as_list(plans), self.schema)
-        self._ledger.check_schema(self.dataset, self.schema)
-        self._check_reader(asked)
-        found = [self._stored(self._key(plan)) for plan in asked]
+        with planned_parts(plans, self.schema) as asked:
+            self._ledger.check_schema(self.dataset, self.schema)
+            self._check_reader(asked)
+            found = [self._stored(self._key(plan)) for plan in asked]
         known = [release for release in found if release is not None]
         if len(known) < len(asked):
             return None
@@ -279,13 +276,13 @@ class Session(Desk):
         Raises:
           AnswerLost: with the reservation that stays spent.
         """
-        for plan in parts_of(as_list(plans), self.schema):
-            lost = self._ledger.lost_reservation(
-                self.dataset, version=self.version, plan_key=self._key(plan)
-            )
+        with planned_parts(plans, self.schema) as asked:
+            keys = {self._key(plan): plan.plan_name for plan in asked}
+        for key, name in keys.items():
+            lost = self._ledger.lost_reservation(self.dataset, version=self.version, plan_key=key)
             if lost is not None:
                 raise AnswerLost(
-                    f"{plan.plan_name} was paid for with reservation {lost} and its answer is lost; it "
+                    f"{name} was paid for with reservation {lost} and its answer is lost; it "
                     "stays spent. Only the owner may ask it again, for another charge.",
                     reservations=[lost],
                 )

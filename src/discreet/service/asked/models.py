@@ -44,6 +44,7 @@ class Models:
         self._limits = Limits(settings.model_seconds, settings.model_megabytes)
         self._lock = threading.Lock()
         self._read: dict[tuple[str, str], Any] = {}
+        self._asked: dict[tuple[str, str, str], Any] = {}
         self._told: dict[tuple[str, str, str], CardModel] = {}
 
     def entries(self) -> dict[str, tuple[ModelEntry, str]]:
@@ -62,6 +63,28 @@ class Models:
 
     def get(self, name: Any, dataset: str) -> Any:
         """Return a model by its name: an estimator as it is, or a ``Model`` if its entry says more."""
+        place, entry = self._find(name, dataset)
+        with self._lock:
+            if place not in self._read:
+                self._read[place] = self._load(*place, entry)
+            return self._read[place]
+
+    def asked(self, name: Any, dataset: str) -> Any:
+        """Return a model as questions hold it, made once for a data set, because nobody else has it.
+
+        As it is if a question has to say more of it, such as which class is meant.
+        """
+        place, model = (*self._find(name, dataset)[0], dataset), self.get(name, dataset)
+        with self._lock:
+            if place not in self._asked:
+                try:
+                    self._asked[place] = as_model(model).owned()
+                except DiscreetError:
+                    self._asked[place] = model
+            return self._asked[place]
+
+    def _find(self, name: Any, dataset: str) -> tuple[tuple[str, str], ModelEntry]:
+        """Return where a model is kept, once it is read, and its entry."""
         found = self.entries().get(name) if isinstance(name, str) else None
         if found is None or (found[0].datasets and dataset not in found[0].datasets):
             known = ", ".join(self.names(dataset)) or "none"
@@ -69,11 +92,7 @@ class Models:
                 f"model must be one of the service's names for {dataset!r} ({known}), got "
                 f"{shown(name)}."
             )
-        entry, since = found
-        with self._lock:
-            if (name, since) not in self._read:
-                self._read[name, since] = self._load(name, entry, since)
-            return self._read[name, since]
+        return (name, found[1]), found[0]
 
     def by_fingerprint(self, dataset: str) -> dict[str, Any]:
         """Return the models of a data set as written plans name them."""
@@ -81,7 +100,8 @@ class Models:
         for name in self.names(dataset):
             with suppress(DiscreetError):  # one that cannot be read is named in no plan
                 model = self.get(name, dataset)
-                found |= {as_model(model).fingerprint: model} if is_fitted(model) else {}
+                if is_fitted(model):
+                    found[as_model(self.asked(name, dataset)).fingerprint] = model
         return found
 
     def described(self, dataset: str, schema: Schema) -> dict[str, CardModel]:
@@ -142,12 +162,13 @@ class Models:
     def _end(self, *names: str) -> None:
         with self._lock:
             gone = [self._read.pop(place) for place in list(self._read) if place[0] in names]
+            self._asked = {place: one for place, one in self._asked.items() if place[0] not in names}
         for model in gone:
             apart = apart_of(model)
             if apart is not None:
                 apart.close()
 
-    def _load(self, name: str, entry: ModelEntry, since: str) -> Any:
+    def _load(self, name: str, since: str, entry: ModelEntry) -> Any:
         if not since:
             path = Path(self._desks.project.resolve(entry.file))
             with without_place(path.parent):

@@ -94,7 +94,9 @@ def _value(declared: type[DeclaredPlan], name: Any, value: Any, dataset: str, mo
         return None
     if isinstance(kind, Function):
         raise ArgumentError(f"{name} must be left out of what is sent: it is a function.")
-    if isinstance(kind, ModelKind | Estimator):
+    if isinstance(kind, ModelKind):
+        return models.asked(value, dataset)
+    if isinstance(kind, Estimator):
         return models.get(value, dataset)
     if isinstance(kind, Table):
         return _frame(str(name), value)

@@ -50,7 +50,7 @@ async def picture_svg(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = await _drawn(office, caller, dataset, id, lambda found: _draw(found, "svg", dark=dark))
+    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "svg", dark=dark))
     return Response(drawn, media_type="image/svg+xml")
 
 
@@ -59,7 +59,7 @@ async def picture_png(
     dataset: str, id: ReleaseId, caller: Asker, office: AnOffice, dark: Dark = False
 ) -> Response:
     """Return the picture of an answer."""
-    drawn = await _drawn(office, caller, dataset, id, lambda found: _draw(found, "png", dark=dark))
+    drawn = await _drawn(office, caller, dataset, id, lambda found: draw(found, "png", dark=dark))
     return Response(drawn, media_type="image/png")
 
 
@@ -125,7 +125,7 @@ def _find(office: Office, caller: Caller, dataset: str, id_: str) -> Release:
     return stored_release(office.desks.ledger(dataset), dataset, id_)
 
 
-def _draw(release: Release, form: Literal["svg", "png"], *, dark: bool = False) -> bytes:
+def draw(release: Release, form: Literal["svg", "png"], *, dark: bool = False) -> bytes:
     """Return a picture; to be drawn one at a time, because Matplotlib's settings are everybody's."""
     import matplotlib.style
 
