@@ -80,3 +80,10 @@ def test_a_wait_that_is_none_counts_as_left_out(world: World, wait: str) -> None
         headers=[("Prefer", f"wait={wait}".encode("latin-1"))],
     )
     assert told.status_code in (200, 202), told.text
+
+
+def test_an_answer_that_was_worked_for_lets_its_connection_go(world: World) -> None:
+    """So that the next question comes to a worker that has time; a stored answer keeps it."""
+    asked = plan("histogram", columns="age", epsilon=0.1)
+    assert world.ask("ann", asked).headers.get("connection") == "close"
+    assert "connection" not in world.ask("ann", asked).headers

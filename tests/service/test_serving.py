@@ -1,12 +1,17 @@
-"""How uvicorn runs the service: answers leave at once, also from the socket that workers share."""
+"""How uvicorn runs the service: answers leave at once, and workers leave processors to each other."""
 
 from __future__ import annotations
 
 import asyncio
+import io
+import os
 import socket
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import uvicorn
+from threadpoolctl import threadpool_info
 
 from discreet.service import serving
 
@@ -51,3 +56,21 @@ def test_answers_leave_at_once_from_a_socket_that_workers_share() -> None:
 def test_without_being_told_they_would_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "send_at_once", lambda transport: None)
     assert not answers_at_once()
+
+
+def test_numerical_libraries_have_one_thread_where_questions_run_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in (*serving.ONE_THREAD, serving.PROJECT_VARIABLE):
+        monkeypatch.setenv(name, "")  # so that it is taken back
+    monkeypatch.setattr(serving, "Office", SimpleNamespace(open=lambda project: io.StringIO()))
+    threads: list[tuple[str | None, set[int]]] = []
+
+    def run(*given: object, **options: object) -> None:
+        loaded = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        threads.append((os.environ["OMP_NUM_THREADS"], loaded))
+
+    monkeypatch.setattr(uvicorn, "run", run)
+    (tmp_path / "discreet.toml").touch()
+    serving.serve(tmp_path / "discreet.toml", host="127.0.0.1", port=8_439)
+    assert threads == [("1", {1})]

@@ -12,6 +12,7 @@ from typing import Any
 import h11
 import uvicorn
 from fastapi import FastAPI
+from threadpoolctl import threadpool_limits
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.errors import ArgumentError, TooManyRequests
@@ -21,6 +22,9 @@ from discreet.service.office import Office
 
 PROJECT_VARIABLE = "DISCREET_PROJECT"
 """Names the project file for workers, which are processes of their own."""
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Questions are answered side by side: threads inside of each would spin while they wait for others."""
 
 HEAD_SECONDS = 20.0
 """In which the head of a request must have arrived, so that idle strangers hold no connection."""
@@ -149,12 +153,13 @@ def serve(project: Path, *, host: str, port: int, workers: int = 1) -> None:
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
     _check_free(host, port)
-    os.environ[PROJECT_VARIABLE] = str(project.resolve())
-    uvicorn.run(
-        "discreet.service.serving:app_of_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        **OPTIONS,
-    )
+    os.environ |= {PROJECT_VARIABLE: str(project.resolve()), **ONE_THREAD}
+    with threadpool_limits(1):  # of libraries that were loaded before the environment said so
+        uvicorn.run(
+            "discreet.service.serving:app_of_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            **OPTIONS,
+        )

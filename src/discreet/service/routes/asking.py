@@ -28,6 +28,9 @@ router = APIRouter(tags=["asking"])
 _LONGEST_WAIT = 30.0
 _GLANCE = 0.1
 
+_LET_GO = {"Connection": "close"}
+"""After an answer that was worked for, so that whoever asks next comes to the worker that has time."""
+
 _ANSWERS = {
     **shows(AnswersTold),
     202: {"model": JobUnderWay, "description": "It is under way: ask for the job at Location."},
@@ -178,7 +181,7 @@ async def _when_done(office: Office, caller: Caller, job: ReleaseJob, seconds: f
             for one, charged in answers
             if may_see_value(caller, one.plan, ended.analyst)
         ]
-        return JSONResponse({**told, "releases": seen})
+        return JSONResponse({**told, "releases": seen}, headers=_LET_GO)
     if ended.error is not None:
         return JSONResponse(ended.error, status_code=_status(ended))
     place = {"Location": f"/v1/jobs/{ended.id}"}
