@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -30,10 +33,12 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.tree import DecisionTreeRegressor
 
 from discreet.models import Model, TreeEnsemble
-from discreet.models.forms import prepared
-from discreet.schema import Category, FloatArray, Number, Schema
+from discreet.models.forms import category_splits, prepared
+from discreet.models.forms.trees import raw_ensemble
+from discreet.schema import Category, Date, FloatArray, Number, Schema
 
 HOMES, LEVELS = ("rent", "own", "other", "none"), (3, 1, 2)
 NUMBERS, CATEGORIES = ["age", "income", "debt"], ["home", "level"]
@@ -332,3 +337,119 @@ def test_numbers_that_pipelines_predict_are_bounded_by_leaves(last: Any) -> None
     found = said(estimator, bound, near_thresholds(bound.form, WHOLE, bound.columns))
     assert model.bounds.low <= found.min() < found.max() <= model.bounds.high
     assert model.bounds.high < 90  # leaves, not what somebody might guess
+
+
+def corner(rows: pd.DataFrame) -> Any:
+    """Return where rows lie that public rows do not reach: one number high, another one low."""
+    return (rows.a > 0.97) & (rows.b < 0.03)
+
+
+@cache
+def cornered() -> tuple[pd.DataFrame, Schema]:
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "a": draw.uniform(0, 1, 20_000) ** 0.05,
+            "b": 1 - draw.uniform(0, 1, 20_000) ** 0.05,
+            "c": draw.choice([1, 2, 3, 4], 20_000),
+        }
+    )
+    whole = {name: Number(0, 1, missing=False) for name in ("a", "b")}
+    return rows, Schema({**whole, "c": Category(1, 2, 3, 4, missing=False, other=False)})
+
+
+def test_thresholds_beyond_all_bounds_are_tried_too() -> None:
+    """A scaler sees dates as seconds, not as days: no threshold is where it was looked for."""
+    rows, schema = cornered()
+    days = pd.to_timedelta(np.random.default_rng(1).integers(0, 1826, len(rows)), unit="D")
+    rows = rows.assign(c=(pd.to_datetime("2020-01-01") + days).astype("datetime64[s]"))
+    target = 5.0 * corner(rows) + 3.0 * (corner(rows) & (rows.c > "2022-06-01"))
+    columns = make_column_transformer((StandardScaler(), ["c"]), remainder="passthrough")
+    estimator = make_pipeline(columns, DecisionTreeRegressor(max_depth=3)).fit(rows, target)
+    dated = Schema(
+        {**{name: schema[name] for name in "ab"}, "c": Date("2020-01-01", "2024-12-31", missing=False)}
+    )
+    bound = Model(estimator).bind(dated)
+    assert bound.form is None
+    assert bound.answer(np.asfortranarray([[0.99, 0.01, 20_088.0]])) == pytest.approx(8.0)
+
+
+def test_categories_that_catboost_hashes_are_called() -> None:
+    catboost = pytest.importorskip("catboost", reason="catboost is an optional extra")
+    rows, schema = cornered()
+    target = 5.0 * corner(rows) + 3.0 * (corner(rows) & rows.c.isin([1, 3]))
+    columns = make_column_transformer(
+        (StandardScaler(), ["a", "b"]), remainder="passthrough", verbose_feature_names_out=False
+    ).set_output(transform="pandas")
+    last = catboost.CatBoostRegressor(
+        iterations=1,
+        depth=3,
+        learning_rate=1.0,
+        l2_leaf_reg=0,
+        grow_policy="Depthwise",
+        cat_features=["c"],
+        one_hot_max_size=50,
+        thread_count=1,
+        verbose=0,
+        allow_writing_files=False,
+    )
+    bound = Model(make_pipeline(columns, last).fit(rows, target), bounds=(0, 9)).bind(schema)
+    assert bound.form is None
+    answers = bound.answer(np.asfortranarray([[0.99, 0.01, code] for code in range(4)]))
+    assert answers[0] == answers[1] == answers[2] > answers[3] + 1
+
+
+def test_a_zero_that_is_stored_is_a_number_to_xgboost() -> None:
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is an optional extra")
+    rows, target = training()
+    filled = make_pipeline(
+        make_column_transformer((OneHotEncoder(), CATEGORIES), sparse_threshold=1.0),
+        SimpleImputer(strategy="constant", fill_value=0),
+        xgboost.XGBClassifier(n_estimators=8, n_jobs=1),
+    )
+    estimator = filled.fit(rows, target)
+    bound = Model(estimator).bind(WHOLE)
+    drawn = WHOLE.draw(500)[:, [WHOLE.position(name) for name in bound.columns]]
+    np.testing.assert_allclose(bound.answer(drawn), said(estimator, bound, drawn), atol=1e-5)
+    prepared_, shown = (
+        prepared.preparation(estimator),
+        prepared.Shown(bound.sight, bound.call.make_input, drawn[0]),
+    )
+    assert prepared_ is not None
+    trees = raw_ensemble(prepared_.last, "probability", 1)
+    assert trees is not None
+    stored = sparse.csr_matrix(([0.0, 2.0], ([0, 0], [0, 2])), shape=(1, 3))
+    steps = replace(prepared_, before=SimpleNamespace(transform=lambda frame: stored))
+    seen = prepared._Prepared(steps, trees, shown)._prepare(drawn[:1])
+    np.testing.assert_array_equal(seen, [[0.0, np.nan, 2.0]])
+
+
+def test_a_method_that_somebody_wrote_into_a_part_is_asked() -> None:
+    rows, target = training()
+    estimator = fit(PIPELINES["one-hot and standard, forest"]())
+    member = estimator[-1].estimators_[0]
+    member.predict_proba = lambda rows, check_input=True: np.tile([0.0, 1.0], (len(rows), 1))
+    assert not isinstance(Model(estimator).bind(WHOLE).form, TreeEnsemble)
+    booster = xgboost().fit(rows[NUMBERS], target)
+    own = booster.predict_proba
+    assert raw_ensemble(booster, "probability", 1) is not None
+    booster.predict_proba = lambda rows: 1 - own(rows)
+    assert raw_ensemble(booster, "probability", 1) is None
+
+
+def test_pipelines_that_would_grow_without_end_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = fit(PIPELINES["one-hot and standard, forest"]())
+    nodes = sum(tree.tree_.node_count for tree in estimator[-1].estimators_)
+    assert isinstance(Model(estimator).bind(WHOLE).form, TreeEnsemble)
+    grow = category_splits.grow_all
+    monkeypatch.setattr(category_splits, "_MOST_TOGETHER", 0)
+    monkeypatch.setattr(
+        prepared, "grow_all", lambda trees, missing, _: grow(trees, missing, nodes // 2)
+    )
+    assert Model(estimator).bind(WHOLE).form is None
+
+
+def test_a_part_that_was_written_to_since_is_called() -> None:
+    estimator = fit(PIPELINES["ordinal, histograms"]())
+    estimator[0].named_transformers_["remainder"].min_ = np.array([0.5])
+    assert not isinstance(Model(estimator).bind(WHOLE).form, TreeEnsemble)

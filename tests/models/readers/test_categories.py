@@ -279,3 +279,26 @@ def test_forests_on_numbers_behind_categories_are_compiled_too() -> None:
     assert isinstance(bound.form, TreeEnsemble) and bound.columns == ("age", "level")
     expected = forest.predict_proba(frame)[:, 1]
     np.testing.assert_allclose(bound.predict(encoded(frame, bound)), expected, rtol=0, atol=1e-12)
+
+
+def test_values_that_a_library_would_cut_off_are_called() -> None:
+    """LightGBM takes 1.5 for category 1, and -0.5 for 0."""
+    library = pytest.importorskip("lightgbm", reason="lightgbm is an optional extra")
+    values, draw = (-0.5, 1.5, 2.5, 3.0), np.random.default_rng(2)
+    frame = pd.DataFrame({"age": draw.uniform(0, 1, 800), "level": draw.choice(values, 800)})
+    target = frame.age + frame.level.isin([1.5, 3.0])
+    made = library.LGBMRegressor(n_estimators=5, n_jobs=1, verbose=-1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made.fit(frame, target, categorical_feature=[1])
+    schema = Schema(
+        {
+            "age": Number(0, 1, missing=False),
+            "level": Category(*values, missing=False, other=False),
+        }
+    )
+    bound = Model(made, bounds=(-1, 3)).bind(schema)
+    rows = np.asfortranarray([[0.5, code] for code in range(4)])
+    assert bound.form is None
+    shown = pd.DataFrame({"age": 0.5, "level": values})
+    np.testing.assert_allclose(bound.answer(rows), made.predict(shown))

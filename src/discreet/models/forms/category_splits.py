@@ -15,7 +15,7 @@ thresholds included, is asked for every code.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -123,20 +123,16 @@ class RawEnsemble:
         handed = [None] * self.width if handed is None else handed
         seen = self._seen(handed)
         missing = {p: len(v.of_codes) for p, v in enumerate(handed) if v is not None and v.missing}
-        trees: list[RawTree] = []
-        nodes = 0
-        for tree in self.trees:
-            found = _on_codes(tree, seen, missing)
-            nodes += 0 if found is None else len(found.feature)
-            if found is None or nodes > max(_MOST_TOGETHER, self._nodes):
-                return None
-            trees.append(found)
+        trees = grow_all(((tree, codes_left(tree, seen)) for tree in self.trees), missing, self.nodes)
+        if trees is None:
+            return None
         return join_trees(
             trees, base=self.base, link=self.link, width=self.width, tolerance=self.tolerance
         )
 
     @property
-    def _nodes(self) -> int:
+    def nodes(self) -> int:
+        """How many nodes all trees have together."""
         return sum(len(tree.feature) for tree in self.trees)
 
     def leaves(self) -> list[FloatArray]:
@@ -163,31 +159,46 @@ def _number(value: object) -> float:
     return float(value) if number else math.nan  # type: ignore[arg-type]
 
 
-def _on_codes(tree: RawTree, seen: Seen, missing: Mapping[int, int]) -> RawTree | None:
-    """Return a tree of thresholds on codes, or None if a set splits numbers, or it grows too large."""
-    left = codes_left(tree, seen)
-    return None if left is None else grown(tree, left, missing)
-
-
 def codes_left(tree: RawTree, seen: Seen) -> dict[int, BoolArray] | None:
-    """Return, for every split on a column of codes, which go left; None if a set splits numbers."""
+    """Return, for every split on a column of codes, which go left.
+
+    None if a set splits numbers, or values that are no whole ones: libraries cut them off.
+    """
     sets = tree.sets if isinstance(tree, SetTree) else {}
     split = np.flatnonzero(tree.left >= 0)
     coded = {node for node in split.tolist() if seen[tree.feature[node]] is not None}
-    if not sets.keys() <= coded:
+    if not sets.keys() <= coded or not all(_are_whole(seen[tree.feature[node]]) for node in sets):
         return None
     return {node: _codes_left(tree, node, sets.get(node), seen) for node in coded}
 
 
-def grown(tree: RawTree, left: Mapping[int, BoolArray], missing: Mapping[int, int]) -> RawTree | None:
-    """Return a tree of thresholds alone, or None if it grows too large.
+def _are_whole(values: FloatArray | None) -> bool:
+    there = np.empty(0) if values is None else values[~np.isnan(values)]
+    return bool(np.all(there == np.trunc(there)))
+
+
+def grow_all(
+    trees: Iterable[tuple[RawTree, Mapping[int, BoolArray] | None]],
+    missing: Mapping[int, int],
+    own_nodes: int,
+) -> list[RawTree] | None:
+    """Return trees of thresholds alone, or None if one is not known or they grow too large.
 
     Args:
-      tree: whose splits look at columns of a row.
-      left: for splits on a column of codes, which codes go left; last NaN, if rows may hold it.
-      missing: for columns of codes that may be NaN, the code that stands for it in ``left``.
+      trees: each with the codes that go left, for its splits on columns of codes; last NaN, if rows may
+        hold it. Other splits look at numbers.
+      missing: for columns of codes that may be NaN, the code that stands for it there.
+      own_nodes: how many nodes all trees have; so many are never too many.
     """
-    return _Grown(tree, left, missing).grow() if left else tree
+    grown: list[RawTree] = []
+    nodes = 0
+    for tree, left in trees:
+        made = None if left is None else _Grown(tree, left, missing).grow() if left else tree
+        nodes += 0 if made is None else len(made.feature)
+        if made is None or nodes > max(_MOST_TOGETHER, own_nodes):
+            return None
+        grown.append(made)
+    return grown
 
 
 def _codes_left(tree: RawTree, node: int, split: CategorySet | None, seen: Seen) -> BoolArray:

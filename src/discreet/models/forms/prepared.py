@@ -16,14 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.forms.category_splits import RawEnsemble, codes_left, grown
+from discreet.models.forms.category_splits import RawEnsemble, codes_left, grow_all
 from discreet.models.forms.trees import IntArray, RawTree, TreeEnsemble, join_trees, raw_ensemble
+from discreet.models.libraries import library, own_categories
 from discreet.models.readers.pipelines import Preparation, preparation
 from discreet.models.readers.thresholds import greatest_where
 from discreet.models.sight import Sight, has_reserved
 from discreet.schema import MISSING, Category, FloatArray, Number
 
 _MOST_CODES = 2**16
+_ROWS = 4_096
+"""Rows that are prepared at once."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +80,18 @@ class _Prepared:
         missing = {
             place: len(self._values(place)) for place in self._coded if self.shown.shows_nan(place)
         }
-        trees: list[RawTree] = []
-        for before, after in zip(self.trees.trees, moved, strict=True):
-            left = codes_left(before, self._seen)
-            tree = None if left is None else grown(after, left, missing)
-            if tree is None:
-                return None
-            trees.append(tree)
+        left = (codes_left(tree, self._seen) for tree in self.trees.trees)
+        trees = grow_all(zip(moved, left, strict=True), missing, self.trees.nodes)
+        if trees is None:
+            return None
         ours, width = self.trees, len(self.shown.sight.columns)
         return join_trees(trees, base=ours.base, link=ours.link, width=width, tolerance=ours.tolerance)
 
     def _is_known(self) -> bool:
         """Say whether all splits are on what a category becomes, or on numbers that keep order."""
         columns = self.shown.sight.columns
+        if own_categories(self.found.last) and library(self.found.last) == "catboost":
+            return False  # it knows them by hashes of their texts, which depend on their type
         for column in (self.found.made[out] for out in self._used):
             source = columns[column.place]
             if isinstance(source, Category):
@@ -187,9 +189,12 @@ class _Prepared:
     def _prepare(self, rows: FloatArray) -> FloatArray:
         """Return what the last step sees of encoded rows; it must be numbers, or this raises."""
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(rows)))
-        sparse = hasattr(made, "toarray")
-        dense = np.asarray(made.toarray() if sparse else made, dtype=np.float64)
-        return np.where(dense == 0.0, np.nan, dense) if sparse and self._drops_zeros else dense
+        if not hasattr(made, "tocoo"):
+            return np.asarray(made, dtype=np.float64)
+        stored = made.tocoo()
+        dense = np.full(made.shape, np.nan if self._drops_zeros else 0.0)
+        dense[stored.row, stored.col] = stored.data  # a zero that is stored is a number
+        return dense
 
     @property
     def _drops_zeros(self) -> bool:
@@ -199,7 +204,7 @@ class _Prepared:
     @cached_property
     def _zero_is_missing(self) -> bool:
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(self.shown.row[None])))
-        return hasattr(made, "toarray") and self._drops_zeros
+        return hasattr(made, "tocoo") and self._drops_zeros
 
     def _greatest(self, outputs: IntArray, limits: FloatArray) -> FloatArray:
         """Return the greatest number whose prepared value is at most each limit."""
@@ -212,22 +217,31 @@ class _Prepared:
     def _agrees(self, outputs: IntArray, limits: FloatArray, greatest: FloatArray) -> bool:
         """Say whether the preparation itself decides at all thresholds as was found.
 
-        Numbers beyond the bounds of a column are not tried: no row holds them.
+        A number at the threshold and the next one decide all others, because their order is kept; of
+        those beyond the bounds of a column, which no row holds, the bound itself.
         """
         place, columns = self._place[outputs], self.shown.sight.columns
         low, high = (
             np.array([getattr(column, end, 0.0) for column in columns])[place]
             for end in ("low", "high")
         )
-        for tried, goes_left in ((greatest, True), (np.nextafter(greatest, np.inf), False)):
-            at = np.flatnonzero((tried >= low) & (tried <= high))
-            row = _places_in_groups(place[at])
-            rows = np.repeat(self.shown.row[None], row.max(initial=0) + 1, axis=0)
-            rows[row, place[at]] = tried[at]
-            made = self._prepare(rows)[row, outputs[at]]
-            if not np.array_equal(made <= limits[at], np.full(len(at), goes_left)):
+        for number in (greatest, np.nextafter(greatest, np.inf)):
+            tried = np.clip(number, low, high)
+            if not np.array_equal(self._prepared(outputs, tried) <= limits, tried <= greatest):
                 return False
         return True
+
+    def _prepared(self, outputs: IntArray, numbers: FloatArray) -> FloatArray:
+        """Return what each output becomes where its own column holds a number."""
+        place = self._place[outputs]
+        row = _places_in_groups(place)
+        found = np.empty(len(outputs))
+        for start in range(0, row.max(initial=-1) + 1, _ROWS):
+            at = np.flatnonzero((row >= start) & (row < start + _ROWS))
+            rows = np.repeat(self.shown.row[None], row[at].max() - start + 1, axis=0)
+            rows[row[at] - start, place[at]] = numbers[at]
+            found[at] = self._prepare(rows)[row[at] - start, outputs[at]]
+        return found
 
 
 def _greatest_below(steps: Sequence[Callable[[Any], Any]], limits: FloatArray) -> FloatArray:

@@ -135,6 +135,9 @@ class TreeEnsemble:
         return compile_trees(self)
 
 
+_ANSWERS = ("predict", "predict_proba", "decision_function")
+
+
 def raw_ensemble(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     """Return the trees behind a fitted estimator's output as its library has them, or None.
 
@@ -143,6 +146,8 @@ def raw_ensemble(estimator: Any, output: str, class_index: int) -> RawEnsemble |
       output: ``probability``, ``margin`` or ``value``.
       class_index: the place of the class among ``classes_``; without meaning for ``value``.
     """
+    if any(name in _ANSWERS for name in getattr(estimator, "__dict__", ())):
+        return None  # somebody wrote a method of its own into it
     match type(estimator).__module__.split(".")[0]:
         case "sklearn":
             from discreet.models.readers.sklearn import read_sklearn as read

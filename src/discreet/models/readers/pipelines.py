@@ -73,7 +73,10 @@ def preparation(estimator: Any) -> Preparation | None:
     width = getattr(before, "n_features_in_", None)
     if width is None or known_parts(before) is None:
         return None
-    made = _through(before, [MadeColumn(place) for place in range(width)])
+    try:
+        made = _through(before, [MadeColumn(place) for place in range(width)])
+    except Exception:  # what was fitted was written to since: the pipeline is asked itself
+        return None
     return None if made is None else Preparation(before, last, made)
 
 

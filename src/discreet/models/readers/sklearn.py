@@ -66,6 +66,8 @@ def _read_averaged(estimator: Any, output: str, class_index: int) -> RawEnsemble
     if estimator.n_outputs_ != 1 or output != ("probability" if classifier else "value"):
         return None
     members = getattr(estimator, "estimators_", [estimator])
+    if not all(map(is_itself, members)):
+        return None
     column = class_index if classifier else 0
     trees = [_single_tree(m.tree_, m.tree_.value[:, 0, column] / len(members)) for m in members]
     return RawEnsemble(trees, base=0.0, link="identity", width=estimator.n_features_in_)
