@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
+from skops.io import dump
 
 from discreet.errors import ModelError
 from discreet.models import Model, TreeEnsemble
-from discreet.models.files import read_model
+from discreet.models.files import read_model, types_of
 from discreet.models.readers.native import as_estimator
 from tests.models.readers.test_categories import SCHEMA, encoded, everything, fitted, handed, training
 
@@ -122,3 +135,36 @@ def test_onnx_files_with_an_input_per_column(tmp_path: Path) -> None:
     bound, frame = model.bind(SCHEMA), everything(missing=False)
     assert bound.columns == ("income", "level") and model.output == "value"
     np.testing.assert_array_equal(bound.predict(encoded(frame, bound)), frame.income + frame.level)
+
+
+USUAL: dict[str, Callable[[], Any]] = {
+    "imputer": lambda: make_pipeline(SimpleImputer(), LogisticRegression()),
+    "bins": lambda: make_pipeline(KBinsDiscretizer(3), LogisticRegression()),
+    "calibrated": lambda: CalibratedClassifierCV(LogisticRegression()),
+    "searched": lambda: GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}),
+    "selected": lambda: make_pipeline(
+        make_column_transformer((StandardScaler(), make_column_selector())), LogisticRegression()
+    ),
+    "categories": lambda: HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype"),
+}
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_what_scikit_learn_is_made_of_needs_no_trust(name: str, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": draw.normal(size=90), "b": draw.normal(size=90)})
+    if name == "categories":
+        rows["b"] = pd.Categorical(draw.choice(["x", "y"], 90))
+    made = USUAL[name]().fit(rows, rows.a > 0)
+    dump(made, tmp_path / "model.skops")
+    assert types_of(tmp_path / "model.skops").third_party == ()
+    again = read_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict_proba(rows), made.predict_proba(rows))
+
+
+def test_a_function_of_others_inside_a_known_one_is_not_trusted(tmp_path: Path) -> None:
+    made = FunctionTransformer(partial(os.path.join, "here"))
+    dump(made, tmp_path / "model.skops")
+    assert types_of(tmp_path / "model.skops").third_party == ("posixpath.join",)
+    with pytest.raises(ModelError, match=r"posixpath\.join"):
+        read_model(tmp_path / "model.skops")

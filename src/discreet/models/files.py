@@ -144,7 +144,7 @@ def _types_in(path: Path) -> FileTypes:
     unknown = get_untrusted_types(file=path)
     with zipfile.ZipFile(path) as archive:
         named = set(_class_names(json.loads(archive.read("schema.json")))) | set(unknown)
-    third_party = sorted(name for name in unknown if not _is_sklearn_class(name))
+    third_party = sorted(name for name in unknown if not _is_known(name))
     return FileTypes(tuple(sorted(named)), tuple(third_party))
 
 
@@ -206,5 +206,16 @@ def _unpacked(file: BinaryIO) -> tuple[int, int]:
     return text, whole
 
 
-def _is_sklearn_class(name: str) -> bool:
-    return name.startswith("sklearn.") and name.rsplit(".", 1)[-1][:1].isupper()
+_HELD = (
+    "numpy.dtype",  # imputers and binning keep the type of their numbers
+    "sklearn.compose._column_transformer.make_column_selector",  # a class, whatever its name
+    "functools.partial",  # histogram boosting checks its categories by this function
+    "sklearn.utils.validation.check_array",
+)
+"""What scikit-learn's own parts hold besides its classes; none of it runs what a file brings."""
+
+
+def _is_known(name: str) -> bool:
+    """Say whether a type is a class of scikit-learn, or what its parts hold."""
+    own = name.rsplit(".", 1)[-1].lstrip("_")
+    return name in _HELD or (name.startswith("sklearn.") and own[:1].isupper())
