@@ -100,11 +100,11 @@ def test_to_open_a_table_is_no_part_of_a_prices_time(
 
         monkeypatch.setattr(kind, name, note)
 
-    noted(Desks, "_open")
+    noted(Desks, "owner")
     noted(Session, "price")
     assert world.client("ann").post(PRICE, json={"plans": [AGES]}).status_code == 200
     assert threads["price"].startswith("discreet-price")
-    assert not threads["_open"].startswith("discreet-price")
+    assert not threads["owner"].startswith("discreet-price")
 
 
 @dataclass

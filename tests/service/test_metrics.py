@@ -46,7 +46,7 @@ def test_what_is_timed_opens_no_table(world: World, monkeypatch: pytest.MonkeyPa
         opened.append(dataset)
         raise AssertionError
 
-    monkeypatch.setattr(Desks, "_open", open_)
+    monkeypatch.setattr(Desks, "ledger", open_)
     for method, path, _ in matrix():
         if path in TIMED:
             place = path.format(id="a" * 16)

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import re
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -55,23 +56,29 @@ class Frequency:
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._refill, self._most, self._clock = per_minute / 60, max(1.0, per_minute / 2), clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def check(self, who: str) -> None:
         """Count one visit, or raise with the seconds until the next one is welcome."""
-        now = self._clock()
-        left, since = self._left.pop(who, (self._most, now))
-        left = min(self._most, left + (now - since) * self._refill)
-        self._left[who] = (max(0.0, left - 1), now)
-        if len(self._left) > _MOST_CALLERS:
-            self._left.popitem(last=False)
+        left = self._count(who)
         if left < 1:
             wait = (1 - left) / self._refill
-            self._left[who] = (left, now)
             raise TooManyRequests(
                 f"Requests must be at most {self._refill * 60:g} a minute, got more. Ask again in "
                 f"{wait:.1f} s; nothing was charged.",
                 seconds=wait,
             )
+
+    def _count(self, who: str) -> float:
+        """Return how many visits were left before this one, which counts if one was."""
+        with self._lock:
+            now = self._clock()
+            left, since = self._left.pop(who, (self._most, now))
+            left = min(self._most, left + (now - since) * self._refill)
+            self._left[who] = (left - 1 if left >= 1 else left, now)
+            if len(self._left) > _MOST_CALLERS:
+                self._left.popitem(last=False)
+            return left
 
 
 Seen = Callable[[Scope, int, float], None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from discreet.service.asked.jobs import Jobs
 from discreet.service.asked.models import Models
 from discreet.service.guards import Frequency
 from discreet.service.metrics import Metrics
-from discreet.service.pools import Pool, too_large_to_draw, too_slow
+from discreet.service.pools import Pool, Turns, too_large_to_draw, too_slow
 from discreet.service.settings import Settings, path_of
 from discreet.service.store import Store
 
@@ -50,6 +49,8 @@ class Office:
     rate: Frequency
     strangers: Frequency
     closing: threading.Event = field(default_factory=threading.Event)
+    listed: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """What lists tell of stored answers, which never change."""
 
     @classmethod
     def open(cls, project: Path) -> Office:
@@ -57,16 +58,17 @@ class Office:
         desks = Desks(project)
         settings = Settings.of(desks.project)
         store, slowest = Store(desks.project.resolve(settings.store)), float(settings.slowest_price)
+        keys = KeyRing(store, path_of(desks.project, settings.secret))
         return cls(
             settings=settings,
             store=store,
-            keys=KeyRing(store, path_of(desks.project, settings.secret)),
+            keys=keys,
             desks=desks,
             models=Models(store, settings, desks),
-            jobs=Jobs(store, desks, settings),
-            prices=Pool("prices", settings.prices, slowest, too_slow),
+            jobs=Jobs(store, desks, settings, keys),
+            prices=Pool("prices", Turns("prices", settings.prices), slowest, too_slow),
             # One at a time: Matplotlib's settings are everybody's.
-            pictures=Pool("pictures", 1, slowest, too_large_to_draw),
+            pictures=Pool("pictures", Turns("pictures", 1, spare=0), slowest, too_large_to_draw),
             metrics=Metrics(),
             rate=Frequency(settings.requests_per_minute),
             strangers=Frequency(settings.strangers_per_minute),
@@ -75,12 +77,19 @@ class Office:
     def warm(self) -> None:
         """Open data sets and models ahead; the owner reads which models cannot be asked, and why."""
         for dataset in self.desks.project.entries:
-            with suppress(DiscreetError):  # told to who asks for it
+            try:
                 told = self.models.told(dataset, self.desks.owner(dataset).schema)
-                for name, fault in told.items():
-                    # While the service closes, its store has no models: that is no fault of theirs.
-                    if isinstance(fault, DiscreetError) and not self.closing.is_set():
-                        _LOG.warning("Model %s cannot be asked about %s: %s", name, dataset, fault)
+            except DiscreetError as fault:
+                self._warn("Data set %s cannot be asked: %s", dataset, fault)
+                continue
+            for name, found in told.items():
+                if isinstance(found, DiscreetError):
+                    self._warn("Model %s cannot be asked about %s: %s", name, dataset, found)
+
+    def _warn(self, line: str, *given: Any) -> None:
+        # While the service closes, its store is gone: that is no fault of a data set or a model.
+        if not self.closing.is_set():
+            _LOG.warning(line, *given)
 
     def close(self) -> None:
         """Let what is charged for come to its end, then close everything."""

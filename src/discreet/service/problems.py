@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,8 @@ def without_place(folder: Path) -> Iterator[None]:
         told = str(error)
         for place in (folder.resolve(), folder):
             told = told.replace(f"{place}/", "")
-        error.args = (told,)
+        if told != str(error):
+            error.args = (told,)
         raise
 
 
@@ -61,6 +62,8 @@ def install(app: FastAPI) -> None:
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, DiscreetError)
+    with suppress(DiscreetError), without_place(request.app.state.office.desks.folder):
+        raise error
     return answer(error)
 
 

@@ -132,6 +132,13 @@ class KeyRing:
             raise NotAuthenticated(_REFUSED)
         return _caller(row._asdict())
 
+    def check(self, caller: Caller) -> None:
+        """Raise NotAuthenticated if the key of a caller was revoked since, or expired."""
+        with self._store.reading() as connection:
+            row = connection.execute(select(keys).where(keys.c.id == caller.key)).first()
+        if row is None or not _is_valid(row):
+            raise NotAuthenticated(_REFUSED)
+
     def told(self) -> list[dict[str, Any]]:
         """Return every key without its secret, oldest first."""
         with self._store.reading() as connection:

@@ -38,12 +38,12 @@ class JobBook:
 
     def add(self, job: ReleaseJob) -> bool:
         """Write a new job down; False if its asker has another one of this name."""
-        try:
-            with self._store.writing() as connection:
-                last = connection.execute(select(func.max(jobs.c.number))).scalar() or 0
+        with self._store.writing() as connection:
+            last = connection.execute(select(func.max(jobs.c.number))).scalar() or 0
+            try:
                 connection.execute(insert(jobs), {**job.row(), "number": last + 1})
-        except IntegrityError:
-            return False
+            except IntegrityError:  # here: outside it would count as a failure of the store
+                return False
         return True
 
     def find(self, id_: str) -> ReleaseJob | None:

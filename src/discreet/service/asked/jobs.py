@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 
 from discreet.errors import (
@@ -28,7 +28,7 @@ from discreet.ledger import Reservation
 from discreet.ledger.store.tables import new_id
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import Amount
-from discreet.service.access.keys import Caller
+from discreet.service.access.keys import Caller, KeyRing
 from discreet.service.asked.book import Alive, JobBook
 from discreet.service.asked.desks import Desks
 from discreet.service.asked.job import (
@@ -43,7 +43,8 @@ from discreet.service.asked.job import (
     lost,
     stored_release,
 )
-from discreet.service.pools import too_slow
+from discreet.service.pools import Turns, too_slow
+from discreet.service.problems import without_place
 from discreet.service.settings import Settings
 from discreet.service.store import Store, now
 from discreet.session.desk import Watch
@@ -61,11 +62,12 @@ class Jobs:
         its job says that it is spent and lost, with the reservation.
       - The same request under the same name is charged for once.
       - A job that says that nothing was charged never charges later.
+      - Nothing is charged for a key that was revoked or expired by then.
     """
 
-    def __init__(self, store: Store, desks: Desks, settings: Settings) -> None:
-        self._desks, self._book, self._settings = desks, JobBook(store), settings
-        self._pool = ThreadPoolExecutor(settings.jobs, thread_name_prefix="discreet-job")
+    def __init__(self, store: Store, desks: Desks, settings: Settings, keys: KeyRing) -> None:
+        self._desks, self._book, self._settings, self._keys = desks, JobBook(store), settings, keys
+        self._pool = Turns("job", settings.jobs)
         self._worker = new_id()
         self._running: dict[str, Future[None]] = {}
         # Whose they are; known before the book knows them, until it knows their end.
@@ -212,7 +214,7 @@ class Jobs:
 
     def close(self) -> None:
         """Let what is charged for come to its end, and begin nothing more."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
         self._closing.set()
         self._heart.join()
         self.tend()
@@ -238,7 +240,7 @@ class Jobs:
             )
 
     def _start(self, job: ReleaseJob, caller: Caller, plans: Sequence[Plan], fresh: bool) -> None:
-        future = self._pool.submit(self._work, job, caller, list(plans), fresh)
+        future = self._pool.submit(caller.name, lambda: self._work(job, caller, list(plans), fresh))
         self._running[job.id] = future
         future.add_done_callback(lambda over: self._over(job, over.cancelled()))
 
@@ -259,11 +261,12 @@ class Jobs:
         charged: list[str] = []
         phases: list[str] = []
         try:
-            watch = self._watch(job, charged, phases)
-            session = self._desks.seat(caller, job.dataset, watch=watch, noted={NOTED: job.id})
-            if caller.role != "owner":
-                session.check_not_lost(plans)
-            releases = session.release(plans, fresh=fresh)
+            with without_place(self._desks.folder):
+                watch = self._watch(job, caller, charged, phases)
+                session = self._desks.seat(caller, job.dataset, watch=watch, noted={NOTED: job.id})
+                if caller.role != "owner":
+                    session.check_not_lost(plans)
+                releases = session.release(plans, fresh=fresh)
             return done(charged, [release.id for release in releases])
         except Cancelled:
             return {"state": "cancelled"}
@@ -289,7 +292,7 @@ class Jobs:
             return done(charged, [release.id for release in settle_later(ledger, unsettled)])
         return lost(charged)
 
-    def _watch(self, job: ReleaseJob, charged: list[str], phases: list[str]) -> Watch:
+    def _watch(self, job: ReleaseJob, caller: Caller, charged: list[str], phases: list[str]) -> Watch:
         longest, since = float(self._settings.slowest_price), 0.0
 
         def watch(phase: str, reservations: Sequence[Reservation]) -> None:
@@ -302,6 +305,7 @@ class Jobs:
             charged[:] = [reservation.id for reservation in reservations] or charged
             if phase == "charging":
                 self._book.check_own(job)
+                self._keys.check(caller)  # it may have waited since her key was revoked
             elif not reservations:
                 self._book.move(job, phase)
             else:

@@ -14,6 +14,7 @@ from discreet.errors import ArgumentError
 from discreet.plans import Plan
 from discreet.plans.declaration import Argument, DeclaredPlan, arguments_of, kinds_of
 from discreet.plans.held import Estimator, Function, ModelKind, Table
+from discreet.plans.kinds import Whole
 from discreet.plans.registry import declared_plans, describe_declaration, find_plan, plan_from_json
 from discreet.service.asked.models import Models
 
@@ -94,6 +95,10 @@ def _value(declared: type[DeclaredPlan], name: Any, value: Any, dataset: str, mo
         return None
     if isinstance(kind, Function):
         raise ArgumentError(f"{name} must be left out of what is sent: it is a function.")
+    if isinstance(kind, Whole) and not kind.identifies:
+        raise ArgumentError(
+            f"{name} must be left out of what is sent: how many workers there are is the service's."
+        )
     if isinstance(kind, ModelKind):
         return models.asked(value, dataset)
     if isinstance(kind, Estimator):

@@ -16,8 +16,9 @@ router = APIRouter(tags=["about"])
 
 
 @router.get("/v1/health", responses=shows(Health))
-def health() -> dict[str, str]:
+async def health() -> dict[str, str]:
     """Say that the service is there."""
+    # On the loop itself: however busy all threads are, it is.
     return {"status": "ok", "version": __version__}
 
 

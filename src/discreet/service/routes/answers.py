@@ -74,6 +74,13 @@ class ListedDataset(Money):
     models: list[str]
 
 
+class ClosedDataset(Told):
+    """A data set that cannot be asked now: its table or its schema is not what it was."""
+
+    dataset: str
+    reason: str
+
+
 class Left(Told):
     """What is left of a budget after a change of it."""
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
+from discreet.errors import ArgumentError
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import Amount
 from discreet.service.access.keys import Caller
@@ -27,6 +28,8 @@ router = APIRouter(tags=["asking"])
 
 _LONGEST_WAIT = 30.0
 _GLANCE = 0.1
+
+_OURS = ("once ", "again ")
 
 _LET_GO = {"Connection": "close"}
 """After an answer that was worked for, so that whoever asks next comes to the worker that has time."""
@@ -79,6 +82,11 @@ async def release(
     mark = keys.sealed_mark(key_of(request.headers), text) if sealed else keys.mark(text)
     if sealed:
         await _check_sealed(office, caller, dataset, asked, retry, mark)
+    if retry is not None and retry.startswith(_OURS):
+        raise ArgumentError(
+            f"Idempotency-Key must not begin with {' or '.join(map(repr, _OURS))}, which the service "
+            "calls requests itself. Take another name."
+        )
     found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
     if not isinstance(found, ReleaseJob):
         return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
@@ -175,6 +183,7 @@ async def _when_done(office: Office, caller: Caller, job: ReleaseJob, seconds: f
     ended = await _await_end(office, caller, job, seconds)
     told = {"job": _job(caller, ended)}
     if ended.state == "done":
+        await run_in_threadpool(_check_still, office, caller, ended)
         answers = await run_in_threadpool(office.jobs.answers, ended)
         seen = [
             _told(one, charged)
@@ -186,6 +195,12 @@ async def _when_done(office: Office, caller: Caller, job: ReleaseJob, seconds: f
         return JSONResponse(ended.error, status_code=_status(ended))
     place = {"Location": f"/v1/jobs/{ended.id}"}
     return JSONResponse(told, status_code=200 if ended.ended else 202, headers=place)
+
+
+def _check_still(office: Office, caller: Caller, job: ReleaseJob) -> None:
+    """Raise if her key or her share were taken from her while she waited."""
+    office.keys.check(caller)
+    office.desks.admit(caller, job.dataset)
 
 
 async def _await_end(office: Office, caller: Caller, job: ReleaseJob, seconds: float) -> ReleaseJob:

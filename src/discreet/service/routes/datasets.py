@@ -9,11 +9,19 @@ from typing import Any
 from fastapi import APIRouter
 
 from discreet.cards import Card, describe
+from discreet.errors import DiscreetError
 from discreet.ledger import Balance, Entry, Signature
 from discreet.privacy.accounting import Amount, total
 from discreet.service.access.keys import Caller
 from discreet.service.office import AnOffice, Anyone, Office, Overseer
-from discreet.service.routes.answers import BudgetTold, Checked, LedgerEntry, ListedDataset, shows
+from discreet.service.routes.answers import (
+    BudgetTold,
+    Checked,
+    ClosedDataset,
+    LedgerEntry,
+    ListedDataset,
+    shows,
+)
 from discreet.session import Remaining, Session
 
 router = APIRouter(tags=["data sets"])
@@ -22,10 +30,10 @@ _COMMON = ("register", "change", "state", "join")
 """Entries of the ledger that are everybody's: what was promised, and when that changed."""
 
 
-@router.get("/v1/datasets", responses=shows(list[ListedDataset]))
+@router.get("/v1/datasets", responses=shows(list[ListedDataset | ClosedDataset]))
 def datasets(caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
-    """Return the data sets that this key opens."""
-    return [_listed(office, caller, name) for name in office.desks.names(caller)]
+    """Return the data sets that this key opens; one that cannot be asked now has a reason."""
+    return [_listed_or_closed(office, caller, name) for name in office.desks.names(caller)]
 
 
 @router.get("/v1/datasets/{dataset}")
@@ -57,15 +65,14 @@ def budget(dataset: str, caller: Anyone, office: AnOffice) -> dict[str, Any]:
 @router.get("/v1/datasets/{dataset}/history", responses=shows(list[LedgerEntry]))
 def history(dataset: str, caller: Anyone, office: AnOffice) -> list[dict[str, Any]]:
     """Return entries of the ledger, oldest first; an analyst sees her own."""
-    office.desks.check(caller, dataset)
+    office.desks.admit(caller, dataset)
     return [entry.to_json() for entry in seen_by(caller, office, dataset)]
 
 
 @router.get("/v1/datasets/{dataset}/verification", responses=shows(Checked))
 def verification(dataset: str, caller: Overseer, office: AnOffice) -> dict[str, Any]:
     """Check the hash chain of a data set now."""
-    office.desks.check(caller, dataset)
-    found = office.desks.ledger(dataset).verify(dataset)
+    found = office.desks.admit(caller, dataset).verify(dataset)
     return {"ok": found.ok, "entries": found.entries, "problems": list(found.problems)}
 
 
@@ -84,6 +91,13 @@ def seen_by(caller: Caller, office: Office, dataset: str) -> list[Entry]:
         return list(entries)
     mine = {entry.id for entry in entries if entry.analyst == caller.analyst}
     return [entry for entry in entries if entry.kind in _COMMON or entry.id in mine]
+
+
+def _listed_or_closed(office: Office, caller: Caller, name: str) -> dict[str, Any]:
+    try:
+        return _listed(office, caller, name)
+    except DiscreetError as error:
+        return {"dataset": name, "reason": str(error)}
 
 
 def _listed(office: Office, caller: Caller, name: str) -> dict[str, Any]:

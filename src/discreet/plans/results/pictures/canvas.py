@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,10 +58,28 @@ class Display:
 
     ax_: Any = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "plot" in vars(cls):
+            setattr(cls, "plot", _in_plain_text(cls.plot))  # type: ignore[attr-defined]  # noqa: B010
+
     @property
     def figure_(self) -> Any:
         """The figure of its axes; None before ``plot``."""
         return None if self.ax_ is None else self.ax_.figure
+
+
+def _in_plain_text(plot: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a display draw names as they are: one with two dollars is no formula."""
+
+    @wraps(plot)
+    def drawn(*args: Any, **options: Any) -> Any:
+        import matplotlib as mpl
+
+        with mpl.rc_context({"text.parse_math": False}):
+            return plot(*args, **options)
+
+    return drawn
 
 
 def axes_or_new(ax: Any, *, width: float | None = None, height: float = _HEIGHT) -> Any:
