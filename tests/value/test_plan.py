@@ -371,11 +371,19 @@ def test_public_rows_come_in_many_kinds(tmp_path: Any) -> None:
         ({"method": "tknn"}, "model must be left out for method='tknn'"),
         ({"clip": -1.0}, "clip must be a positive"),
         ({"rounds": 0}, "rounds must be a whole number"),
+        ({"rounds": 10**12}, "at least 1 and at most 2000, got 10"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         plan(**options)
+
+
+def test_coalitions_that_no_memory_holds_are_refused_before_they_are_drawn() -> None:
+    many = Setting(SCHEMA, "replace-one", 2_000)
+    with pytest.raises(ArgumentError, match="rounds must be at most 25 for 2000 records, got 26"):
+        plan(rounds=26).prepare(many)
+    assert len(plan(rounds=1, records=range(100)).prepare(many).stages) == 1
 
 
 def test_published_values_of_counts_are_refused() -> None:

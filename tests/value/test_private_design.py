@@ -12,6 +12,8 @@ import pytest
 from discreet.value.engines.games import FunctionGame
 from discreet.value.engines.linear_fits import claimed_stability
 from discreet.value.private_design import (
+    MOST_PLACES,
+    MOST_ROUNDS,
     Audience,
     Pairs,
     Rotations,
@@ -247,6 +249,25 @@ def test_the_cheaper_design_is_chosen() -> None:
     for design in designs(7):
         asked = sum(chains.evaluations for chains in design.batches())
         assert asked == design.evaluations
+
+
+def test_a_list_too_long_for_pairs_is_drawn_for_all() -> None:
+    few, many = tuple(range(10)), tuple(range(100))
+    assert isinstance(choose_design(2_000, few, 2, 0), Pairs)
+    assert isinstance(choose_design(2_000, many, 2, 0), Rotations)
+    assert 2 * 10 * 2_000**2 <= MOST_PLACES < 2 * 100 * 2_000**2
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 40])
+def test_a_record_has_no_more_marginals_than_their_addition_is_paid_for(n: int) -> None:
+    (design,) = Pairs(n, (0,), 3, 1).designs
+    assert design.total <= 3 * n * (1 + harmonic(n))
+    most = {n: min(MOST_ROUNDS, MOST_PLACES // n**2) * n * (1 + harmonic(n)) for n in range(2, 2_001)}
+    assert 3e6 < max(most.values()) < 4e6
+
+
+def harmonic(n: int) -> float:
+    return float(np.sum(1 / np.arange(1, n + 1)))
 
 
 def test_widths_never_exceed_the_range_of_a_marginal() -> None:

@@ -45,13 +45,20 @@ from discreet.plans.stages import sum_stage
 from discreet.privacy.relation import REPLACE_ONE
 from discreet.value.engines.scores import SCORES, Score, named_score
 from discreet.value.engines.utilities import Utility
-from discreet.value.private_design import Audience, Rotations, certify_values, choose_design
+from discreet.value.private_design import (
+    MOST_ROUNDS,
+    Audience,
+    Rotations,
+    certify_values,
+    choose_design,
+)
 from discreet.value.private_layered import (
     ALONE,
     Coreset,
     CoresetKind,
     LayeredValues,
     check_records,
+    check_rounds,
     check_rows,
     layer_limits,
     seeded,
@@ -165,7 +172,7 @@ class data_shapley(DeclaredPlan):
     empty: Annotated[float | None, RealNumber(optional=True)] = None
     clip: Annotated[float | None, Positive(optional=True)] = None
     decay: Annotated[float, Positive()] = 1.0
-    rounds: Annotated[int, Whole(1)] = 4
+    rounds: Annotated[int, Whole(1, MOST_ROUNDS)] = 4
     top: Annotated[int | None, Whole(1, optional=True)] = None
     bottom: Annotated[int | None, Whole(1, optional=True)] = None
     l2_penalty: Annotated[float | None, Positive(optional=True)] = None
@@ -252,6 +259,7 @@ class data_shapley(DeclaredPlan):
           - The certificate covers every record that is not the audience's own. [shapley-design]
         """
         n = check_rows(setting)
+        check_rounds(self.rounds, n)
         wanted = check_records(self.records, n)  # type: ignore[arg-type]  # settled to a tuple
         test = read_test(self.test.value, setting.schema)
         utility = self._utility(test)

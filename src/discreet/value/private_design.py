@@ -35,8 +35,15 @@ from discreet.value.engines.linear_fits import Stability
 
 Audience = Literal["owner", "public"]
 
+MOST_ROUNDS = 2_000
+MOST_PLACES = 10**8
+"""Of records in a public list of coalitions, which is drawn as a whole: less than a gigabyte."""
+
 _LOST = 2.0**-30
-"""More than float addition of four million clipped marginals can lose of their greatest sum."""
+"""More than float addition of four million clipped marginals can lose of their greatest sum.
+
+A record has at most r n (1 + H_n) of them, fewer than that for r rounds with r n^2 and r as above.
+"""
 
 _ROUNDED = 1 + 2.0**-30
 """More than float addition of a column of bounds can lose of it."""
@@ -172,10 +179,12 @@ class Pairs:
 
 
 def choose_design(players: int, records: tuple[int, ...], rounds: int, seed: int) -> ValueDesign:
-    """Return the design that asks for fewer coalitions."""
+    """Return the design that asks for fewer coalitions, unless its list is too long."""
     shared = Rotations(players, records, rounds, seed)
     harmonic = float(np.sum(1.0 / np.arange(1, players + 1)))
-    if 2 * len(records) * players * harmonic * rounds >= shared.evaluations:
+    asks_more = 2 * len(records) * players * harmonic * rounds >= shared.evaluations
+    # A round of a layer of pairs names all others.
+    if asks_more or len(records) * rounds * players**2 > MOST_PLACES:
         return shared
     return Pairs(players, records, rounds, seed)
 

@@ -31,7 +31,7 @@ from discreet.value.engines.layered import layer_clips
 from discreet.value.engines.linear_fits import Stability
 from discreet.value.engines.running import run_chains
 from discreet.value.engines.utilities import Utility
-from discreet.value.private_design import Audience, ValueDesign
+from discreet.value.private_design import MOST_PLACES, Audience, ValueDesign
 from discreet.value.private_rows import TestSet
 
 MOST_RECORDS = 2_000
@@ -236,6 +236,13 @@ def check_rows(setting: Setting) -> int:
             f"got {setting.rows}. Use method='tknn'."
         )
     return setting.rows
+
+
+def check_rounds(rounds: int, n: int) -> None:
+    """Refuse coalitions that are too many to draw, before they are drawn."""
+    most = MOST_PLACES // n**2
+    if rounds > most:
+        raise ArgumentError(f"rounds must be at most {most} for {n} records, got {rounds}.")
 
 
 def _slices(chains: Chains, width: int) -> list[Chains]:
