@@ -47,6 +47,24 @@ def test_what_does_not_fit_is_said(open_session: Open) -> None:
     assert price.composed_epsilon is None
 
 
+def test_a_price_says_when_a_promise_hides_little(open_session: Open) -> None:
+    session = open_session(epsilon=50.0, delta=0.5)
+
+    def said(epsilon: float, delta: float = 0.0, over: dc.Session = session) -> str:
+        asked = dc.mean("age", epsilon=epsilon, delta=delta, mechanism="gaussian" if delta else "auto")
+        return str(over.price(asked))
+
+    assert "hides little" not in said(10.0) + said(1.0, delta=1e-6)
+    assert "epsilon 12 hides little" in said(12.0) and "wrong only once in 160,000 times" in said(12.0)
+    rows = session.facts().setting.rows
+    assert rows is not None and f"to publish one of {rows:,} records" in said(1.0, delta=1.01 / rows)
+    assert "hides little" not in said(1.0, delta=0.99 / rows)
+    unknown = open_session(dataset="open", relation="add-remove", epsilon=50.0, delta=0.5)
+    assert "hides little" not in said(1.0, delta=0.4, over=unknown)  # the number of rows is private
+    rho = open_session(dataset="rho", accountant="zcdp", epsilon=50.0, delta=1e-6)
+    assert "hides little" in str(rho.price(dc.mean("age", rho=3.0)))
+
+
 def test_amounts_under_both_accountants(open_session: Open) -> None:
     basic, zcdp = open_session(), open_session(dataset="other", accountant="zcdp")
     assert (basic.remaining.unit, basic.remaining.loss, basic.remaining.delta) == ("epsilon", 1.0, 1e-6)

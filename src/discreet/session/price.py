@@ -32,6 +32,9 @@ _ROWS = 3
 _WORTH_TELLING = 5.0
 """Seconds that a model which is not isolated takes before a price speaks of it."""
 
+_HIDES_LITTLE = 10.0
+"""The epsilon beyond which a price says what somebody who guesses may know afterwards."""
+
 _LONG_ENOUGH = 0.05
 _MOST_TRIED = 256
 
@@ -302,7 +305,7 @@ def price_plans(
                 tuple(stage.describe() for stage in program.stages),
                 () if queries is None else _asked(plan, by).strategies(setting, queries),
                 waiting(program, setting),
-                program.reasons,
+                (*program.reasons, *_weaknesses(Remaining(cost, accountant, delta), setting.rows)),
             )
             for plan, by, program, cost in zip(plans, answering, programs, costs, strict=True)
         ),
@@ -311,6 +314,24 @@ def price_plans(
         affordable=total(costs).fits(remaining.amount),
         composed_epsilon=_composed(programs, delta),
     )
+
+
+def _weaknesses(cost: Remaining, rows: int | None) -> list[str]:
+    """Return why a promise is worth little: numbers do not say it to whoever sees them first."""
+    epsilon = cost.loss if cost.worth is None else cost.worth
+    found = []
+    if epsilon > _HIDES_LITTLE:
+        once_in = float(f"{1 + math.exp(min(epsilon, 30.0)):.2g}")
+        found.append(
+            f"epsilon {epsilon:.3g} hides little: whoever guesses something of a record right every "
+            f"second time may then be wrong only once in {once_in:,.0f} times"
+        )
+    if rows is not None and cost.delta * rows >= 1:
+        found.append(
+            f"delta {cost.delta:g} hides little: to publish one of {rows:,} records as it is would "
+            f"keep it; choose one far below {1 / rows:.1g}"
+        )
+    return found
 
 
 def _composed(programs: Sequence[Program], delta: float) -> float | None:
