@@ -1,7 +1,7 @@
 // One release: the picture, the promise in words, what was proven, downloads.
 
 import { blob, part, text } from "./api.js";
-import { button, fill, h, note, quiet, save, say, table } from "./dom.js";
+import { button, cells, fill, h, note, quiet, save, say, table } from "./dom.js";
 import { GRADES, amount, lossOf, number, promise, sensitivity, sentences, titled, when } from "./words.js";
 
 const MOST_ROWS = 200;
@@ -13,7 +13,7 @@ export const pathOf = (dataset, id) => `/datasets/${part(dataset)}/releases/${pa
 export function titleOf(release) {
   if (release.title) return release.title;
   const { kind, arguments: given = {} } = release.plan ?? {};
-  const about = ["column", "columns", "features", "feature", "target"].map((name) => given[name]).find((value) => value !== undefined && value !== null);
+  const about = ["column", "columns", "features", "feature", "target"].map((name) => given[name]).find((value) => value !== undefined && value !== null && [value].flat().length);
   const whom = about === undefined ? "" : ` of ${[about].flat(2).map((one) => (typeof one === "object" ? "several" : one)).join(", ")}`;
   return `${titled(kind ?? "release")}${whom}`;
 }
@@ -35,10 +35,6 @@ export function picture(dataset, release) {
   return place;
 }
 
-function cells(csv) {
-  return csv.trim().split(/\r?\n/).map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain));
-}
-
 const shownCell = (value) => (value !== "" && Number.isFinite(Number(value)) ? number(value, 5) : value);
 
 function numbers(dataset, release) {
@@ -47,7 +43,8 @@ function numbers(dataset, release) {
   folded.addEventListener("toggle", async () => {
     if (!folded.open || inside.childElementCount) return;
     try {
-      const [head, ...rows] = cells(await text(`${pathOf(dataset, release.id)}/table.csv`));
+      const lines = (await text(`${pathOf(dataset, release.id)}/table.csv`)).replace(/\r?\n$/, "").split(/\r?\n/);
+      const [head, ...rows] = lines.map((line) => cells(line));
       fill(inside, table(`Numbers of ${titleOf(release)}`, head, rows.slice(0, MOST_ROWS).map((row) => row.map(shownCell))), rows.length > MOST_ROWS ? quiet(`The first ${MOST_ROWS} of ${rows.length} rows; all of them are in the CSV file.`) : null);
     } catch (error) {
       fill(inside, h("pre", {}, JSON.stringify(release.value, null, 1).slice(0, 4000)), quiet(error.message));

@@ -117,7 +117,9 @@ export async function show(message) {
       return door("Your key has expired or was revoked. Sign in with another one.");
     }
     document.title = "That did not work · discreet";
-    fill(view, h("h1", {}, "That did not work"), explain(error), button("Try again", () => show()));
+    once("/me").then(places, () => {});
+    const next = [403, 404].includes(error.status) ? quiet(h("a", { href: "#/" }, "To the data sets")) : button("Try again", () => show());
+    fill(view, h("h1", {}, "That did not work"), explain(error), next);
   }
   if (mine > 1 && document.activeElement === document.body) view.focus({ preventScroll: true });
   window.scrollTo(0, 0);

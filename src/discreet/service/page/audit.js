@@ -26,7 +26,7 @@ function report(found) {
 }
 
 export async function show(me) {
-  const datasets = await get("/datasets");
+  const datasets = (await get("/datasets")).filter((one) => !one.reason);
   const [found, ...releases] = await Promise.all([
     get("/audit").catch((error) => { if (error.status === 404) return null; throw error; }),
     ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`)),

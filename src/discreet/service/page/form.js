@@ -13,9 +13,12 @@ export function option(value, text = value, selected = false) {
   return h("option", { value, selected }, text);
 }
 
+// A comma is a decimal point where it cannot be one of thousands: what could be both is asked for again.
 export function asNumber(text, name) {
-  const value = Number(String(text).trim().replace(",", "."));
-  if (String(text).trim() === "" || !Number.isFinite(value)) throw new Incomplete(`${name} must be a number.`);
+  const given = String(text).trim();
+  if (/^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(given)) throw new Incomplete(`${name} must be written without commas, as ${given.replaceAll(",", "")}.`);
+  const value = Number(given.replace(",", "."));
+  if (given === "" || !Number.isFinite(value)) throw new Incomplete(`${name} must be a number.`);
   return value;
 }
 

@@ -82,7 +82,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
   }
 
   function size(found) {
-    const rows = found.private_rows ? Math.max(Number(guess.value) || 1, 1) : 1;
+    const rows = found.private_rows ? Math.max(Number(guess.value.replaceAll(",", "")) || 1, 1) : 1;
     if (!found.size) return null;
     return found.private_rows === "divide error" ? found.error / rows / found.size + found.bias / found.size : found.error / rows / found.size;
   }
@@ -113,8 +113,9 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     ];
   }
 
-  function most(remaining) {
+  function most(cost, remaining) {
     const most = lossOf(remaining);
+    if (lossOf(cost) <= most) return h("p", {}, `Delta is at most ${number(remaining.delta ?? 0)} here.`);
     if (most <= 0) return h("p", {}, "Nothing is left. Answers that were released stay free to read; the owner can grant more.");
     return h("p", {}, `The most that fits is ${unitOf(remaining)} ${number(most, 4)}. `, button(`Use ${number(most, 4)}`, () => set(most), { class: "plain" }));
   }
@@ -126,10 +127,10 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     mark(line.usable?.epsilon_over_private_rows ? null : line.usable?.epsilon, lossOf(price.remaining));
     fill(told,
       h("dl", { class: "facts" },
-        h("dt", {}, "Costs"), h("dd", { class: "cost" }, amount(price.cost)),
-        h("dt", {}, "Leaves"), h("dd", {}, price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
+        h("dt", {}, "Costs"), h("dd", { class: "cost" }, free ? "nothing" : amount(price.cost)),
+        h("dt", {}, "Leaves"), h("dd", {}, free ? amount(price.remaining) : price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
       free ? note("calm", h("p", {}, "You have asked this already: asking again gives the same answer, free.")) : null,
-      price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.remaining)),
+      price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.cost, price.remaining)),
       price.plans.map((line) => explained(line, free)));
   }
 
