@@ -219,6 +219,10 @@ MAPS = {
     "counts": dc.Histogram(
         ("a", "b"), (("u", "v"), ("x", "y")), (None, None), (2_400.0, 10.0, 5.0, 0.0), 1.0, 2.0, 0.95
     ),
+    "counts of columns with long names": dc.Histogram(
+        (LONG.replace(" ", "_") * 2, LONG * 2), (("u", "v"), ("x", "y")), (None, None),
+        (2_400.0, 10.0, 5.0, 0.0), 1.0, 2.0, 0.95,
+    ),
     "covariance": dc.Matrix(
         ("a", "b"), ((1.0, 0.1), (0.1, 1.0)), GRID, GRID, 0.95, 0.1, LONG, 10.0
     ),

@@ -53,7 +53,7 @@ function numbers(dataset, release) {
   return folded;
 }
 
-export function certificate(release) {
+export function certificate(me, release) {
   const { guarantee, stages = [] } = release;
   const rows = stages.map((stage) => [
     titled(stage.name),
@@ -62,7 +62,7 @@ export function certificate(release) {
     `${number(stage.epsilon, 4)}${stage.delta ? `, delta ${number(stage.delta)}` : ""}`,
     h("span", {}, (stage.certificate?.statements ?? []).flatMap((id) => [h("code", {}, id), " "])),
   ]);
-  const rests = guarantee.statements.length ? h("p", {}, "It rests on the statements ", guarantee.statements.flatMap((id, place) => [place ? ", " : "", h("code", {}, id)]), "; the downloaded page tells each of them.") : null;
+  const rests = guarantee.statements.length ? h("p", {}, "It rests on the statements ", guarantee.statements.flatMap((id, place) => [place ? ", " : "", h("code", {}, id)]), me.role === "auditor" ? "; the documentation proves each of them." : "; the downloaded page tells each of them.") : null;
   return [
     table("What was proven of every step", ["Step", "What was proven", "Noise", "Epsilon", "Statements"], rows, "No step is listed."),
     h("p", {}, `Grade: ${guarantee.grade}, ${GRADES[guarantee.grade] ?? ""}.`),
@@ -110,6 +110,6 @@ export function shown(me, dataset, release, { link = false, level = "h2" } = {})
     whole ? picture(dataset, release) : null,
     words(release.guarantee),
     whole ? numbers(dataset, release) : null,
-    h("details", { class: "more", open: !whole }, h("summary", {}, "Certificate: what was proven"), certificate(release)),
+    h("details", { class: "more", open: !whole }, h("summary", {}, "Certificate: what was proven"), certificate(me, release)),
     whole ? downloads(dataset, release) : null);
 }

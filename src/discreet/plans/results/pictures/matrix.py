@@ -30,7 +30,7 @@ _WRITTEN = 28.0
 """An entry has room for its number if it is so wide, in points."""
 
 _DARK = "#20293f"
-"""Letters on a pale entry: not the ink of pages, which is light on a dark page, where entries stay pale."""
+"""Letters on a pale entry, not in the ink of pages: that is light on a dark page, an entry is not."""
 
 _ROOMY = 150.0
 """Narrower pictures have no bar: all of them have the same colours."""
