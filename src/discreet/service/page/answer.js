@@ -18,8 +18,12 @@ export function titleOf(release) {
   return `${titled(kind ?? "release")}${whom}`;
 }
 
+// Pictures with letters that nobody reads on a phone, where they scroll instead.
+const WIDE = new Set(["decision_tree", "random_forest", "fit", "additive_model", "model_card"]);
+
 export function picture(dataset, release) {
-  const place = h("div", { class: "picture" }, h("p", { class: "quiet" }, "Drawing…"));
+  const wide = WIDE.has(release.plan?.kind);
+  const place = h("div", { class: `picture${wide ? " wide" : ""}`, ...(wide ? { tabindex: "0", role: "region", "aria-label": "Picture" } : {}) }, h("p", { class: "quiet" }, "Drawing…"));
   const draw = async () => {
     try {
       const address = URL.createObjectURL(await blob(`${pathOf(dataset, release.id)}/picture.svg${dark() ? "?dark=1" : ""}`));

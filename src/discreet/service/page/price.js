@@ -113,9 +113,13 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     ];
   }
 
+  // Where epsilon would do and delta does not.
+  const slackOnly = (cost, remaining) => lossOf(cost) <= lossOf(remaining) && Number(cost.delta ?? 0) > Number(remaining.delta ?? 0);
+  const mostSlack = (remaining) => h("p", {}, Number(remaining.delta ?? 0) ? `The delta that is left is ${number(remaining.delta)}.` : "No delta is left: set it to 0.");
+
   function most(cost, remaining) {
     const most = lossOf(remaining);
-    if (lossOf(cost) <= most) return h("p", {}, `Delta is at most ${number(remaining.delta ?? 0)} here.`);
+    if (slackOnly(cost, remaining)) return mostSlack(remaining);
     if (most <= 0) return h("p", {}, "Nothing is left. Answers that were released stay free to read; the owner can grant more.");
     return h("p", {}, `The most that fits is ${unitOf(remaining)} ${number(most, 4)}. `, button(`Use ${number(most, 4)}`, () => set(most), { class: "plain" }));
   }
@@ -171,7 +175,9 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     const { requested, remaining } = error.fields;
     const rest = lossOf(remaining);
     const lines = [h("p", {}, h("strong", {}, "The budget does not hold this question."), ` It costs ${amount(requested)}, and ${amount(remaining)} is left. Nothing was spent.`)];
-    if (rest > 0) {
+    if (slackOnly(requested, remaining)) {
+      lines.push(mostSlack(remaining));
+    } else if (rest > 0) {
       const smaller = { ...promise(), [unit]: rest };
       const price = await ask(question(smaller)).catch(() => null);
       const errors = price ? Object.entries(price.plans[0].expected_error).map(([name, found]) => { const said = expectation(name, found); return `${said.name} ${said.error}`; }) : [];
