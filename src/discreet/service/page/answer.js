@@ -19,7 +19,7 @@ export function titleOf(release) {
 }
 
 // Pictures with letters that nobody reads on a phone, where they scroll instead.
-const WIDE = new Set(["decision_tree", "random_forest", "fit", "additive_model", "model_card"]);
+const WIDE = new Set(["decision_tree", "random_forest", "fit", "additive_model"]);
 
 export function picture(dataset, release) {
   const wide = WIDE.has(release.plan?.kind);

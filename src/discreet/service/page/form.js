@@ -125,7 +125,10 @@ function numeric(argument) {
     value: () => {
       if (state?.value === "auto") return "auto";
       if (state?.value === NONE) return argument.default === null || argument.default === undefined ? undefined : null;
-      if (!state && input.value.trim() === "" && !argument.required) return undefined;
+      if (input.value.trim() === "") {
+        if (!state && !argument.required) return undefined;
+        throw new Incomplete(`Fill in ${titled(argument.name).toLowerCase()}.`);
+      }
       const value = asNumber(input.value, titled(argument.name));
       if (whole && !Number.isInteger(value)) throw new Incomplete(`${titled(argument.name)} must be a whole number.`);
       if (value < argument.low || value > argument.high) throw new Incomplete(`${titled(argument.name)} must be ${bounds}.`);

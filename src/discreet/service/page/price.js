@@ -91,7 +91,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     const aim = percent(usable.share);
     if (usable.epsilon === null || usable.epsilon === undefined) return usable.rows ? `An error of ${aim} needs more records, from ${number(usable.rows)} on.` : null;
     const over = usable.epsilon_over_private_rows ? " / n" : "";
-    const rows = usable.rows ? `, or from ${Number(usable.rows).toLocaleString("en")} records on` : "";
+    const rows = usable.rows ? `, or from ${Number(usable.rows).toLocaleString("en")} ${usable.rows === 1 ? "record" : "records"} on` : "";
     const rho = line.cost.rho !== undefined ? "rho" : "epsilon";
     return `An error of ${aim} from ${rho} ${number(usable.epsilon)}${over} on${rows}.`;
   }
