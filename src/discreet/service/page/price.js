@@ -166,6 +166,8 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
 
   function soon(wait = WAIT) {
     clearTimeout(timer);
+    turn += 1; // what is on its way is of a form that was changed since
+    running?.abort();
     told.setAttribute("aria-busy", "true");
     timer = setTimeout(refresh, wait);
   }
