@@ -16,7 +16,7 @@ const KINDS = {
 };
 
 function report(found) {
-  if (!found) return quiet("No audit report is stored. The owner makes one with discreet audit.");
+  if (!found) return quiet("No audit report is stored. The owner writes one in the folder of the project: ", h("code", {}, "discreet audit --out audit.json"), ".");
   const findings = found.findings ?? [];
   const held = findings.filter((one) => one.held).length;
   const rows = findings.map((one) => [one.check, KINDS[one.kind] ?? one.kind, h("span", { class: `state ${one.held ? "done" : "failed"}` }, one.held ? "held" : "VIOLATED"), `${number(one.promised, 4)} ${one.unit}`, number(one.found, 4), one.said]);
