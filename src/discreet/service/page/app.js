@@ -1,6 +1,6 @@
 // Which view is shown, by the part of the address after the hash; signing in and out.
 
-import { forget, get, keep, once, signedIn } from "./api.js";
+import { forget, get, keep, once, signedIn, unreachable } from "./api.js";
 import { button, fill, h, note, quiet, say } from "./dom.js";
 import { sentences } from "./words.js";
 
@@ -103,7 +103,7 @@ export async function show(message) {
     const me = await once("/me");
     const found = VIEWS.map(([pattern, load, name]) => ({ match: pattern.exec(here), load, name })).find((entry) => entry.match);
     const rest = found ? found.match.slice(1).map(decodeURIComponent) : [];
-    const module = found && (await found.load());
+    const module = found && (await found.load().catch(() => { throw unreachable(); }));
     const shown = found ? await module[found.name](me, ...rest) : { title: "Not found", body: [h("h1", {}, "There is nothing here"), quiet(h("a", { href: "#/" }, "To the data sets"))] };
     if (mine !== turn) return;
     places(me);
