@@ -76,9 +76,11 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
   function mark(usable, remaining) {
     const at = (loss, text, kind) => h("span", { class: `mark ${kind}`, css: { left: `${toPlace(loss) / (STEPS / 100)}%` } }, text);
     const crowded = usable && Math.abs(toPlace(usable) - toPlace(remaining)) < STEPS / 6;
+    // Two that are near stand one below the other, left of their lines, so that no line crosses a word.
+    const kind = (name, last) => `${name}${crowded && last ? " lower" : ""}${crowded && toPlace(Math.min(usable, remaining)) > STEPS / 6 ? " before" : ""}`;
     fill(marks,
-      usable && usable > low && usable < high ? at(usable, "usable", "fine") : null,
-      remaining > low && remaining < high ? at(remaining, "left", crowded ? "end lower" : "end") : null);
+      usable && usable > low && usable < high ? at(usable, "usable", kind("fine", usable > remaining)) : null,
+      remaining > low && remaining < high ? at(remaining, "left", kind("end", usable <= remaining)) : null);
   }
 
   function size(found) {
