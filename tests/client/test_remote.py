@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 import pytest
 
@@ -48,6 +49,20 @@ def test_a_server_tells_what_it_has(world: World) -> None:
     assert server.plans()["histogram"]["travels"] and not server.plans()["any_curve"]["travels"]
     assert "risk" in {*server.models()["name"]}
     assert repr(server) == f"Server({world.server.url}, analyst ann)"
+
+
+def test_a_data_set_that_cannot_be_asked_now_is_listed_with_its_reason(world: World) -> None:
+    def listed(number: int, request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        told = [*response.json(), {"dataset": "gone", "reason": "There is no ledger at gone.db."}]
+        return httpx.Response(200, json=told) if request.url.path == "/v1/datasets" else response
+
+    server, _ = connected(world, "owner", listed)
+    rows = server.datasets().set_index("dataset")
+    assert (
+        rows.loc["gone", "reason"] == "There is no ledger at gone.db."
+        and not rows.loc["gone", "models"]
+    )
+    assert server.model("risk").name == "risk"
 
 
 def test_a_session_is_had_at_once(world: World) -> None:
@@ -199,8 +214,9 @@ def test_a_model_that_was_fitted_again_is_refused_before_it_is_sent(world: World
     frame = dc.samples.loans(100)
     model = LogisticRegression().fit(frame[["age"]], frame["defaulted"])
     plan = dc.partial_dependence(model, "age", epsilon=0.5)
-    with pytest.raises(ArgumentError, match="objects must have model under its fingerprint"):
+    with pytest.raises(ArgumentError, match=r"model must be one of the server's models \(.*risk\)"):
         session.release(plan)
+    assert not network.asked("POST")
     model.fit(-frame[["age"]], frame["defaulted"])
     before = len(network.requests)
     with pytest.raises(ArgumentError, match="fitted again"):

@@ -67,6 +67,7 @@ WRONG: list[tuple[Any, str]] = [
     (PLAN | {"more": 1}, "text must be a plan"),
     (PLAN | {"kind": "os.system"}, "kind must be one of"),
     (PLAN | {"kind": ["histogram"]}, "kind must be one of"),
+    (PLAN | {"kind": "histogramm"}, "got 'histogramm'. Did you mean 'histogram'"),
     (PLAN | {"meaning": 99}, "meaning must be 1, which histogram has in this version, got 99"),
     (PLAN | {"meaning": True}, "meaning must be 1"),
     (PLAN | {"meaning": None}, "meaning must be 1"),

@@ -80,6 +80,7 @@ def test_a_body_that_is_none_gets_a_sentence(open_to_all: World, body: bytes) ->
         )
         assert told.status_code == 422 and told.json()["error"]["code"] == "argument", told.text
         assert "Traceback" not in told.text and "passwd" not in told.text
+        assert not told.json()["error"]["message"][0].isdigit(), "a place in the text is no argument"
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"plans":['], ids=["lists", "objects", "plans"])

@@ -151,6 +151,7 @@ def test_a_question_is_priced_released_shown_and_saved(
     told = page.locator("article.release").inner_text()
     assert "Paid epsilon 2." in told and "no answer would become more than 7.39 times as likely" in told
     page.get_by_text("You have asked this already").wait_for()
+    sync_api.expect(page.locator(".facts")).to_contain_text("Costsnothing")
     page.get_by_role("button", name="Release").click()
     page.get_by_text("Answered before, so it was free.").wait_for()
     assert left(world, "ann") == before - 2
@@ -168,6 +169,54 @@ def test_a_question_is_priced_released_shown_and_saved(
     assert dc.Release.loads(kept["JSON"].decode()).plan["arguments"]["columns"] == ["home"]
     assert kept["CSV"].startswith(b"home,") and kept["PNG"].startswith(b"\x89PNG")
     assert b"<!doctype html>" in kept["Page"][:20]
+
+
+@in_browser
+def test_a_data_set_that_cannot_be_asked_is_told_with_its_reason(enter: Enter) -> None:
+    page = enter("owner", "d/loans")
+
+    def listed(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(
+            response=answer, json=[*answer.json(), {"dataset": "gone", "reason": "No ledger."}]
+        )
+
+    page.route("**/v1/datasets", listed)
+    for place, title in {"": "Data sets", "audit": "Audit", "keys": "Keys"}.items():
+        page.evaluate(f"location.hash = '#/{place}'")
+        sync_api.expect(page).to_have_title(f"{title} · discreet")
+        assert page.get_by_text("gone").is_visible() and page.get_by_text("loans").first.is_visible()
+        assert page.get_by_text("No ledger.").is_visible() == (title != "Keys")
+
+
+@in_browser
+def test_pasted_records_keep_their_columns_and_numbers_their_size(enter: Enter) -> None:
+    page = enter("ann", "d/loans/ask/shap_values")
+    page.get_by_label("Model").select_option("risk")
+    page.get_by_label("Query: how to give it").select_option("paste")
+    records = page.get_by_label("Query: records as CSV or JSON")
+    sent: list[Any] = []
+    page.on("request", lambda asked: sent.append(asked.post_data_json) if asked.post_data else None)
+
+    def asked(text: str) -> Any:
+        before = len(sent)
+        records.fill(text)
+        sync_api.expect(page.locator("#price-told:not([aria-busy])")).to_be_visible()
+        return sent[-1]["plans"][0]["arguments"]["x"] if len(sent) > before else None
+
+    assert asked(",age,income\n7,40,5000\n") == [{"age": 40, "income": 5000}]
+    assert asked("age,income\n,5000\n") == [{"age": None, "income": 5000}]
+    assert asked('age;income\n40;"5000"') == [{"age": 40, "income": 5000}]
+    assert asked("age") is None
+    page.evaluate("location.hash = '#/d/loans/ask/histogram'")
+    page.get_by_role("checkbox", name="age", exact=True).check()
+    page.get_by_text("optional arguments").click()
+    for text, told in {
+        "1,000": "Bins must be written without commas, as 1000.",
+        "2,5": "whole number",
+    }.items():
+        page.get_by_label("Bins").fill(text)
+        page.locator("#price-told").get_by_text(told).wait_for()
 
 
 @in_browser

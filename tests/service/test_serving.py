@@ -72,5 +72,7 @@ def test_numerical_libraries_have_one_thread_where_questions_run_side_by_side(
 
     monkeypatch.setattr(uvicorn, "run", run)
     (tmp_path / "discreet.toml").touch()
-    serving.serve(tmp_path / "discreet.toml", host="127.0.0.1", port=8_439)
-    assert threads == [("1", {1})]
+    said: list[int] = []
+    where = tmp_path / "discreet.toml"
+    serving.serve(where, host="127.0.0.1", port=8_439, announce=lambda: said.append(len(threads)))
+    assert threads == [("1", {1})] and said == [0]

@@ -129,9 +129,11 @@ class RemoteServer:
         """Return a model of the server by its name, to make plans of."""
         _check_text("name", name)
         told = yield from ask(Request("GET", "/v1/datasets"))
-        holding = [entry["dataset"] for entry in told if name in entry["models"]]
+        holding = [entry["dataset"] for entry in told if name in _models_of(entry)]
         if not holding:
-            known = ", ".join(sorted({model for entry in told for model in entry["models"]})) or "none"
+            known = (
+                ", ".join(sorted({model for entry in told for model in _models_of(entry)})) or "none"
+            )
             raise ArgumentError(
                 f"name must be one of the server's models ({known}), got {shown(name)}."
             )
@@ -222,7 +224,12 @@ def _dataset_row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return a data set as a row: what is left as numbers of its accountant's unit."""
     left = {part: entry.get(part) for part in ("remaining", "yours")}
     numbers = {part: None if told is None else _loss(told) for part, told in left.items()}
-    return {**entry, **numbers, "models": ", ".join(entry["models"])}
+    return {**entry, **numbers, "models": ", ".join(_models_of(entry))}
+
+
+def _models_of(entry: dict[str, Any]) -> list[str]:
+    """Return the models of a data set; of one that cannot be asked now, which has a reason, none."""
+    return list(entry.get("models", ()))
 
 
 def _loss(told: dict[str, Any]) -> float:

@@ -106,14 +106,14 @@ class RemoteDataset:
         """Return plans as a request holds them, of models that are what they were."""
         asked = as_list(plans)
         names: Mapping[str, str] = {}
-        if needs_names(asked):
-            models = yield from ask(Request("GET", "/v1/models"))
-            names = {
-                str(model["fingerprint"]): str(model["name"])
-                for model in models
-                if model["fingerprint"]
-            }
         with as_planned(asked):
+            if needs_names(asked):
+                models = yield from ask(Request("GET", "/v1/models"))
+                names = {
+                    str(model["fingerprint"]): str(model["name"])
+                    for model in models
+                    if model["fingerprint"]
+                }
             return as_sent(self.dataset, self.schema, asked, names)
 
     def _price(self, plans: Plan | Sequence[Plan], *, queries: int | None = None) -> Steps[Price]:

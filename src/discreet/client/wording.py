@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.cards.models import AbsentModel
 from discreet.cards.plan_files import PlanFile
 from discreet.errors import ArgumentError
 from discreet.explain.shap.queries import SealedQueries
@@ -29,8 +30,8 @@ Names = Mapping[str, str]
 
 
 def needs_names(plans: Sequence[Plan]) -> bool:
-    """Say whether a plan can only be asked, for which its model must be called as the server does."""
-    return any(_is_asked(plan) for plan in plans)
+    """Say whether the names of a server's models are needed: a plan can only be asked, or has ours."""
+    return any(_is_asked(plan) or _own_models(plan) for plan in plans)
 
 
 def as_sent(dataset: str, schema: Schema, plans: Sequence[Plan], names: Names) -> dict[str, Any]:
@@ -41,6 +42,8 @@ def as_sent(dataset: str, schema: Schema, plans: Sequence[Plan], names: Names) -
     """
     for plan in plans:
         _check_travels(plan)
+        for name, model in _own_models(plan).items():
+            _called(name, model, names)
     asked = [plan for plan in plans if _is_asked(plan)]
     file = PlanFile.of(dataset, schema, [plan for plan in plans if plan not in asked])
     written = iter(file.plans)
@@ -52,6 +55,17 @@ def _held(plan: Plan) -> dict[str, tuple[Kind, Any]]:
     """Return the arguments of a plan with their kinds; of one that is not declared, none."""
     kinds = kinds_of(type(plan)) if isinstance(plan, DeclaredPlan) else {}
     return {name: (kind, getattr(plan, name)) for name, kind in kinds.items()}
+
+
+def _own_models(plan: Plan) -> dict[str, Model]:
+    """Return the models of a plan that were not taken from a server."""
+    return {
+        name: value
+        for name, (kind, value) in _held(plan).items()
+        if isinstance(kind, ModelKind)
+        and isinstance(value, Model)
+        and not isinstance(value, AbsentModel)
+    }
 
 
 def _is_asked(plan: Plan) -> bool:

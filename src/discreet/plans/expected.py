@@ -242,17 +242,19 @@ def least_usable(share: Callable[[float], float], start: float, now: float) -> f
     at, value, slope, low, high = start, now, -1.0, 0.0, math.inf
     for _ in range(_ROUNDS):
         low, high = (low, min(high, at)) if value <= USABLE else (max(low, at), high)
-        if _NEAR * USABLE <= value <= USABLE or value < _TINY:
+        if _NEAR * USABLE <= value <= USABLE:
             break
         aim = math.sqrt(low * high)
         if low == 0 or high == math.inf:
             if slope > -_FLAT:
                 break
-            aim = at * math.exp(min(max(math.log(_AIM * USABLE / value) / slope, -7.0), 7.0))
+            aim = at * math.exp(
+                min(max(math.log(_AIM * USABLE / max(value, _TINY)) / slope, -7.0), 7.0)
+            )
         nearer = share(aim) if start / _FARTHEST < aim < start * _FARTHEST else math.inf
         if nearer == math.inf:
             break
-        slope = math.log(max(nearer, _TINY) / value) / math.log(aim / at)
+        slope = math.log(max(nearer, _TINY) / max(value, _TINY)) / math.log(aim / at)
         at, value = aim, nearer
     return high if high < math.inf else None
 

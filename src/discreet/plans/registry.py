@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.arguments import shown
+from discreet.arguments import did_you_mean, shown
 from discreet.errors import ArgumentError
 from discreet.plans.declaration import PROMISE, DeclaredPlan, arguments_of, kinds_of, summary
 
@@ -28,7 +28,8 @@ def declared_plans() -> list[str]:
 def find_plan(name: Any) -> type[DeclaredPlan]:
     """Return the declaration of a question; its module is imported now."""
     if not isinstance(name, str) or name not in PLANS:
-        raise ArgumentError(f"kind must be one of {', '.join(PLANS)}, got {shown(name)}.")
+        near = did_you_mean(name, PLANS)
+        raise ArgumentError(f"kind must be one of {', '.join(PLANS)}, got {shown(name)}.{near}")
     found: type[DeclaredPlan] = getattr(importlib.import_module(PLANS[name]), name)
     return found
 

@@ -70,6 +70,8 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
+    if first["type"] == "json_invalid":  # whose place is a number of letters
+        return answer(ArgumentError("The body must be JSON that can be read, got another."))
     place = ".".join(
         str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")
     )

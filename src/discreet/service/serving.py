@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +146,31 @@ def app_of_environment() -> FastAPI:
     return make_app(os.environ[PROJECT_VARIABLE])
 
 
-def serve(project: Path, *, host: str, port: int, workers: int = 1) -> None:
-    """Serve a project until it is interrupted; what is charged for by then comes to its end."""
+def serve(
+    project: Path,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    announce: Callable[[], object] | None = None,
+) -> None:
+    """Serve a project until it is interrupted; what is charged for by then comes to its end.
+
+    Args:
+      project: the project file.
+      host: the address to listen at.
+      port: the port to listen at.
+      workers: how many processes answer.
+      announce: called when nothing speaks against it any more, just before it begins.
+    """
     check_whole("port", port, 1, 65_535)
     check_whole("workers", workers, 1, 64)
     Office.open(project).close()  # a fault in the project file is told here, once, not by every worker
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
     _check_free(host, port)
+    if announce is not None:
+        announce()
     os.environ |= {PROJECT_VARIABLE: str(project.resolve()), **ONE_THREAD}
     with threadpool_limits(1):  # of libraries that were loaded before the environment said so
         uvicorn.run(

@@ -181,6 +181,13 @@ def test_a_vector_picture_takes_the_colour_of_the_page() -> None:
     assert plt.get_fignums() == before
 
 
+def test_letters_on_the_colours_of_a_matrix_stay_dark_on_a_dark_page() -> None:
+    entries = ((1.0, 0.1), (0.1, 1.0))
+    shown = dc.Matrix(("a", "b"), entries, entries, entries, 0.95, 0.1, "correlation", 9.0)
+    written = drawn(shown).ax_.texts
+    assert len(written) == 4 and INK not in {text.get_color() for text in written}
+
+
 def test_vector_pictures_on_one_page_share_no_id() -> None:
     pictures = [draw_svg(counts(("a", "b")), words) for words in ("one", "two")]
     ids = [{e.get("id") for e in ElementTree.fromstring(p).iter() if e.get("id")} for p in pictures]
@@ -211,6 +218,10 @@ MAPS = {
     ),
     "counts": dc.Histogram(
         ("a", "b"), (("u", "v"), ("x", "y")), (None, None), (2_400.0, 10.0, 5.0, 0.0), 1.0, 2.0, 0.95
+    ),
+    "counts of columns with long names": dc.Histogram(
+        (LONG.replace(" ", "_") * 2, LONG * 2), (("u", "v"), ("x", "y")), (None, None),
+        (2_400.0, 10.0, 5.0, 0.0), 1.0, 2.0, 0.95,
     ),
     "covariance": dc.Matrix(
         ("a", "b"), ((1.0, 0.1), (0.1, 1.0)), GRID, GRID, 0.95, 0.1, LONG, 10.0

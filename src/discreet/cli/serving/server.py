@@ -44,8 +44,8 @@ def serve_command(
 
         project, keys = prepare(demo)
         print_table("Keys of the demo", ["role", "key"], [[role, key] for role, key in keys.items()])
-    typer.echo(f"discreet at http://{host}:{port} (end with Ctrl-C)")
-    serve(project, host=host, port=port, workers=workers)
+    where = f"discreet at http://{host}:{port} (end with Ctrl-C)"
+    serve(project, host=host, port=port, workers=workers, announce=lambda: typer.echo(where))
 
 
 def keys_command() -> None:
@@ -64,6 +64,10 @@ def new_key(
     json: JsonOption = False,
 ) -> None:
     """Make a key and print it, this once: only a digest of it is kept."""
+    from discreet.session.project import Project
+
+    for name in dataset or ():
+        Project.load(project).choose(name)  # a key for one that is misspelt would open nothing
     key, holder = _ring(project).new(
         role,  # type: ignore[arg-type]  # checked there, with a sentence
         analyst=analyst,

@@ -1,7 +1,7 @@
 // One release: the picture, the promise in words, what was proven, downloads.
 
 import { blob, part, text } from "./api.js";
-import { button, fill, h, note, quiet, save, say, table } from "./dom.js";
+import { button, cells, fill, h, note, quiet, save, say, table } from "./dom.js";
 import { GRADES, amount, lossOf, number, promise, sensitivity, sentences, titled, when } from "./words.js";
 
 const MOST_ROWS = 200;
@@ -13,13 +13,17 @@ export const pathOf = (dataset, id) => `/datasets/${part(dataset)}/releases/${pa
 export function titleOf(release) {
   if (release.title) return release.title;
   const { kind, arguments: given = {} } = release.plan ?? {};
-  const about = ["column", "columns", "features", "feature", "target"].map((name) => given[name]).find((value) => value !== undefined && value !== null);
+  const about = ["column", "columns", "features", "feature", "target"].map((name) => given[name]).find((value) => value !== undefined && value !== null && [value].flat().length);
   const whom = about === undefined ? "" : ` of ${[about].flat(2).map((one) => (typeof one === "object" ? "several" : one)).join(", ")}`;
   return `${titled(kind ?? "release")}${whom}`;
 }
 
+// Pictures with letters that nobody reads on a phone, where they scroll instead.
+const WIDE = new Set(["decision_tree", "random_forest", "fit", "additive_model"]);
+
 export function picture(dataset, release) {
-  const place = h("div", { class: "picture" }, h("p", { class: "quiet" }, "Drawing…"));
+  const wide = WIDE.has(release.plan?.kind);
+  const place = h("div", { class: `picture${wide ? " wide" : ""}`, ...(wide ? { tabindex: "0", role: "region", "aria-label": "Picture" } : {}) }, h("p", { class: "quiet" }, "Drawing…"));
   const draw = async () => {
     try {
       const address = URL.createObjectURL(await blob(`${pathOf(dataset, release.id)}/picture.svg${dark() ? "?dark=1" : ""}`));
@@ -35,10 +39,6 @@ export function picture(dataset, release) {
   return place;
 }
 
-function cells(csv) {
-  return csv.trim().split(/\r?\n/).map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain));
-}
-
 const shownCell = (value) => (value !== "" && Number.isFinite(Number(value)) ? number(value, 5) : value);
 
 function numbers(dataset, release) {
@@ -47,7 +47,8 @@ function numbers(dataset, release) {
   folded.addEventListener("toggle", async () => {
     if (!folded.open || inside.childElementCount) return;
     try {
-      const [head, ...rows] = cells(await text(`${pathOf(dataset, release.id)}/table.csv`));
+      const lines = (await text(`${pathOf(dataset, release.id)}/table.csv`)).replace(/\r?\n$/, "").split(/\r?\n/);
+      const [head, ...rows] = lines.map((line) => cells(line));
       fill(inside, table(`Numbers of ${titleOf(release)}`, head, rows.slice(0, MOST_ROWS).map((row) => row.map(shownCell))), rows.length > MOST_ROWS ? quiet(`The first ${MOST_ROWS} of ${rows.length} rows; all of them are in the CSV file.`) : null);
     } catch (error) {
       fill(inside, h("pre", {}, JSON.stringify(release.value, null, 1).slice(0, 4000)), quiet(error.message));
@@ -56,7 +57,7 @@ function numbers(dataset, release) {
   return folded;
 }
 
-export function certificate(release) {
+export function certificate(me, release) {
   const { guarantee, stages = [] } = release;
   const rows = stages.map((stage) => [
     titled(stage.name),
@@ -65,7 +66,7 @@ export function certificate(release) {
     `${number(stage.epsilon, 4)}${stage.delta ? `, delta ${number(stage.delta)}` : ""}`,
     h("span", {}, (stage.certificate?.statements ?? []).flatMap((id) => [h("code", {}, id), " "])),
   ]);
-  const rests = guarantee.statements.length ? h("p", {}, "It rests on the statements ", guarantee.statements.flatMap((id, place) => [place ? ", " : "", h("code", {}, id)]), "; the downloaded page tells each of them.") : null;
+  const rests = guarantee.statements.length ? h("p", {}, "It rests on the statements ", guarantee.statements.flatMap((id, place) => [place ? ", " : "", h("code", {}, id)]), me.role === "auditor" ? "; the documentation proves each of them." : "; the downloaded page tells each of them.") : null;
   return [
     table("What was proven of every step", ["Step", "What was proven", "Noise", "Epsilon", "Statements"], rows, "No step is listed."),
     h("p", {}, `Grade: ${guarantee.grade}, ${GRADES[guarantee.grade] ?? ""}.`),
@@ -113,6 +114,6 @@ export function shown(me, dataset, release, { link = false, level = "h2" } = {})
     whole ? picture(dataset, release) : null,
     words(release.guarantee),
     whole ? numbers(dataset, release) : null,
-    h("details", { class: "more", open: !whole }, h("summary", {}, "Certificate: what was proven"), certificate(release)),
+    h("details", { class: "more", open: !whole }, h("summary", {}, "Certificate: what was proven"), certificate(me, release)),
     whole ? downloads(dataset, release) : null);
 }

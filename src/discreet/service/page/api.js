@@ -26,6 +26,8 @@ export class Refused extends Error {
   }
 }
 
+export const unreachable = () => new Refused(0, { code: "unreachable", message: "The server cannot be reached." });
+
 async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
   const sent = { ...headers };
   if (key) sent.Authorization = `Bearer ${key}`;
@@ -35,7 +37,7 @@ async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
     answer = await fetch(path, { method, signal, headers: sent, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, { code: "unreachable", message: "The server cannot be reached." });
+    throw unreachable();
   }
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({}));

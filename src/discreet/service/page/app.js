@@ -1,6 +1,6 @@
 // Which view is shown, by the part of the address after the hash; signing in and out.
 
-import { forget, get, keep, once, signedIn } from "./api.js";
+import { forget, get, keep, once, signedIn, unreachable } from "./api.js";
 import { button, fill, h, note, quiet, say } from "./dom.js";
 import { sentences } from "./words.js";
 
@@ -103,7 +103,7 @@ export async function show(message) {
     const me = await once("/me");
     const found = VIEWS.map(([pattern, load, name]) => ({ match: pattern.exec(here), load, name })).find((entry) => entry.match);
     const rest = found ? found.match.slice(1).map(decodeURIComponent) : [];
-    const module = found && (await found.load());
+    const module = found && (await found.load().catch(() => { throw unreachable(); }));
     const shown = found ? await module[found.name](me, ...rest) : { title: "Not found", body: [h("h1", {}, "There is nothing here"), quiet(h("a", { href: "#/" }, "To the data sets"))] };
     if (mine !== turn) return;
     places(me);
@@ -117,7 +117,9 @@ export async function show(message) {
       return door("Your key has expired or was revoked. Sign in with another one.");
     }
     document.title = "That did not work · discreet";
-    fill(view, h("h1", {}, "That did not work"), explain(error), button("Try again", () => show()));
+    once("/me").then(places, () => {});
+    const next = [403, 404].includes(error.status) ? quiet(h("a", { href: "#/" }, "To the data sets")) : button("Try again", () => show());
+    fill(view, h("h1", {}, "That did not work"), explain(error), next);
   }
   if (mine > 1 && document.activeElement === document.body) view.focus({ preventScroll: true });
   window.scrollTo(0, 0);

@@ -2,6 +2,7 @@
 
 import { get, part } from "./api.js";
 import { card, h, note, quiet, table } from "./dom.js";
+import { closed } from "./datasets.js";
 import { verification } from "./ledger.js";
 import { kindOf, number, titled, when } from "./words.js";
 
@@ -15,7 +16,7 @@ const KINDS = {
 };
 
 function report(found) {
-  if (!found) return quiet("No audit report is stored. The owner makes one with discreet audit.");
+  if (!found) return quiet("No audit report is stored. The owner writes one in the folder of the project: ", h("code", {}, "discreet audit --out audit.json"), ".");
   const findings = found.findings ?? [];
   const held = findings.filter((one) => one.held).length;
   const rows = findings.map((one) => [one.check, KINDS[one.kind] ?? one.kind, h("span", { class: `state ${one.held ? "done" : "failed"}` }, one.held ? "held" : "VIOLATED"), `${number(one.promised, 4)} ${one.unit}`, number(one.found, 4), one.said]);
@@ -26,7 +27,8 @@ function report(found) {
 }
 
 export async function show(me) {
-  const datasets = await get("/datasets");
+  const all = await get("/datasets");
+  const datasets = all.filter((one) => !one.reason);
   const [found, ...releases] = await Promise.all([
     get("/audit").catch((error) => { if (error.status === 404) return null; throw error; }),
     ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`)),
@@ -38,7 +40,7 @@ export async function show(me) {
   return {
     title: "Audit",
     body: [h("h1", {}, "Audit"),
-      h("div", { class: "columns even" }, datasets.map((one) => card(`Chain of ${one.dataset}`, quiet("Each entry's digest covers all entries before it, so that an edit shows. ", h("a", { href: `#/d/${part(one.dataset)}/ledger` }, "All entries")), verification(one.dataset)))),
+      h("div", { class: "columns even" }, datasets.map((one) => card(`Chain of ${one.dataset}`, quiet("Each entry's digest covers all entries before it, so that an edit shows. ", h("a", { href: `#/d/${part(one.dataset)}/ledger` }, "All entries")), verification(one.dataset))), all.filter((one) => one.reason).map((one) => card(`Chain of ${one.dataset}`, closed(one)))),
       card("Certificates", quiet(me.role === "auditor" ? "What was proven of every release; answers are not shown to auditors." : "What was proven of every release."), table("Certificates", ["Release", "Data set", "Question", "Epsilon", "Certificate", "Grade", "Paid by", "Created"], rows, "Nothing was released yet.")),
       card("Audit report", report(found))],
   };

@@ -23,8 +23,9 @@ export function place(me, dataset, at) {
 
 export function left(label, whole, remaining) {
   const of = lossOf(whole);
+  const slack = Number(whole.delta ?? 0) ? h("p", { class: "quiet small slack" }, `delta ${number(remaining.delta)} of ${number(whole.delta)} left`) : null;
   const text = `${unitOf(whole)} ${number(lossOf(remaining), 4)} of ${number(of, 4)} left`;
-  return gauge(label, of ? lossOf(remaining) / of : 0, text);
+  return [gauge(label, of ? lossOf(remaining) / of : 0, text), slack];
 }
 
 export function gauges(budget, mine = "Yours") {
@@ -34,7 +35,11 @@ export function gauges(budget, mine = "Yours") {
   ];
 }
 
+// Why one cannot be asked now.
+export const closed = (one) => note("warn", h("p", {}, "It cannot be asked now."), h("p", {}, one.reason));
+
 function tile(me, one) {
+  if (one.reason) return h("article", { class: "card tile" }, h("h2", {}, one.dataset), closed(one));
   const path = `#/d/${part(one.dataset)}`;
   const rows = one.rows === null || one.rows === undefined ? "number of records private" : `${Number(one.rows).toLocaleString("en")} records`;
   const models = one.models.length ? `, ${one.models.length} model${one.models.length > 1 ? "s" : ""}` : "";

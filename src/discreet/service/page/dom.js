@@ -132,6 +132,12 @@ export function confirm(title, text, yes) {
   });
 }
 
+// The cells of one line of comma separated values; where a comma begins the line, its first cell is empty.
+export function cells(line, separators = ",") {
+  const cell = new RegExp(`[${separators}](?:"((?:[^"]|"")*)"|([^${separators}]*))`, "g");
+  return [...`${separators[0]}${line}`.matchAll(cell)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim());
+}
+
 export function save(blob, name) {
   const address = URL.createObjectURL(blob);
   const link = h("a", { href: address, download: name });

@@ -13,9 +13,12 @@ export function option(value, text = value, selected = false) {
   return h("option", { value, selected }, text);
 }
 
+// A comma is a decimal point where it cannot be one of thousands: what could be both is asked for again.
 export function asNumber(text, name) {
-  const value = Number(String(text).trim().replace(",", "."));
-  if (String(text).trim() === "" || !Number.isFinite(value)) throw new Incomplete(`${name} must be a number.`);
+  const given = String(text).trim();
+  if (/^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(given)) throw new Incomplete(`${name} must be written without commas, as ${given.replaceAll(",", "")}.`);
+  const value = Number(given.replace(",", "."));
+  if (given === "" || !Number.isFinite(value)) throw new Incomplete(`${name} must be a number.`);
   return value;
 }
 
@@ -122,7 +125,10 @@ function numeric(argument) {
     value: () => {
       if (state?.value === "auto") return "auto";
       if (state?.value === NONE) return argument.default === null || argument.default === undefined ? undefined : null;
-      if (!state && input.value.trim() === "" && !argument.required) return undefined;
+      if (input.value.trim() === "") {
+        if (!state && !argument.required) return undefined;
+        throw new Incomplete(`Fill in ${titled(argument.name).toLowerCase()}.`);
+      }
       const value = asNumber(input.value, titled(argument.name));
       if (whole && !Number.isInteger(value)) throw new Incomplete(`${titled(argument.name)} must be a whole number.`);
       if (value < argument.low || value > argument.high) throw new Incomplete(`${titled(argument.name)} must be ${bounds}.`);

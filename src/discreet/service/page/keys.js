@@ -55,7 +55,7 @@ export async function list(me) {
   const whose = h("div", {}, h("label", { for: analyst.id }, "Analyst"), analyst);
   role.addEventListener("change", () => (whose.hidden = role.value !== "analyst"));
   const table_ = (keys) => table("Keys", ["Key", "Role", "Analyst", "Data sets", "Note", "Made", "Expires", "State", ""],
-    keys.map((key) => [h("code", {}, key.key), key.role, key.analyst ?? "", key.datasets?.join(", ") ?? "all", key.note ?? "", when(key.created), key.expires ? when(key.expires) : "never", state(key), revoke(me, key, said)]));
+    keys.map((key) => [h("code", { class: "nowrap" }, key.key), key.role, key.analyst ?? "", key.datasets?.join(", ") ?? "all", key.note ?? "", when(key.created), key.expires ? when(key.expires) : "never", state(key), revoke(me, key, said)]));
   const listed = h("div", {}, table_(all));
   async function make(event) {
     event.preventDefault();

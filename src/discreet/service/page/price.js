@@ -76,13 +76,15 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
   function mark(usable, remaining) {
     const at = (loss, text, kind) => h("span", { class: `mark ${kind}`, css: { left: `${toPlace(loss) / (STEPS / 100)}%` } }, text);
     const crowded = usable && Math.abs(toPlace(usable) - toPlace(remaining)) < STEPS / 6;
+    // Two that are near stand one below the other, left of their lines, so that no line crosses a word.
+    const kind = (name, last) => `${name}${crowded && last ? " lower" : ""}${crowded && toPlace(Math.min(usable, remaining)) > STEPS / 6 ? " before" : ""}`;
     fill(marks,
-      usable && usable > low && usable < high ? at(usable, "usable", "fine") : null,
-      remaining > low && remaining < high ? at(remaining, "left", crowded ? "end lower" : "end") : null);
+      usable && usable > low && usable < high ? at(usable, "usable", kind("fine", usable > remaining)) : null,
+      remaining > low && remaining < high ? at(remaining, "left", kind("end", usable <= remaining)) : null);
   }
 
   function size(found) {
-    const rows = found.private_rows ? Math.max(Number(guess.value) || 1, 1) : 1;
+    const rows = found.private_rows ? Math.max(Number(guess.value.replaceAll(",", "")) || 1, 1) : 1;
     if (!found.size) return null;
     return found.private_rows === "divide error" ? found.error / rows / found.size + found.bias / found.size : found.error / rows / found.size;
   }
@@ -91,7 +93,7 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     const aim = percent(usable.share);
     if (usable.epsilon === null || usable.epsilon === undefined) return usable.rows ? `An error of ${aim} needs more records, from ${number(usable.rows)} on.` : null;
     const over = usable.epsilon_over_private_rows ? " / n" : "";
-    const rows = usable.rows ? `, or from ${Number(usable.rows).toLocaleString("en")} records on` : "";
+    const rows = usable.rows ? `, or from ${Number(usable.rows).toLocaleString("en")} ${usable.rows === 1 ? "record" : "records"} on` : "";
     const rho = line.cost.rho !== undefined ? "rho" : "epsilon";
     return `An error of ${aim} from ${rho} ${number(usable.epsilon)}${over} on${rows}.`;
   }
@@ -113,8 +115,13 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     ];
   }
 
-  function most(remaining) {
+  // Where epsilon would do and delta does not.
+  const slackOnly = (cost, remaining) => lossOf(cost) <= lossOf(remaining) && Number(cost.delta ?? 0) > Number(remaining.delta ?? 0);
+  const mostSlack = (remaining) => h("p", {}, Number(remaining.delta ?? 0) ? `The delta that is left is ${number(remaining.delta)}.` : "No delta is left: set it to 0.");
+
+  function most(cost, remaining) {
     const most = lossOf(remaining);
+    if (slackOnly(cost, remaining)) return mostSlack(remaining);
     if (most <= 0) return h("p", {}, "Nothing is left. Answers that were released stay free to read; the owner can grant more.");
     return h("p", {}, `The most that fits is ${unitOf(remaining)} ${number(most, 4)}. `, button(`Use ${number(most, 4)}`, () => set(most), { class: "plain" }));
   }
@@ -126,10 +133,10 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     mark(line.usable?.epsilon_over_private_rows ? null : line.usable?.epsilon, lossOf(price.remaining));
     fill(told,
       h("dl", { class: "facts" },
-        h("dt", {}, "Costs"), h("dd", { class: "cost" }, amount(price.cost)),
-        h("dt", {}, "Leaves"), h("dd", {}, price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
+        h("dt", {}, "Costs"), h("dd", { class: "cost" }, free ? "nothing" : amount(price.cost)),
+        h("dt", {}, "Leaves"), h("dd", {}, free ? amount(price.remaining) : price.affordable ? `${unitOf(price.remaining)} ${number(after, 4)} of ${number(lossOf(price.remaining), 4)}` : `not enough: ${amount(price.remaining)} is left`)),
       free ? note("calm", h("p", {}, "You have asked this already: asking again gives the same answer, free.")) : null,
-      price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.remaining)),
+      price.affordable || free ? null : note("warn", h("p", {}, "This costs more than is left."), most(price.cost, price.remaining)),
       price.plans.map((line) => explained(line, free)));
   }
 
@@ -161,6 +168,8 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
 
   function soon(wait = WAIT) {
     clearTimeout(timer);
+    turn += 1; // what is on its way is of a form that was changed since
+    running?.abort();
     told.setAttribute("aria-busy", "true");
     timer = setTimeout(refresh, wait);
   }
@@ -170,7 +179,9 @@ export function pricing({ plan, dataset, budget, accountant, question, known }) 
     const { requested, remaining } = error.fields;
     const rest = lossOf(remaining);
     const lines = [h("p", {}, h("strong", {}, "The budget does not hold this question."), ` It costs ${amount(requested)}, and ${amount(remaining)} is left. Nothing was spent.`)];
-    if (rest > 0) {
+    if (slackOnly(requested, remaining)) {
+      lines.push(mostSlack(remaining));
+    } else if (rest > 0) {
       const smaller = { ...promise(), [unit]: rest };
       const price = await ask(question(smaller)).catch(() => null);
       const errors = price ? Object.entries(price.plans[0].expected_error).map(([name, found]) => { const said = expectation(name, found); return `${said.name} ${said.error}`; }) : [];

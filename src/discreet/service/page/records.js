@@ -1,6 +1,6 @@
 // Public rows: filled in one by one from the schema, pasted, or read from a file.
 
-import { h, newId } from "./dom.js";
+import { cells, h, newId } from "./dom.js";
 import { Incomplete, asNumber } from "./form.js";
 import { titled } from "./words.js";
 
@@ -29,15 +29,11 @@ export function readTable(text) {
       throw new Incomplete("The records are not valid JSON.");
     }
   }
-  const lines = trimmed.split(/\r?\n/).map((line) => {
-    const cells = [];
-    for (const [, quoted, plain] of line.matchAll(/(?:^|[,;\t])(?:"((?:[^"]|"")*)"|([^,;\t]*))/g)) cells.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
-    return cells;
-  });
+  const lines = text.replace(/^\s*\n|\s+$/g, "").split(/\r?\n/).map((line) => cells(line, ",;\t"));
   const [head, ...rest] = lines;
   if (!rest.length) throw new Incomplete("The first line must name the columns, and records must follow.");
   const value = (text) => (text === "" ? null : Number.isFinite(Number(text)) ? Number(text) : text);
-  return rest.map((line) => Object.fromEntries(head.map((name, place) => [name, value(line[place] ?? "")])));
+  return rest.map((line) => Object.fromEntries(head.map((name, place) => [name, value(line[place] ?? "")]).filter(([name]) => name)));
 }
 
 export function records(argument, context, group) {

@@ -56,11 +56,12 @@ function side(me, dataset, release) {
     h("h2", {}, h("a", { href: `#/d/${part(dataset)}/releases/${part(release.id)}` }, titleOf(release))),
     me.role !== "auditor" && release.value !== undefined ? picture(dataset, release) : null,
     words(release.guarantee),
-    h("details", { class: "more" }, h("summary", {}, "Certificate"), certificate(release)));
+    h("details", { class: "more" }, h("summary", {}, "Certificate"), certificate(me, release)));
 }
 
 function told(value) {
   if (value === undefined || value === null) return "";
+  if (typeof value === "number") return number(value, 6);
   if (value.fingerprint) return `${value.kind} ${value.fingerprint.slice(0, 16)}`;
   const plain = Array.isArray(value) && value.every((one) => typeof one !== "object");
   const text = plain ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -79,8 +80,8 @@ export async function compare(me, dataset, first, second) {
     version: release.version,
     created: when(release.created),
   }));
-  const names = [...new Set(facts.flatMap(Object.keys))];
-  const differs = (name) => facts[0][name] !== facts[1][name];
+  const names = [...new Set(facts.flatMap(Object.keys))].filter((name) => facts.some((one) => one[name]));
+  const differs = (name) => (facts[0][name] ?? "") !== (facts[1][name] ?? "");
   const rows = names.sort((a, b) => differs(b) - differs(a)).map((name) => [titled(name), facts[0][name] ?? "", facts[1][name] ?? "", differs(name) ? "differs" : ""]);
   return {
     title: "Two releases",

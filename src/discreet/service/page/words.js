@@ -103,6 +103,7 @@ const ADVICE = {
 // An error as sentences: what happened, then what to do.
 export function sentences(error) {
   const wait = error.code === "too-many-requests" ? `Try again in ${error.wait ?? "a few"} seconds.` : null;
-  const advice = wait ?? ADVICE[error.code];
+  const role = error.code === "access-denied" && / of the role /.test(error.message); // no allotment would help
+  const advice = role ? null : wait ?? ADVICE[error.code];
   return [error.message, ...(advice && !error.message.includes(advice) ? [advice] : [])];
 }

@@ -37,6 +37,9 @@ _WIDE = 0.58
 """The width of a letter, in units of the size of its font."""
 
 _LONGEST = 28
+_ALONG = 32
+"""What is written along an axis has so many letters at the most: an axis is no longer."""
+
 _SLANTED = 16
 """So many slanted labels stand side by side; of more, some are left out."""
 
@@ -229,8 +232,8 @@ def _first_days(low: float, high: float, most: int) -> list[float]:
 
 
 def title_of(shown: Axis | None, name: str) -> str:
-    """Return what is written along an axis."""
-    return name if shown is None else shown.title
+    """Return what is written along an axis, which a picture's title has at its full length."""
+    return shortened(name if shown is None else shown.title, _ALONG)
 
 
 def tidy(ax: Any) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.plans.results.pictures.canvas import (
     BAND_ALPHA,
-    INK,
     LINE,
     Display,
     add_legend,
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
 
 _WRITTEN = 28.0
 """An entry has room for its number if it is so wide, in points."""
+
+_DARK = "#20293f"
+"""Letters on a pale entry, not in the ink of pages: that is light on a dark page, an entry is not."""
 
 _ROOMY = 150.0
 """Narrower pictures have no bar: all of them have the same colours."""
@@ -67,7 +69,7 @@ class MatrixDisplay(Display):
         for (i, j), value in np.ndenumerate(values):
             half = max(high[i, j] - value, value - low[i, j])
             told = f"{say_number(float(f'{value:.2g}'))}\n± {say_number(float(f'{half:.1g}'))}"
-            colour = "white" if abs(colours[i, j]) > 0.6 else INK
+            colour = "white" if abs(colours[i, j]) > 0.6 else _DARK
             self.ax_.text(j, i, told, ha="center", va="center", fontsize=7, color=colour)
 
 
