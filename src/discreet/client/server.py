@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
@@ -103,7 +104,10 @@ class RemoteServer:
         self.role, self.analyst = str(told["role"]), told.get("analyst")
 
     def _datasets(self) -> Steps[pd.DataFrame]:
-        """Return the data sets that the key opens, with what is left of their budgets."""
+        """Return the data sets that the key opens, with what is left of their budgets.
+
+        One that cannot be opened now has a ``reason``, and nothing else but its name.
+        """
         import pandas as pd
 
         told = yield from ask(Request("GET", "/v1/datasets"))
@@ -129,9 +133,10 @@ class RemoteServer:
         """Return a model of the server by its name, to make plans of."""
         _check_text("name", name)
         told = yield from ask(Request("GET", "/v1/datasets"))
-        holding = [entry["dataset"] for entry in told if name in entry["models"]]
+        named = {entry["dataset"]: entry.get("models", []) for entry in told}  # none: it is closed
+        holding = [dataset for dataset, models in named.items() if name in models]
         if not holding:
-            known = ", ".join(sorted({model for entry in told for model in entry["models"]})) or "none"
+            known = ", ".join(sorted(set(chain(*named.values())))) or "none"
             raise ArgumentError(
                 f"name must be one of the server's models ({known}), got {shown(name)}."
             )
@@ -222,7 +227,8 @@ def _dataset_row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return a data set as a row: what is left as numbers of its accountant's unit."""
     left = {part: entry.get(part) for part in ("remaining", "yours")}
     numbers = {part: None if told is None else _loss(told) for part, told in left.items()}
-    return {**entry, **numbers, "models": ", ".join(entry["models"])}
+    reason, models = entry.get("reason"), entry.get("models", [])
+    return {**entry, **numbers, "models": ", ".join(models), "reason": reason}
 
 
 def _loss(told: dict[str, Any]) -> float:

@@ -29,7 +29,8 @@ export async function show(me) {
   const datasets = await get("/datasets");
   const [found, ...releases] = await Promise.all([
     get("/audit").catch((error) => { if (error.status === 404) return null; throw error; }),
-    ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`)),
+    // Of one whose ledger cannot be opened there are none to show; its card says why when it is verified.
+    ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`).catch((error) => { if (one.reason) return []; throw error; })),
   ]);
   const rows = releases.flat().map((one) => [
     h("a", { href: `#/d/${part(one.dataset)}/releases/${part(one.id)}` }, one.title), one.dataset, titled(kindOf(one.plan)),
