@@ -257,6 +257,7 @@ BROKEN = {
     "no table": "loans = 3\n",
     "more than it has": '[loans]\nrows = "all"\n',
     "gone": None,
+    "empty": "",
 }
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from threadpoolctl import threadpool_limits
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import multiprocess
 
 from discreet.errors import ArgumentError, TooManyRequests
 from discreet.numerics import check_whole
@@ -97,6 +99,30 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+class PatientProcess(multiprocess.Process):
+    """A worker that is asked whether it lives, by a supervisor that does not wait for what it says.
+
+    One that waits sees nothing else: not that another worker was killed, nor that it shall end.
+    """
+
+    _asked: float | None = None
+
+    def is_alive(self, timeout: float = 5) -> bool:
+        """Say whether it runs, and has not been silent for so many seconds."""
+        if not self.process.is_alive():
+            return False
+        try:
+            if self._asked is None:
+                self.parent_conn.send(b"ping")
+                self._asked = time.monotonic()
+            if self.parent_conn.poll():
+                self.parent_conn.recv()
+                self._asked = None
+        except (OSError, EOFError):
+            return False
+        return self._asked is None or time.monotonic() - self._asked < timeout
+
+
 def send_at_once(transport: Any) -> None:
     """Let nothing that is sent wait for an acknowledgement of what was sent before.
 
@@ -153,6 +179,7 @@ def serve(project: Path, *, host: str, port: int, workers: int = 1) -> None:
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
     _check_free(host, port)
+    multiprocess.Process = PatientProcess  # type: ignore[misc]
     os.environ |= {PROJECT_VARIABLE: str(project.resolve()), **ONE_THREAD}
     with threadpool_limits(1):  # of libraries that were loaded before the environment said so
         uvicorn.run(

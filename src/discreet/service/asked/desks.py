@@ -209,8 +209,12 @@ class Desks:
 
     def _read_again(self, changed: _Changed | None) -> Project:
         try:
-            if changed is None:  # a file that was never there is a project without data sets
-                raise ArgumentError(f"project must be a project file, got {self._path}: it is gone.")
+            # A file that was never there is a project without data sets; one that is written anew may
+            # be empty for a moment.
+            if changed is None or not changed[1]:
+                raise ArgumentError(
+                    f"project must be a project file, got {self._path}: it is gone, or empty."
+                )
             return Project.load(self._path)
         except DiscreetError as error:
             if changed != self._told:  # once for every state of the file
