@@ -121,3 +121,21 @@ def test_how_many_workers_there_are_is_the_services(world: World) -> None:
         read_plans([written], None, "loans", known)
     offered = world.client("ann").get("/v1/plans").json()["data_shapley"]["arguments"]
     assert "n_jobs" not in {one["name"] for one in offered}
+
+
+def test_one_request_that_comes_twice_at_once_is_one_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both look for its job before either writes one down; the second finds the first's."""
+    jobs, named = world.office.jobs, {"Idempotency-Key": "monday"}
+    first = world.ask("ann", AGES, fresh=True, headers=named)
+    find, looked = type(jobs).find, []
+
+    def too_early(self: Any, *given: Any) -> Any:
+        looked.append(given)
+        return None if len(looked) == 1 else find(self, *given)
+
+    monkeypatch.setattr(type(jobs), "find", too_early)
+    second = world.ask("ann", AGES, fresh=True, headers=named)
+    assert second.status_code == 200 and second.json()["job"]["id"] == first.json()["job"]["id"]
+    assert len(looked) == 2 and spent(world) == 0.5
