@@ -285,3 +285,19 @@ def test_a_project_file_that_cannot_be_read_ends_nothing_and_charges_nothing(
 def test_a_project_that_never_had_a_file_has_no_data_sets(tmp_path: Path) -> None:
     found = Desks(tmp_path / "discreet.toml")
     assert found.project.entries == {} and found.project.entries == {}
+
+
+@pytest.mark.parametrize("place", ["route", "job"])
+def test_no_error_tells_where_the_project_is(
+    world: World, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise dc.errors.DataRefused(f"data must be there, got {world.folder}/loans.csv.", rule="file")
+
+    with monkeypatch.context() as closing:
+        closing.setattr(*{"route": (Desks, "seat"), "job": (Session, "release")}[place], refuse)
+        told = world.ask("ann", AGES)
+    assert told.status_code == 422
+    assert told.json()["error"]["message"] == "data must be there, got loans.csv."
+    jobs = world.client("ann").get("/v1/jobs")
+    assert str(world.folder) not in jobs.text and len(jobs.json()) == (place == "job")
