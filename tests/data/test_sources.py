@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import struct
 import sys
 from decimal import Decimal
@@ -228,6 +229,7 @@ def csv_file(folder: Path, content: str | bytes, name: str = "rows.csv") -> Path
         (b"a,b\n1,\xff\xfe\n\xff,y\n3,1.50\n", [1, 5, 3], ["q", "y", 1.5]),
         (b"a,b\n1\x00,y\n2,\x00\n", [5, 2], ["y", "q"]),
         ("a,b\n1,y,z\n2\n3,y\n", [3], ["y"]),  # malformed lines are no rows
+        (b"a,b\n\xff,y,\xfe\n\xff\n3,y\n", [3], ["y"]),  # whatever their bytes are
         ("b,c,a\ny,9,1\n", [1], ["y"]),
         ('a,b\n1,"y\n2,y\n3,y\n', [1], ["q"]),  # a quote that never closes takes the rest
     ],
@@ -239,6 +241,28 @@ def test_csv_is_read_to_its_end(
     (found, codes) = encode(path, a=NUMBER, b=LABELS)
     assert found == numbers
     assert [LABELS.values[int(code)] for code in codes] == texts
+
+
+BYTES = ["plain", "\u00e9 \u20ac \U0001f600", b"\xff\xe2\x82", b"\xc3", "", bytes(range(0x7F, 0x100))]
+
+
+@pytest.mark.parametrize("size", [3, 7, 1000])
+def test_bytes_come_through_as_they_are_wherever_they_are_cut(size: int) -> None:
+    """Also those of names of columns, and whatever an ill-formed line beside them holds."""
+    fields = [text.encode() if isinstance(text, str) else text for text in BYTES]
+    spread, parts = csv_files._Spread(pa.input_stream(io.BytesIO(b"|".join(fields)))), [b""]
+    while part := bytes(spread.read(size)):
+        parts.append(part)
+    assert max(map(len, parts)) <= size and not len(spread.read(size))
+    column = pa.array([*b"".join(parts).split(b"|"), None], pa.binary())
+    assert csv_files._as_written(column).to_pylist() == [*fields, None]
+    assert csv_files._as_written(column[1:4]).to_pylist() == fields[1:4]
+
+
+def test_a_column_may_have_any_name(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "\u00e9,\u20ac\n1,\u00fc\n")
+    (found, codes) = encode(path, **{"\u00e9": NUMBER, "\u20ac": Category("\u00fc", "q", unknown="q")})
+    assert (found, codes) == ([1], [0])
 
 
 def test_one_text_does_not_change_how_other_rows_are_read(tmp_path: Path) -> None:

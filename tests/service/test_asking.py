@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from discreet.errors import ArgumentError
 from discreet.plans import Release
+from discreet.samples import loans
+from discreet.service.asked.wire import read_plans
 
 from .conftest import World, plan
 
@@ -87,3 +91,51 @@ def test_an_answer_that_was_worked_for_lets_its_connection_go(world: World) -> N
     asked = plan("histogram", columns="age", epsilon=0.1)
     assert world.ask("ann", asked).headers.get("connection") == "close"
     assert "connection" not in world.ask("ann", asked).headers
+
+
+@pytest.mark.parametrize("name", ["once 5", "again 5"])
+def test_names_that_the_service_gives_itself_are_refused(world: World, name: str) -> None:
+    for asked in (AGES, {"plan": "shap_values", "arguments": {"protects": "query"}}):
+        told = world.ask("ann", asked, headers={"Idempotency-Key": name})
+        assert told.status_code == 422 and "Idempotency-Key must not begin with" in told.text
+    assert spent(world) == 0.0 and world.client("ann").get("/v1/jobs").json() == []
+
+
+def test_how_many_workers_there_are_is_the_services(world: World) -> None:
+    """An asker could start a thousand processes with one request; forms do not offer it."""
+    test = loans(3, seed=5).to_dict("records")
+    options: dict[str, Any] = {"records": [0], "audience": "owner", "epsilon": 1.0}
+    asked = plan("data_shapley", model="plain", test=test, **options)
+    read = read_plans([asked], None, "loans", world.office.models)[0]
+    asked["arguments"]["n_jobs"] = 1024
+    told = world.client("owner").post("/v1/datasets/loans/price", json={"plans": [asked]})
+    assert told.status_code == 422 and "n_jobs must be left out" in told.text
+    written = read.describe()
+    model = world.office.models.get("plain", "loans")
+    held = {written["arguments"]["model"]["fingerprint"]: model}
+    held[written["arguments"]["test"]] = loans(3, seed=5)
+    known: Any = SimpleNamespace(by_fingerprint=lambda _: held)
+    assert read_plans([written], None, "loans", known)[0].describe() == read.describe()
+    written["arguments"]["n_jobs"] = 1024
+    with pytest.raises(ArgumentError, match="n_jobs must be left out"):
+        read_plans([written], None, "loans", known)
+    offered = world.client("ann").get("/v1/plans").json()["data_shapley"]["arguments"]
+    assert "n_jobs" not in {one["name"] for one in offered}
+
+
+def test_one_request_that_comes_twice_at_once_is_one_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both look for its job before either writes one down; the second finds the first's."""
+    jobs, named = world.office.jobs, {"Idempotency-Key": "monday"}
+    first = world.ask("ann", AGES, fresh=True, headers=named)
+    find, looked = type(jobs).find, []
+
+    def too_early(self: Any, *given: Any) -> Any:
+        looked.append(given)
+        return None if len(looked) == 1 else find(self, *given)
+
+    monkeypatch.setattr(type(jobs), "find", too_early)
+    second = world.ask("ann", AGES, fresh=True, headers=named)
+    assert second.status_code == 200 and second.json()["job"]["id"] == first.json()["job"]["id"]
+    assert len(looked) == 2 and spent(world) == 0.5

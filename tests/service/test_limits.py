@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from discreet.errors import TooManyRequests
 from discreet.service import make_app
 from discreet.service.asked.desks import Desks
+from discreet.service.guards import Frequency
 from discreet.service.routes import releases
 from discreet.session import Session
 
@@ -166,3 +169,87 @@ def test_pictures_hold_up_nothing_else_and_leave_room_for_others(
         assert his.result().status_code == 200
         statuses = sorted(one.result().status_code for one in hers)
     assert statuses == [200] * 16 + [429] * 44 and len(threads) == 1
+
+
+def test_a_question_of_hers_waits_and_his_is_answered(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many she asks, and however long they take; the same of prices."""
+    world = make_limited(jobs=2, prices=2, jobs_each=40)
+    go_on, prices_too = threading.Event(), Session.price
+    made_ready = Session._made_ready
+
+    def wait(session: Session) -> None:
+        if session.analyst == "ann":
+            go_on.wait(60)
+
+    def slow(session: Session, *given: Any, **options: Any) -> Any:
+        wait(session)
+        return made_ready(session, *given, **options)
+
+    def slow_price(session: Session, *given: Any, **options: Any) -> Any:
+        wait(session)
+        return prices_too(session, *given, **options)
+
+    monkeypatch.setattr(Session, "_made_ready", slow)
+    monkeypatch.setattr(Session, "price", slow_price)
+    hers = [world.begin("ann", AGES, fresh=True).status_code for _ in range(12)]
+    assert hers == [202] * 12
+    with ThreadPoolExecutor(12) as pool:
+        asked = [
+            pool.submit(world.client("ann").post, PRICE, json={"plans": [AGES]}) for _ in range(12)
+        ]
+        assert world.ask("bob", AGES, fresh=True).status_code == 200
+        assert world.client("bob").post(PRICE, json={"plans": [AGES]}).status_code == 200
+        assert not any(one.done() for one in asked)
+        go_on.set()
+        assert {one.result().status_code for one in asked} == {200}
+    wait_for(lambda: not world.office.jobs._running)
+    assert spent(world) == "6.5"
+
+
+def test_a_service_whose_threads_are_all_busy_says_that_it_is_there(
+    make_limited: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, go_on, busy = make_limited(), threading.Event(), threading.Semaphore(0)
+    names = Desks.names
+
+    def slow(desks: Desks, caller: Any) -> list[str]:
+        busy.release()
+        go_on.wait(60)
+        return names(desks, caller)
+
+    monkeypatch.setattr(Desks, "names", slow)
+    with ThreadPoolExecutor(THREADS) as pool:
+        asked = [pool.submit(world.client("ann").get, "/v1/models") for _ in range(THREADS)]
+        assert all(busy.acquire(timeout=60) for _ in range(40)), "as many threads as there are"
+        assert world.client("nobody").get("/v1/health", timeout=10.0).status_code == 200
+        go_on.set()
+        assert {one.result().status_code for one in asked} == {200}
+
+
+THREADS = 60
+"""More than the forty that Starlette has."""
+
+
+def test_who_comes_on_many_threads_is_counted_as_often() -> None:
+    class Slow(OrderedDict[str, tuple[float, float]]):
+        """Between what was left and what is left now there is time for others."""
+
+        def pop(self, *given: Any) -> Any:
+            found = super().pop(*given)
+            time.sleep(0.002)
+            return found
+
+    limit = Frequency(20, clock=lambda: 0.0)
+    limit._left = Slow()
+
+    def come(_: int) -> bool:
+        try:
+            limit.check("ann")
+        except TooManyRequests:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(come, range(40))) == 10

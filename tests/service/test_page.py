@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet.service import make_app
+from discreet.service.asked.desks import Desks
 from discreet.session import Session
 from tests.service.conftest import Server, World, plan, write_project
 
@@ -186,7 +187,7 @@ def test_a_data_set_that_cannot_be_asked_is_told_with_its_reason(enter: Enter) -
         page.evaluate(f"location.hash = '#/{place}'")
         sync_api.expect(page).to_have_title(f"{title} · discreet")
         assert page.get_by_text("gone").is_visible() and page.get_by_text("loans").first.is_visible()
-        assert page.get_by_text("No ledger.").is_visible() == (title != "Keys")
+        assert page.get_by_text("No ledger.").is_visible() == (title == "Data sets")
 
 
 @in_browser
@@ -545,6 +546,34 @@ def test_nothing_serious_stands_in_the_way_of_anybody(enter: Enter, who: str | N
 
 
 @in_browser
+def test_a_data_set_that_cannot_be_opened_says_why_and_shows_what_was_released(
+    world: World, enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ask("ann", plan("histogram", columns="age", bins=4, epsilon=0.01))
+
+    def closed(*_: Any) -> Session:
+        raise dc.errors.DataRefused("data must be there.", rule="file")
+
+    with monkeypatch.context() as closing:
+        closing.setattr(Desks, "owner", closed)
+        for who in ("ann", "owner", "auditor"):
+            page = enter(who)
+            page.get_by_text("It cannot be asked now: data must be there.").wait_for()
+            page.get_by_role("link", name="Releases of loans").click()
+            page.get_by_role("link", name="Histogram of age").first.wait_for()
+            page.evaluate("location.hash = '#/d/loans/ledger'")
+            page.get_by_role("columnheader", name="Loss").wait_for()
+        page = enter("auditor", "audit")
+        page.get_by_role("button", name="Verify the ledger").click()
+        page.get_by_text("The chain holds").wait_for()
+        closing.setattr(Desks, "admit", closed)  # and not even its ledger
+        page = enter("auditor", "audit")
+        page.get_by_role("button", name="Verify the ledger").click()
+        page.get_by_text("data must be there.").wait_for()
+        enter("owner", "keys").get_by_role("checkbox", name="loans").wait_for()
+
+
+@in_browser
 def test_every_question_has_a_form_or_says_why_not(world: World, enter: Enter) -> None:
     page, plans = enter("ann", "d/loans/ask"), dc.describe_plans()
     stay = page.locator(".plan.away")
@@ -556,7 +585,7 @@ def test_every_question_has_a_form_or_says_why_not(world: World, enter: Enter) -
     assert all("function" in text for text in stay.locator(".why").all_inner_texts())
     links = page.locator("a.plan").evaluate_all("(all) => all.map((one) => one.hash)")
     assert len(links) == len(plans) - 3
-    untold = {"epsilon", "delta", "rho"}
+    untold = {"epsilon", "delta", "rho", "n_jobs"}  # how many workers there are is the service's
     for link in links:
         asked = plans[link.rsplit("/", 1)[1]]
         page.evaluate(f"location.hash = {json.dumps(link)}")

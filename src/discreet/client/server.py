@@ -103,7 +103,10 @@ class RemoteServer:
         self.role, self.analyst = str(told["role"]), told.get("analyst")
 
     def _datasets(self) -> Steps[pd.DataFrame]:
-        """Return the data sets that the key opens, with what is left of their budgets."""
+        """Return the data sets that the key opens, with what is left of their budgets.
+
+        One that cannot be opened now has a ``reason``, and nothing else but its name.
+        """
         import pandas as pd
 
         told = yield from ask(Request("GET", "/v1/datasets"))
@@ -224,7 +227,7 @@ def _dataset_row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return a data set as a row: what is left as numbers of its accountant's unit."""
     left = {part: entry.get(part) for part in ("remaining", "yours")}
     numbers = {part: None if told is None else _loss(told) for part, told in left.items()}
-    return {**entry, **numbers, "models": ", ".join(_models_of(entry))}
+    return {**entry, **numbers, "models": ", ".join(_models_of(entry)), "reason": entry.get("reason")}
 
 
 def _models_of(entry: dict[str, Any]) -> list[str]:

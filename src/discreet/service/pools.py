@@ -18,7 +18,8 @@ class Turns:
     """Threads that askers take in turn, of which one asker never has all.
 
     Guarantees:
-      - Whatever an asker sends, and however long it takes, a thread is left for others.
+      - Whatever an asker sends, and however long it takes, spare threads are left for others.
+      - Of those who wait, who was served last comes last, however many wait with her.
 
     Args:
       name: of the threads.
@@ -32,18 +33,23 @@ class Turns:
         self._busy = Counter[str]()
         self._waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
         self._lock = threading.Lock()
+        self._closed = False
 
     def submit(self, asker: str, work: Callable[[], Any]) -> Future[Any]:
-        """Return what comes of work, once it is the asker's turn."""
+        """Return what comes of work, once it is the asker's turn; cancelled if that never comes."""
         future: Future[Any] = Future()
         with self._lock:
-            self._waiting.setdefault(asker, deque()).append((future, work))
-            self._begin()
+            if not self._closed:
+                self._waiting.setdefault(asker, deque()).append((future, work))
+                self._begin()
+                return future
+        future.cancel()
         return future
 
     def close(self) -> None:
         """Begin no other, and wait for what was begun."""
         with self._lock:
+            self._closed = True
             waiting = [future for queue in self._waiting.values() for future, _ in queue]
             self._waiting.clear()
         for future in waiting:
@@ -73,6 +79,8 @@ class Turns:
             with self._lock:
                 self._free += 1
                 self._busy[asker] -= 1
+                if not self._busy[asker]:
+                    del self._busy[asker]
                 self._begin()
 
 

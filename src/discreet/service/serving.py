@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from threadpoolctl import threadpool_limits
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import multiprocess
 
 from discreet.errors import ArgumentError, TooManyRequests
 from discreet.numerics import check_whole
@@ -98,6 +100,30 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+class PatientProcess(multiprocess.Process):
+    """A worker that is asked whether it lives, by a supervisor that does not wait for what it says.
+
+    One that waits sees nothing else: not that another worker was killed, nor that it shall end.
+    """
+
+    _asked: float | None = None
+
+    def is_alive(self, timeout: float = 5) -> bool:
+        """Say whether it runs, and has not been silent for so many seconds."""
+        if not self.process.is_alive():
+            return False
+        try:
+            if self._asked is None:
+                self.parent_conn.send(b"ping")
+                self._asked = time.monotonic()
+            if self.parent_conn.poll():
+                self.parent_conn.recv()
+                self._asked = None
+        except (OSError, EOFError):
+            return False
+        return self._asked is None or time.monotonic() - self._asked < timeout
+
+
 def send_at_once(transport: Any) -> None:
     """Let nothing that is sent wait for an acknowledgement of what was sent before.
 
@@ -169,6 +195,7 @@ def serve(
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
     _check_free(host, port)
+    multiprocess.Process = PatientProcess  # type: ignore[misc]
     if announce is not None:
         announce()
     os.environ |= {PROJECT_VARIABLE: str(project.resolve()), **ONE_THREAD}

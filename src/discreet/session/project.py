@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.arguments import shown
 from discreet.data.sources.elsewhere.queries import SqlQuery
 from discreet.errors import ArgumentError
 from discreet.ledger.store.place import find_place
@@ -66,7 +67,7 @@ class Project:
         try:
             plain = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
             service = plain.pop(SERVICE, {})
-            return cls(path, {name: DatasetEntry(**entry) for name, entry in plain.items()}, service)
+            return cls(path, {name: _read(name, entry) for name, entry in plain.items()}, service)
         except (OSError, TypeError, ValueError, RecursionError) as error:
             raise ArgumentError(
                 f"project must be a readable project file, got {path}: {error}."
@@ -158,6 +159,19 @@ def _write_whole(path: Path, text: str) -> None:
         target.write_text(text, encoding="utf-8")
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _read(name: str, plain: Any) -> DatasetEntry:
+    """Return an entry of a project file; the rest of us counts on texts."""
+    if not isinstance(plain, dict):
+        raise TypeError(f"{name} must be a table, got {shown(plain)}")
+    given = dict(plain)
+    if isinstance(given.get("version"), int):  # version = 1
+        given["version"] = str(given["version"])
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{key} of {name} must be a text, got {shown(value)}")
+    return DatasetEntry(**given)
 
 
 def _written(entry: DatasetEntry) -> dict[str, str]:

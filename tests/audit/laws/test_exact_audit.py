@@ -202,6 +202,14 @@ def test_the_picture_shows_the_promise_and_the_truth() -> None:
     )
 
 
+def test_deltas_are_numbers_along_the_axis() -> None:
+    """Displays write no formula, such as matplotlib has for powers of ten."""
+    display = exact(ExponentialMechanism(1, 1.0)).plot()
+    display.figure_.canvas.draw()
+    ticks = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert {"1e-08", "0.01", "1"} <= {*ticks} and not any("$" in text for text in ticks)
+
+
 def test_far_is_far_enough() -> None:
     law = ExponentialMechanism(1, 1.0).probabilities(np.array([0, FAR]))
     assert 1e-9 < law[0] < 1e-4

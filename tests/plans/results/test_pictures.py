@@ -298,3 +298,24 @@ def test_long_names_of_small_pictures_are_wrapped() -> None:
     long = "mortgage and renovation, and more than there is room for"
     figure = grouped(ranking(), (long, "own", "rent")).plot().figure_
     assert "\n" in figure.axes[1].get_title(loc="left")
+
+
+FORMULAS = ("$x$", "$\\frac{$", "a $b$ c", "one $", "\\alpha $_$")
+
+
+def test_names_with_dollars_are_written_as_they_are() -> None:
+    """One that is no formula ended the drawing, and one that is lost its dollars."""
+    from matplotlib.text import Text
+
+    wrong = FORMULAS[1]
+    for display in (
+        drawn(counts(FORMULAS), title=wrong),
+        drawn(ranking(features=FORMULAS[:3], order=((FORMULAS[0], wrong),))),
+        drawn(replace(CHOICE, winner=wrong)),
+        drawn(replace(QUANTILES, column=wrong)),
+    ):
+        display.figure_.canvas.draw()
+        texts = [text for text in display.figure_.findobj(Text) if "$" in text.get_text()]
+        assert any(wrong in text.get_text() for text in texts)
+        assert not any(text.get_parse_math() for text in texts)
+    assert "<svg" in draw_svg(counts(FORMULAS), "words", title=wrong)

@@ -30,6 +30,8 @@ class ExactDisplay(Display):
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ExactDisplay:
         """Draw on ``ax`` or on new axes; never calls ``show``."""
+        from matplotlib.ticker import FuncFormatter
+
         audit, promise = self.audit, self.audit.promise
         self.ax_ = axes_or_new(ax)
         most = 1.5 * promise.epsilon
@@ -40,6 +42,7 @@ class ExactDisplay(Display):
         self._curve(grid, promise.curve(grid), ink(self.ax_), "--", "promised")
         self.ax_.axvline(promise.epsilon, color=ink(self.ax_), linewidth=0.6, alpha=0.5)
         self.ax_.set_yscale("log")
+        self.ax_.yaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:g}"))
         self.ax_.set_ylim(min(_LEAST, promise.delta / 10 or 1.0), 1.5)
         self.ax_.set_xlim(0.0, most)
         self.ax_.set_xlabel("epsilon")

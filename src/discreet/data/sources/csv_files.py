@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from discreet.data.conversion import from_arrow
 from discreet.data.sources.source import Chunk, run_or_refuse
@@ -31,7 +34,8 @@ class CsvSource:
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield batches of the file."""
         for batch in self._batches(names):
-            yield {name: from_arrow(batch.column(name)) for name in names}
+            columns = map(_as_written, batch.columns)
+            yield {name: from_arrow(column) for name, column in zip(names, columns, strict=True)}
 
     def states(self) -> tuple[str, ...]:
         """Return what changes if the file is written anew."""
@@ -44,10 +48,11 @@ class CsvSource:
         import pyarrow as pa
         from pyarrow import csv
 
+        spread = [name.encode().decode("latin-1") for name in names]
         # Bytes, not texts or numbers: a field that is not valid must not stop the reader.
         convert = csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.binary()),
-            include_columns=list(names),
+            column_types=dict.fromkeys(spread, pa.binary()),
+            include_columns=spread,
             strings_can_be_null=True,
             null_values=[""],
         )
@@ -58,11 +63,63 @@ class CsvSource:
 def open_csv(file: StoredFile, names: Sequence[str]) -> CsvSource:
     """Return the source of a CSV file, or raise ValueError."""
     with _open(file, alone=False) as reader:
-        found = tuple(reader.schema.names)
+        found = reader.schema.names
     if len(found) == 1:
         with _open(file, alone=True) as reader:  # its header is the very first line
-            found = tuple(reader.schema.names)
-    return CsvSource(file, found)
+            found = reader.schema.names
+    return CsvSource(file, tuple(name.encode("latin-1").decode() for name in found))
+
+
+class _Spread:
+    """The bytes of a file, each beyond ASCII written as the letter that Latin-1 has for it.
+
+    Arrow decodes a line with a wrong number of fields before it asks whether to skip it, and stops at
+    one that is no UTF-8. So that no row decides whether a table is accepted, all of it is.
+    """
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._rest, self._begun = stream, b"", False
+
+    def read(self, size: int) -> Any:
+        """Return a buffer of at most so many bytes; none at the end."""
+        if not self._rest:
+            found = self._stream.read_buffer(size) if self._begun else self._first(size)
+            if np.frombuffer(found, np.int8).min(initial=0) >= 0:
+                return found
+            self._rest = bytes(found).decode("latin-1").encode()
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+    def _first(self, size: int) -> bytes:
+        """Return the first bytes, without a mark that the file is UTF-8."""
+        self._begun, found = True, b""
+        while more := self._stream.read(len(BOM_UTF8) - len(found)):
+            found += more
+        return bytes(found.removeprefix(BOM_UTF8) + self._stream.read(max(0, size - len(BOM_UTF8))))
+
+
+def _as_written(spread: Any) -> Any:
+    """Return the bytes of a column as the file has them."""
+    import pyarrow as pa
+
+    column = pa.concat_arrays([spread])  # from its beginning
+    known, ends, bytes_ = column.buffers()
+    found = np.frombuffer(bytes_ or b"", np.uint8)
+    first = found >= _FIRST  # of the two bytes of a letter; the second tells the lower six bits
+    if not first.any():
+        return column
+    found = found.copy()
+    found[1:][found[:-1] == _FIRST + 1] |= 0x40
+    places = np.frombuffer(ends, np.int32)[: len(column) + 1]
+    moved = places - np.concatenate(([0], np.cumsum(first)))[places]
+    parts = [known, pa.py_buffer(moved.astype(np.int32)), pa.py_buffer(found[~first].tobytes())]
+    return pa.Array.from_buffers(column.type, len(column), parts)
+
+
+_FIRST = 0xC2
+"""The first byte of the letters of Latin-1 beyond ASCII; that of their second half is the next."""
 
 
 @contextmanager
@@ -81,6 +138,6 @@ def _open(file: StoredFile, *, alone: bool, **options: Any) -> Iterator[Any]:
     with (
         file.opened() as place,
         pa.input_stream(place, compression=packed) as stream,
-        csv.open_csv(stream, read_options=read, parse_options=parse, **options) as reader,
+        csv.open_csv(_Spread(stream), read_options=read, parse_options=parse, **options) as reader,
     ):
         yield reader

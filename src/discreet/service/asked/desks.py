@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from discreet.errors import DiscreetError, LedgerUnavailable, NotFound
+from discreet.errors import ArgumentError, DiscreetError, LedgerUnavailable, NotFound
 from discreet.ledger import Ledger
 from discreet.service.access.keys import Caller
 from discreet.service.problems import without_place
@@ -18,6 +19,67 @@ from discreet.session.project import Project
 
 _LOG = logging.getLogger("discreet.service")
 
+T = TypeVar("T")
+_Changed = tuple[int, int, int]
+
+
+class _Once(Generic[T]):
+    """Something that is opened when it is first asked for, and kept.
+
+    Guarantees:
+      - Who comes while it is tried waits for one try at most, and is told of its failure.
+    """
+
+    def __init__(self, open_: Callable[[], T]) -> None:
+        self._open, self._lock = open_, threading.Lock()
+        self._failed: tuple[float, DiscreetError] | None = None
+        self.opened: T | None = None
+
+    def get(self) -> T:
+        """Return it, opened now if it was not."""
+        if self.opened is not None:
+            return self.opened
+        came = time.monotonic()
+        with self._lock:
+            if self.opened is None:
+                self.opened = self._try(came)
+            return self.opened
+
+    def _try(self, came: float) -> T:
+        if self._failed is not None and self._failed[0] >= came:
+            raise self._failed[1].with_traceback(None)
+        try:
+            return self._open()
+        except DiscreetError as error:
+            self._failed = time.monotonic(), error
+            raise
+
+
+class _Desk:
+    """A data set as one entry of the project file has it: its rows and its ledger go together."""
+
+    def __init__(self, project: Project, dataset: str) -> None:
+        self._project, self._dataset = project, dataset
+        self._entry = project.entries[dataset]
+        self.ledger: _Once[Ledger] = _Once(self._open_ledger)
+        self.session: _Once[Session] = _Once(self._open_session)
+
+    def _open_ledger(self) -> Ledger:
+        with without_place(self._project.path.parent):
+            return Ledger.open(self._project.resolve(self._entry.ledger), create=False)
+
+    def _open_session(self) -> Session:
+        ledger = self.ledger.get()
+        with without_place(self._project.path.parent):
+            return protect(
+                self._project.rows_of(self._entry),
+                self._project.resolve(self._entry.schema),
+                dataset=self._dataset,
+                ledger=ledger,
+                version=self._entry.version,
+                progress=False,
+            )
+
 
 class Desks:
     """Sessions of the owner, one for each data set; others sit down at them.
@@ -25,15 +87,18 @@ class Desks:
     A data set is opened when it is first asked for: its ledger alone where no row is asked, so that
     what was released stays there for all when its table is gone. The project file is read again when it
     changed, so that every worker knows what an owner registered in one of them.
+
+    Guarantees:
+      - Rows are asked under the ledger of the entry that names them, whenever the project file changes.
+      - While a data set is opened, or cannot be, others are asked.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._sessions: dict[str, Session] = {}
-        self._ledgers: dict[str, Ledger] = {}
-        self._project, self._seen = Project.load(path), self._changed()
-        self._unread: tuple[int, int] | None = None
+        self._desks: dict[str, _Desk] = {}
+        self._seen, self._project = self._changed(), Project.load(path)
+        self._told: _Changed | None = self._seen
 
     @property
     def project(self) -> Project:
@@ -43,14 +108,7 @@ class Desks:
           LedgerUnavailable: if it cannot be read: what it said before may be what the owner took back.
         """
         with self._lock:
-            changed = self._changed()
-            if changed != self._seen:
-                before, self._project = self._project, self._read_again(changed)
-                self._seen = changed
-                for name, entry in before.entries.items():
-                    if self._project.entries.get(name) != entry:
-                        self._forget(name)
-            return self._project
+            return self._as_it_is()
 
     @property
     def folder(self) -> Path:
@@ -64,32 +122,11 @@ class Desks:
 
     def owner(self, dataset: str) -> Session:
         """Return the owner's session of a data set, opened now if it was not."""
-        ledger, project = self.ledger(dataset), self.project
-        with self._lock:
-            if dataset not in self._sessions:
-                entry = project.entries[dataset]
-                with without_place(self.folder):
-                    self._sessions[dataset] = protect(
-                        project.rows_of(entry),
-                        project.resolve(entry.schema),
-                        dataset=dataset,
-                        ledger=ledger,
-                        version=entry.version,
-                        progress=False,
-                    )
-            return self._sessions[dataset]
+        return self._desk(dataset).session.get()
 
     def ledger(self, dataset: str) -> Ledger:
         """Return the ledger that knows a data set."""
-        project = self.project
-        if dataset not in project.entries:
-            raise _unknown()
-        with self._lock:
-            if dataset not in self._ledgers:
-                entry = project.entries[dataset]
-                with without_place(self.folder):
-                    self._ledgers[dataset] = Ledger.open(project.resolve(entry.ledger), create=False)
-            return self._ledgers[dataset]
+        return self._desk(dataset).ledger.get()
 
     def seat(
         self,
@@ -128,17 +165,16 @@ class Desks:
 
     def renew_locks(self) -> None:
         """Show others again what is under way here, after a ledger's server was started anew."""
-        # Without the lock: a worker that waits for a table to be opened would look dead.
-        for ledger in list(self._ledgers.values()):
+        # Without the lock: a worker that waits for the project file would look dead.
+        for ledger in self._ledgers():
             ledger.renew_locks()
 
     def close(self) -> None:
         """Close every ledger."""
         with self._lock:
-            for ledger in self._ledgers.values():
+            for ledger in self._ledgers():
                 ledger.close()
-            self._ledgers.clear()
-            self._sessions.clear()
+            self._desks.clear()
 
     def _admits(self, name: str, caller: Caller) -> bool:
         try:
@@ -147,27 +183,53 @@ class Desks:
             return False
         return True
 
-    def _forget(self, dataset: str) -> None:
-        self._sessions.pop(dataset, None)
-        self._ledgers.pop(dataset, None)
+    def _ledgers(self) -> list[Ledger]:
+        opened = [desk.ledger.opened for desk in list(self._desks.values())]
+        return [ledger for ledger in opened if ledger is not None]
 
-    def _read_again(self, changed: tuple[int, int] | None) -> Project:
+    def _desk(self, dataset: str) -> _Desk:
+        with self._lock:
+            project = self._as_it_is()
+            if dataset not in project.entries:
+                raise _unknown()
+            if dataset not in self._desks:
+                self._desks[dataset] = _Desk(project, dataset)
+            return self._desks[dataset]
+
+    def _as_it_is(self) -> Project:
+        """Return the project, read again if its file changed, and forget what it has otherwise now."""
+        changed = self._changed()
+        if changed != self._seen:
+            before, self._project = self._project, self._read_again(changed)
+            self._seen = self._told = changed
+            for name, entry in before.entries.items():
+                if self._project.entries.get(name) != entry:
+                    self._desks.pop(name, None)
+        return self._project
+
+    def _read_again(self, changed: _Changed | None) -> Project:
         try:
+            # A file that was never there is a project without data sets; one that is written anew may
+            # be empty for a moment.
+            if changed is None or not changed[1]:
+                raise ArgumentError(
+                    f"project must be a project file, got {self._path}: it is gone, or empty."
+                )
             return Project.load(self._path)
         except DiscreetError as error:
-            if changed != self._unread:  # once for every state of the file
+            if changed != self._told:  # once for every state of the file
                 _LOG.warning("The project file cannot be read: %s", error)
-                self._unread = changed
+                self._told = changed
             raise LedgerUnavailable(
                 "The service's project file cannot be read now. The owner finds the reason in its log."
             ) from None
 
-    def _changed(self) -> tuple[int, int] | None:
+    def _changed(self) -> _Changed | None:
         try:
             found = self._path.stat()
         except FileNotFoundError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _unknown() -> NotFound:

@@ -28,7 +28,10 @@ def describe_all() -> dict[str, Any]:
 
 def _described(declared: type[DeclaredPlan]) -> dict[str, Any]:
     why = _stays(declared)
-    return {**describe_declaration(declared), "travels": not why, "why": why}
+    told = describe_declaration(declared)
+    kinds = kinds_of(declared)
+    sent = [one for one in told["arguments"] if not _is_ours(kinds.get(one["name"]))]
+    return {**told, "arguments": sent, "travels": not why, "why": why}
 
 
 def _stays(declared: type[DeclaredPlan]) -> str:
@@ -60,7 +63,9 @@ def is_sealed(asked: Any) -> bool:
 
 def _read(one: Any, rows: Mapping[str, Any], dataset: str, models: Models) -> Plan:
     if isinstance(one, Mapping) and "kind" in one:
-        return plan_from_json(one, {**rows, **models.by_fingerprint(dataset)})
+        plan = plan_from_json(one, {**rows, **models.by_fingerprint(dataset)})
+        _check_ours(type(plan), one["arguments"])
+        return plan
     if not isinstance(one, Mapping) or set(one) != {"plan", "arguments"}:
         raise ArgumentError(
             "A plan must be an object with plan and arguments, or as plan.describe() writes it, got "
@@ -73,6 +78,7 @@ def _read(one: Any, rows: Mapping[str, Any], dataset: str, models: Models) -> Pl
     if not isinstance(given, Mapping):
         raise ArgumentError(f"arguments must be an object with their names, got {shown(given)}.")
     _check_complete(declared, given)
+    _check_ours(declared, given)
     return declared(
         **{str(name): _value(declared, name, value, dataset, models) for name, value in given.items()}
     )
@@ -82,6 +88,15 @@ def _check_complete(declared: type[DeclaredPlan], given: Mapping[str, Any]) -> N
     missing = [one.name for one in arguments_of(declared) if one.required and one.name not in given]
     if missing:
         raise ArgumentError(f"{missing[0]} must be given, got none. {_help(declared, missing[0])}")
+
+
+def _check_ours(declared: type[DeclaredPlan], given: Mapping[str, Any]) -> None:
+    kinds = kinds_of(declared)
+    for name in (name for name, value in given.items() if value is not None):
+        if _is_ours(kinds.get(name)):
+            raise ArgumentError(
+                f"{name} must be left out of what is sent: how many workers there are is the service's."
+            )
 
 
 def _help(declared: type[DeclaredPlan], name: str) -> str:
@@ -95,10 +110,6 @@ def _value(declared: type[DeclaredPlan], name: Any, value: Any, dataset: str, mo
         return None
     if isinstance(kind, Function):
         raise ArgumentError(f"{name} must be left out of what is sent: it is a function.")
-    if isinstance(kind, Whole) and not kind.identifies:
-        raise ArgumentError(
-            f"{name} must be left out of what is sent: how many workers there are is the service's."
-        )
     if isinstance(kind, ModelKind):
         return models.asked(value, dataset)
     if isinstance(kind, Estimator):
@@ -106,6 +117,11 @@ def _value(declared: type[DeclaredPlan], name: Any, value: Any, dataset: str, mo
     if isinstance(kind, Table):
         return _frame(str(name), value)
     return value
+
+
+def _is_ours(kind: Any) -> bool:
+    """Say whether an argument is how many workers there are: the service's to decide."""
+    return isinstance(kind, Whole) and not kind.identifies
 
 
 def _frame(name: str, value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import { get, part } from "./api.js";
 import { card, h, note, quiet, table } from "./dom.js";
-import { closed } from "./datasets.js";
 import { verification } from "./ledger.js";
 import { kindOf, number, titled, when } from "./words.js";
 
@@ -27,11 +26,11 @@ function report(found) {
 }
 
 export async function show(me) {
-  const all = await get("/datasets");
-  const datasets = all.filter((one) => !one.reason);
+  const datasets = await get("/datasets");
   const [found, ...releases] = await Promise.all([
     get("/audit").catch((error) => { if (error.status === 404) return null; throw error; }),
-    ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`)),
+    // Of one whose ledger cannot be opened there are none to show; its card says why when it is verified.
+    ...datasets.map((one) => get(`/datasets/${part(one.dataset)}/releases`).catch((error) => { if (one.reason) return []; throw error; })),
   ]);
   const rows = releases.flat().map((one) => [
     h("a", { href: `#/d/${part(one.dataset)}/releases/${part(one.id)}` }, one.title), one.dataset, titled(kindOf(one.plan)),
@@ -40,7 +39,7 @@ export async function show(me) {
   return {
     title: "Audit",
     body: [h("h1", {}, "Audit"),
-      h("div", { class: "columns even" }, datasets.map((one) => card(`Chain of ${one.dataset}`, quiet("Each entry's digest covers all entries before it, so that an edit shows. ", h("a", { href: `#/d/${part(one.dataset)}/ledger` }, "All entries")), verification(one.dataset))), all.filter((one) => one.reason).map((one) => card(`Chain of ${one.dataset}`, closed(one)))),
+      h("div", { class: "columns even" }, datasets.map((one) => card(`Chain of ${one.dataset}`, quiet("Each entry's digest covers all entries before it, so that an edit shows. ", h("a", { href: `#/d/${part(one.dataset)}/ledger` }, "All entries")), verification(one.dataset)))),
       card("Certificates", quiet(me.role === "auditor" ? "What was proven of every release; answers are not shown to auditors." : "What was proven of every release."), table("Certificates", ["Release", "Data set", "Question", "Epsilon", "Certificate", "Grade", "Paid by", "Created"], rows, "Nothing was released yet.")),
       card("Audit report", report(found))],
   };

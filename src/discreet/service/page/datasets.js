@@ -35,11 +35,16 @@ export function gauges(budget, mine = "Yours") {
   ];
 }
 
-// Why one cannot be asked now.
-export const closed = (one) => note("warn", h("p", {}, "It cannot be asked now."), h("p", {}, one.reason));
+// A data set that cannot be opened now: what was released of it, and entered, can still be read.
+function closed(one) {
+  const path = `#/d/${part(one.dataset)}`;
+  return h("article", { class: "card tile" }, h("h2", {}, one.dataset),
+    note("bad", h("p", {}, `It cannot be asked now: ${one.reason}`)),
+    h("p", { class: "row" }, h("a", { href: `${path}/releases`, "aria-label": `Releases of ${one.dataset}` }, "Releases"), h("a", { href: `${path}/ledger`, "aria-label": `Ledger of ${one.dataset}` }, "Ledger")));
+}
 
 function tile(me, one) {
-  if (one.reason) return h("article", { class: "card tile" }, h("h2", {}, one.dataset), closed(one));
+  if (one.reason) return closed(one);
   const path = `#/d/${part(one.dataset)}`;
   const rows = one.rows === null || one.rows === undefined ? "number of records private" : `${Number(one.rows).toLocaleString("en")} records`;
   const models = one.models.length ? `, ${one.models.length} model${one.models.length > 1 ? "s" : ""}` : "";

@@ -26,7 +26,7 @@ export function verification(dataset) {
 }
 
 export async function entries(me, dataset) {
-  const [all, described] = await Promise.all([get(`/datasets/${part(dataset)}/history`), once(`/datasets/${part(dataset)}`)]);
+  const [all, described] = await Promise.all([get(`/datasets/${part(dataset)}/history`), once(`/datasets/${part(dataset)}`).catch(() => ({}))]); // its table may be gone
   const asked = (note) => (note?.plan?.kind ? titled(note.plan.kind) : note?.reason ?? "");
   const stored = (one) => (one.kind === "reserve" ? h("a", { href: `#/d/${part(dataset)}/releases/${part(one.id)}` }, "stored") : "stored");
   const answer = (one) => (one.settled === null ? "" : one.settled ? stored(one) : "none stored");
@@ -39,7 +39,7 @@ export async function entries(me, dataset) {
     body: [place(me, dataset, "/ledger"),
       card("Ledger", quiet(me.role === "analyst" ? "Your own entries, and those that changed the terms; newest first." : "Every entry, newest first. Each digest covers all entries before it."),
         me.role === "analyst" ? null : verification(dataset),
-        table("Ledger", ["Entry", "Time", "Kind", "Analyst", described.accountant === "zcdp" ? "Rho" : "Epsilon", "Delta", "About", "Answer", "Digest"], rows))],
+        table("Ledger", ["Entry", "Time", "Kind", "Analyst", { zcdp: "Rho", basic: "Epsilon" }[described.accountant] ?? "Loss", "Delta", "About", "Answer", "Digest"], rows))],
   };
 }
 

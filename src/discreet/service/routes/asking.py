@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
+from discreet.arguments import shown
 from discreet.errors import ArgumentError
 from discreet.plans import Plan, Release
 from discreet.privacy.accounting import Amount
@@ -80,13 +81,9 @@ async def release(
     sealed = any(is_sealed(one) for one in asked.plans)
     text, keys = await request.body(), office.keys
     mark = keys.sealed_mark(key_of(request.headers), text) if sealed else keys.mark(text)
+    _check_name(retry)
     if sealed:
         await _check_sealed(office, caller, dataset, asked, retry, mark)
-    if retry is not None and retry.startswith(_OURS):
-        raise ArgumentError(
-            f"Idempotency-Key must not begin with {' or '.join(map(repr, _OURS))}, which the service "
-            "calls requests itself. Take another name."
-        )
     found = await run_in_threadpool(_find_or_begin, office, caller, dataset, asked, retry, mark, sealed)
     if not isinstance(found, ReleaseJob):
         return JSONResponse({"job": None, "releases": [_told(one, Amount()) for one in found]})
@@ -117,6 +114,15 @@ async def again(id: JobId, caller: Owner, office: AnOffice) -> JSONResponse:
     """Ask a lost job again, for another charge; the owner's. Sent twice, it is charged once."""
     new = await run_in_threadpool(_begin_again, office, caller, id)
     return await _when_done(office, caller, new, _seconds(None))
+
+
+def _check_name(retry: str | None) -> None:
+    """Refuse names that the service gives itself: with one, a job could take another's place."""
+    if retry is not None and retry.startswith(_OURS):
+        raise ArgumentError(
+            f"Idempotency-Key must not begin with {' or '.join(map(repr, _OURS))}: such names are the "
+            f"service's own, got {shown(retry)}. Take another."
+        )
 
 
 def _price(

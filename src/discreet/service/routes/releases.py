@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -28,6 +29,7 @@ Dark = Annotated[bool, Query(description="On a dark ground.")]
 
 _MOST_LISTED = 20_000
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 _WIDTH, _DOTS = 5.2, 180
 _PAPER, _SLATE = "#ffffff", "#1a202c"
 
@@ -69,19 +71,18 @@ async def picture_png(
 def table(dataset: str, id: ReleaseId, caller: Asker, office: AnOffice) -> Response:
     """Return an answer as a table."""
     frame, text = _find(office, caller, dataset, id).value.to_frame(), io.StringIO()
-    frame.rename(_as_text).rename(columns=_as_text).map(_as_text).to_csv(
-        text, index=frame.index.name is not None
-    )
+    told = frame.rename(_as_text).rename(columns=_as_text).rename_axis(index=_as_text).map(_as_text)
+    told.to_csv(text, index=frame.index.name is not None)
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
 
 
 def _as_text(cell: Any) -> Any:
     """Return a cell as spreadsheets show it: a text that begins like a formula is run by them."""
-    return (
-        f"'{cell}"
-        if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-        else cell
-    )
+    if not isinstance(cell, str):
+        return cell
+    formula = cell.startswith(_FORMULAS) and not _NUMBER.fullmatch(cell)
+    # A lone return is written without quotes, and what follows it stands on a line of its own.
+    return ("'" if formula else "") + cell.replace("\r", "\n")
 
 
 @router.get("/{id}/page", response_class=Response, responses=sends("text/html"))
