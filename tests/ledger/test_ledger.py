@@ -332,6 +332,15 @@ def test_the_budget_binds_also_when_allotments_exceed_it(ledger: Ledger) -> None
     assert ledger.verify().ok
 
 
+def test_a_refused_analyst_reads_what_is_left_of_share_and_whole(ledger: Ledger) -> None:
+    """A share may be larger than the whole: what it has left alone would promise too much."""
+    ledger.allot("adult", "ann", Amount(90 * 10**12, 1))
+    reserve(ledger, Amount(2 * 10**12))
+    with pytest.raises(BudgetExhausted, match=r"has epsilon=1 and .* left. Lower delta") as caught:
+        reserve(ledger, Amount(5, 2), analyst="ann")
+    assert caught.value.remaining == {"epsilon": "1", "delta": "0.000000000001"}
+
+
 def test_without_an_allotment_an_analyst_is_denied_once_others_have_one(ledger: Ledger) -> None:
     reserve(ledger, Amount(2), analyst="bob")
     free = ledger.balance("adult", "bob")

@@ -301,3 +301,14 @@ def test_no_error_tells_where_the_project_is(
     assert told.json()["error"]["message"] == "data must be there, got loans.csv."
     jobs = world.client("ann").get("/v1/jobs")
     assert str(world.folder) not in jobs.text and len(jobs.json()) == (place == "job")
+
+
+def test_a_name_that_no_address_has_is_told_and_not_called_missing(
+    start: Callable[[], World], tmp_path: Path
+) -> None:
+    project = tmp_path / "discreet.toml"
+    project.write_text(project.read_text().replace("[few]", '["few/er"]'))
+    world = start()
+    for who in ("owner", "auditor"):
+        assert "must be named without a slash" in listed(world, who)["few/er"]["reason"]
+    assert world.ask("ann", AGES).status_code == 200

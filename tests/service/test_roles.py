@@ -158,6 +158,14 @@ def test_a_revoked_key_and_one_that_expired_open_nothing(
     assert client.get("/v1/me", headers=headers).status_code == 401
 
 
+def test_a_key_for_a_data_set_that_is_misspelt_is_refused(shared: World) -> None:
+    asked = {"role": "analyst", "analyst": "eve", "datasets": ["loans", "laons"]}
+    told = shared.client("owner").post("/v1/keys", json=asked)
+    assert told.status_code == 422
+    assert "registered here (loans), got 'laons'" in told.json()["error"]["message"]
+    assert "eve" not in shared.client("owner").get("/v1/keys").text
+
+
 @pytest.mark.parametrize("note", ["a\0b", "two\nlines", "x" * 201, " blank"])
 def test_a_note_is_a_short_printable_text(shared: World, note: str) -> None:
     asked = {"role": "auditor", "note": note}

@@ -166,10 +166,16 @@ def is_population(account: Row) -> bool:
 
 
 def check_charge(account: Row, charge: Amount, share: Row | None = None) -> None:
-    """Raise unless a charge fits what a data set or population has left, or a share of it."""
+    """Raise unless a charge fits what a data set or population has left, or a share of it.
+
+    A share may be larger than what is left of the whole; then that is told.
+    """
     payer = account if share is None else share
     left = budget_of(payer) - spent_of(payer)
     if not charge.fits(left):
+        if account["population"] is None:  # else it pays nothing by itself
+            whole = budget_of(account) - spent_of(account)
+            left = Amount(min(left.loss, whole.loss), min(left.delta, whole.delta))
         raise budget_exhausted(
             account["accountant"],
             charge,

@@ -31,13 +31,18 @@ def _described(declared: type[DeclaredPlan]) -> dict[str, Any]:
     told = describe_declaration(declared)
     kinds = kinds_of(declared)
     sent = [one for one in told["arguments"] if not _is_ours(kinds.get(one["name"]))]
-    return {**told, "arguments": sent, "travels": not why, "why": why}
+    return {
+        **told,
+        "arguments": sent,
+        "travels": not why,
+        "why": why and f"{why}, which is asked in Python",
+    }
 
 
 def _stays(declared: type[DeclaredPlan]) -> str:
     """Return why a plan cannot be sent; empty if it can."""
     functions = [a.name for a in arguments_of(declared) if a.required and isinstance(a.kind, Function)]
-    return f"its {functions[0]} is a function, which is asked in Python" if functions else ""
+    return f"its {functions[0]} is a function" if functions else ""
 
 
 def read_plans(asked: Any, rows: Any, dataset: str, models: Models) -> list[Plan]:

@@ -26,6 +26,9 @@ from discreet.session import Remaining, Session
 
 router = APIRouter(tags=["data sets"])
 
+_NO_ADDRESS = (
+    "dataset must be named without a slash to be asked here. The owner protects it under another."
+)
 _COMMON = ("register", "change", "state", "join")
 """Entries of the ledger that are everybody's: what was promised, and when that changed."""
 
@@ -94,6 +97,8 @@ def seen_by(caller: Caller, office: Office, dataset: str) -> list[Entry]:
 
 
 def _listed_or_closed(office: Office, caller: Caller, name: str) -> dict[str, Any]:
+    if "/" in name:  # no address would lead to it
+        return {"dataset": name, "reason": _NO_ADDRESS}
     try:
         return _listed(office, caller, name)
     except DiscreetError as error:

@@ -17,7 +17,7 @@ from discreet.errors import ArgumentError, DiscreetError, LedgerConflict, Ledger
 from discreet.ledger.checks import check_name
 from discreet.schema import Schema
 from discreet.schema.files import from_plain
-from discreet.service.office import AnOffice, Anyone, Overseer, Owner
+from discreet.service.office import AnOffice, Anyone, Office, Overseer, Owner
 from discreet.service.problems import without_place
 from discreet.service.routes.answers import Left, ListedKey, MadeKey, ModelTold, Named, Revoked, shows
 from discreet.service.routes.shapes import Allotment, NewDataset, NewKey, NewModel, NewTerms
@@ -166,6 +166,8 @@ def keys(caller: Owner, office: AnOffice) -> list[dict[str, Any]]:
 @router.post("/keys", status_code=201, responses=shows(MadeKey, 201))
 def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
     """Make a key; this is the only time that it is shown."""
+    for name in (asked.datasets or ()) if asked.role != "owner" else ():  # hers is limited to nothing
+        _check_registered(name, office)
     key, holder = office.keys.new(
         asked.role,  # type: ignore[arg-type]  # checked there, with a sentence
         analyst=asked.analyst,
@@ -174,6 +176,16 @@ def new_key(asked: NewKey, caller: Owner, office: AnOffice) -> dict[str, Any]:
         note=asked.note,
     )
     return {**holder.to_json(), "id": holder.key, "key": key}
+
+
+def _check_registered(name: str, office: Office) -> None:
+    """Refuse a name that is misspelt: its key would open nothing."""
+    known = list(office.desks.project.entries)
+    if name not in known:
+        raise ArgumentError(
+            f"datasets must be among those registered here ({', '.join(known) or 'none yet'}), got "
+            f"{shown(name)}."
+        )
 
 
 @router.delete("/keys/{id}", responses=shows(Revoked))
