@@ -25,6 +25,9 @@ from discreet.models.sight import Sight, has_reserved
 from discreet.schema import MISSING, Category, FloatArray, Number
 
 _MOST_CODES = 2**16
+_MOST_WHOLE = 2**24
+"""Up to here single precision holds all whole numbers."""
+
 _ROWS = 4_096
 """Rows that are prepared at once."""
 
@@ -190,7 +193,7 @@ class _Prepared:
         """Return what the last step sees of encoded rows; it must be numbers, or this raises."""
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(rows)))
         if not hasattr(made, "tocoo"):
-            return np.asarray(made, dtype=np.float64)
+            return _numbers(made)
         stored = made.tocoo()
         dense = np.full(made.shape, np.nan if self._drops_zeros else 0.0)
         dense[stored.row, stored.col] = stored.data  # a zero that is stored is a number
@@ -218,16 +221,18 @@ class _Prepared:
         """Say whether the preparation itself decides at all thresholds as was found.
 
         A number at the threshold and the next one decide all others, because their order is kept; of
-        those beyond the bounds of a column, which no row holds, the bound itself.
+        those beyond the bounds of a column, which no row holds, the bound itself. Both bounds are tried
+        besides: an order that is not kept, or a number that becomes NaN, shows there.
         """
         place, columns = self._place[outputs], self.shown.sight.columns
         low, high = (
             np.array([getattr(column, end, 0.0) for column in columns])[place]
             for end in ("low", "high")
         )
-        for number in (greatest, np.nextafter(greatest, np.inf)):
+        for number in (greatest, np.nextafter(greatest, np.inf), low, high):
             tried = np.clip(number, low, high)
-            if not np.array_equal(self._prepared(outputs, tried) <= limits, tried <= greatest):
+            made = self._prepared(outputs, tried)
+            if np.isnan(made).any() or not np.array_equal(made <= limits, tried <= greatest):
                 return False
         return True
 
@@ -242,6 +247,24 @@ class _Prepared:
             rows[row[at] - start, place[at]] = numbers[at]
             found[at] = self._prepare(rows)[row[at] - start, outputs[at]]
         return found
+
+
+def _numbers(made: Any) -> FloatArray:
+    """Return what is made as the numbers it is, or raise.
+
+    A text that reads like a number is another category to a library than the number, and LightGBM
+    rounds matrices of whole numbers to single precision.
+    """
+    plain = np.asarray(made)
+    if plain.dtype.kind not in "fiubO" or any(isinstance(v, str | bytes) for v in _objects(plain)):
+        raise ValueError("a column is text.")
+    if plain.dtype.kind in "iu" and np.abs(plain.astype(np.float64)).max(initial=0) > _MOST_WHOLE:
+        raise ValueError("whole numbers are not exact in single precision.")
+    return np.asarray(plain, dtype=np.float64)
+
+
+def _objects(values: Any) -> list[Any]:
+    return values.ravel().tolist() if values.dtype == object else []
 
 
 def _greatest_below(steps: Sequence[Callable[[Any], Any]], limits: FloatArray) -> FloatArray:

@@ -97,6 +97,8 @@ def _through_pipeline(pipeline: Any, columns: Columns) -> Columns | None:
 
 def _through_columns(transformer: Any, columns: Columns) -> Columns | None:
     """Put side by side what every transformer makes of its columns, in their order."""
+    if transformer.transformer_weights:  # one below zero turns numbers around
+        return None
     chosen = getattr(transformer, "_transformer_to_input_indices", None)
     made: list[MadeColumn] = []
     for name, step, _ in transformer.transformers_:
@@ -132,6 +134,8 @@ def _through_range(scaler: Any, columns: Columns) -> Columns | None:
     if not _increasing(scaler.scale_, len(columns)):
         return None
     limits = scaler.feature_range if scaler.clip else (-math.inf, math.inf)
+    if not np.all(np.isfinite(scaler.min_)):
+        return None
     return [
         column.then(_times(scale)).then(_minus(-shift)).then(_clipped(*limits))
         for column, scale, shift in zip(columns, scaler.scale_, scaler.min_, strict=True)
@@ -141,7 +145,8 @@ def _through_range(scaler: Any, columns: Columns) -> Columns | None:
 def _scaled(columns: Columns, shifts: Any, scales: Any) -> Columns | None:
     shifts = np.zeros(len(columns)) if shifts is None else shifts
     scales = np.ones(len(columns)) if scales is None else scales
-    if len(shifts) != len(columns) or not _increasing(scales, len(columns)):
+    known = len(shifts) == len(columns) and bool(np.all(np.isfinite(shifts)))
+    if not known or not _increasing(scales, len(columns)):
         return None
     return [
         column.then(_minus(shift)).then(_divided(scale))
@@ -150,7 +155,8 @@ def _scaled(columns: Columns, shifts: Any, scales: Any) -> Columns | None:
 
 
 def _increasing(scales: Any, width: int) -> bool:
-    return len(scales) == width and bool(np.all(np.asarray(scales) > 0))
+    scales = np.asarray(scales)
+    return len(scales) == width and bool(np.all((scales > 0) & np.isfinite(scales)))
 
 
 def _minus(shift: float) -> Step:
