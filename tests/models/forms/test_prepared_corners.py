@@ -12,7 +12,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from discreet.models import Model, TreeEnsemble
@@ -161,3 +161,39 @@ def test_whole_numbers_that_single_precision_does_not_hold_are_called() -> None:
         schema = Schema({**whole, "c": Category(*values, missing=False, other=False)})
         bound = Model(estimator).bind(schema)
         assert (bound.form is None) == (first > 0)
+
+
+def almost_zero() -> tuple[Pipeline, Schema, FloatArray]:
+    """Return LightGBM behind a sparse matrix, with a threshold next below zero, and rows there."""
+    library = pytest.importorskip("lightgbm", reason="lightgbm is an optional extra")
+    draw = np.random.default_rng(5)
+    number = np.where(draw.random(2_000) < 0.4, 0.0, draw.uniform(-1, 1, 2_000))
+    rows = pd.DataFrame({"n": number, "k": draw.choice(list("abcdefghij"), 2_000)})
+    columns = ColumnTransformer(
+        [("coded", OneHotEncoder(), ["k"])], remainder="passthrough", sparse_threshold=1.0
+    )
+    last = library.LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1, max_bin=7)
+    estimator = make_pipeline(columns, last).fit(rows, np.where(rows.n < 0, -3.0, rows.n))
+    whole = Category(*"abcdefghij", missing=False, other=False)
+    edge = -float(np.float32(1e-35))
+    return (
+        estimator,
+        Schema({"n": Number(-1, 1, missing=False), "k": whole}),
+        np.asfortranarray([[number, 2.0] for number in (edge, np.nextafter(edge, -1), edge / 2, 0.0)]),
+    )
+
+
+@pytest.mark.proves("tree-decisions")
+def test_numbers_next_to_zero_are_themselves_to_lightgbm_in_sparse_matrices() -> None:
+    estimator, schema, rows = almost_zero()
+    assert Model(estimator).bind(schema).form is None
+    assert largest_difference(estimator, schema, rows) == 0
+
+
+@pytest.mark.refutes("tree-decisions")
+def test_numbers_next_to_zero_that_are_taken_for_zero_are_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prepared._Prepared, "_zeros_differ", property(lambda self: False))
+    estimator, schema, rows = almost_zero()
+    assert largest_difference(estimator, schema, rows) > 0.1

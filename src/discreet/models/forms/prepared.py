@@ -19,6 +19,7 @@ import numpy as np
 from discreet.models.forms.category_splits import RawEnsemble, codes_left, grow_all
 from discreet.models.forms.trees import IntArray, RawTree, TreeEnsemble, join_trees, raw_ensemble
 from discreet.models.libraries import library, own_categories
+from discreet.models.readers.boosters import BELOW_ZERO
 from discreet.models.readers.pipelines import Preparation, preparation
 from discreet.models.readers.thresholds import greatest_where
 from discreet.models.sight import Sight, has_reserved
@@ -100,7 +101,7 @@ class _Prepared:
             if isinstance(source, Category):
                 if len(source.values) > _MOST_CODES:
                     return False
-            elif not isinstance(source, Number) or column.steps is None or self._zero_is_missing:
+            elif not isinstance(source, Number) or column.steps is None or self._zeros_differ:
                 return False
         return True
 
@@ -205,9 +206,15 @@ class _Prepared:
         return type(self.found.last).__module__.partition(".")[0] == "xgboost"
 
     @cached_property
-    def _zero_is_missing(self) -> bool:
+    def _zeros_differ(self) -> bool:
+        """Whether numbers at zero are others in a sparse matrix than in a dense one.
+
+        XGBoost takes those left out for missing, LightGBM does not take the smallest ones for zero.
+        """
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(self.shown.row[None])))
-        return hasattr(made, "tocoo") and self._drops_zeros
+        split, _, limit = self._splits
+        edge = type(self.found.last).__module__.startswith("lightgbm.") and BELOW_ZERO in limit[split]
+        return hasattr(made, "tocoo") and (self._drops_zeros or edge)
 
     def _greatest(self, outputs: IntArray, limits: FloatArray) -> FloatArray:
         """Return the greatest number whose prepared value is at most each limit."""
