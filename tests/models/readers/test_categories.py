@@ -357,7 +357,7 @@ def test_lists_of_categories_that_are_guessed_are_wrong(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("option", [{"pred_early_stop": True}, {"num_iteration_predict": 1}])
 def test_estimators_that_leave_out_trees_when_they_predict_are_called(option: Any) -> None:
     rows, corner = cornered()
-    for options in ({}, option):
+    for options in (dict[str, Any](), option):
         made = one_tree(n_estimators=3, **options).fit(rows, 5.0 * corner)
         trees = raw_ensemble(made, "value", 1)
         assert (trees is None) == bool(options)
