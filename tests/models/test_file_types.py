@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from skops.io import dump
 
 from discreet.errors import ModelError
@@ -106,3 +108,18 @@ def test_what_fitted_estimators_are_made_of_is_known() -> None:
         "numpy.dtype",
     ):
         assert is_known_type(name)
+
+
+def test_trees_that_go_astray_are_refused_when_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = DecisionTreeRegressor(max_depth=2).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0])
+    state = made.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"]["feature"][0] = 7
+    made.tree_.__setstate__(state)
+    dump(make_pipeline(StandardScaler(), made), tmp_path / "model.skops")
+    with pytest.raises(ModelError, match="splits end in leaves"):
+        read_model(tmp_path / "model.skops")
+    monkeypatch.setattr(files, "is_sound", lambda part: True)
+    assert read_model(tmp_path / "model.skops")[-1].tree_.feature[0] == 7

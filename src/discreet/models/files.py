@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
+from discreet.models.known_parts import is_sound, parts_within
 from discreet.models.readers.native import as_estimator
 
 _LARGEST_TEXT = 2**26
@@ -166,9 +167,21 @@ def _read_skops(path: Path, trust: Sequence[str]) -> Any:
         from skops.io import get_untrusted_types, load
 
         _types_in(path).check(trust)
-        return load(path, trusted=get_untrusted_types(file=path))
+        model = load(path, trusted=get_untrusted_types(file=path))
+        _check_sound(model)
+        return model
 
     return _skops(path, made)
+
+
+def _check_sound(model: Any) -> None:
+    """Raise if compiled code would go astray in what a file brought."""
+    for part in parts_within(model):
+        if not is_sound(part):
+            raise ModelError(
+                "model must hold trees whose splits end in leaves, and look at columns that it has, "
+                f"got another {type(part).__name__}. The file is spoilt: save the model again."
+            )
 
 
 def _skops(path: Path, use: Callable[[Path], Any]) -> Any:
