@@ -215,6 +215,31 @@ def foreign_leaf() -> Any:
     return part
 
 
+class Centred:
+    """A link, or a weight, that looks at all rows."""
+
+    __array_ufunc__ = None
+
+    def inverse(self, raw: Any, out: Any = None) -> Any:
+        return 1 / (1 + np.exp(raw.mean() - raw))
+
+    def __rmul__(self, rows: Any) -> Any:
+        return rows - rows.mean(axis=0)
+
+
+def watchful_link() -> Any:
+    part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
+    part._loss.link = Centred()
+    return part
+
+
+def watchful_columns() -> Any:
+    columns = make_column_transformer((StandardScaler(), [0, 1]), remainder="passthrough")
+    part = make_pipeline(columns, DecisionTreeClassifier()).fit(X, Y)
+    assert known_parts(part.set_params(columntransformer__transformer_weights={"remainder": 2.0}))
+    return part.set_params(columntransformer__transformer_weights={"standardscaler": Centred()})
+
+
 def mean_per_row() -> Any:
     part = StandardScaler().fit(X)
     part.mean_ = np.zeros((SHAPE.places, X.shape[1]))
@@ -235,6 +260,8 @@ class Slotted:
         watchful_weights,
         watchful_layers,
         watchful_tree,
+        watchful_link,
+        watchful_columns,
         foreign_start,
         forgotten_start,
         foreign_binning,
@@ -341,6 +368,11 @@ def test_a_tree_that_looks_into_the_next_row_would_be_proven(monkeypatch: pytest
     assert estimator.predict_proba(low)[0, 1] != estimator.predict_proba(high)[0, 1]
     monkeypatch.setattr(known_parts_module, "is_sound", lambda part: True)
     assert known_parts(estimator) == "anywhere"
+
+
+def test_histograms_with_a_link_of_another_kind_are_called() -> None:
+    assert raw_ensemble(watchful_link(), "probability", 1) is None
+    assert raw_ensemble(HistGradientBoostingClassifier(max_iter=3).fit(X, Y), "probability", 1)
 
 
 def test_fitted_parts_are_sound() -> None:

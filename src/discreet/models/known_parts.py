@@ -85,6 +85,8 @@ def _parts(estimator: Any) -> Iterator[Any]:
         for _, part in estimator.steps:
             yield from _parts(part)
     elif _is(estimator, _COLUMNS):
+        weights = (estimator.transformer_weights or {}).values()
+        yield from (weight for weight in weights if type(weight) not in (int, float))
         for _, part, _ in estimator.transformers_:
             # "passthrough" is stored as a transformer without a function.
             if not (_is(part, _IDENTITY) and part.func is None):
@@ -95,6 +97,7 @@ def _parts(estimator: Any) -> Iterator[Any]:
 
 _HANDED_ON = ("passthrough", "drop")
 _PLAIN = ("builtins", "numpy", "numpy.random.mtrand", "numpy.random._generator", "numpy.dtypes")
+_LOSSES = ("sklearn._loss.loss", "sklearn._loss.link")
 _FLAT = ("sklearn.preprocessing._data",)
 _MADE = {
     "sklearn.tree._tree": ("Tree",),
@@ -150,8 +153,10 @@ def _is_own(entry: Any) -> bool:
     if kind[1] in _MADE.get(kind[0], ()):
         # What is compiled has no attributes of its own; what it holds is looked at (is_sound).
         return _is(entry, kind) and (not hasattr(entry, "__dict__") or _made_of_known(entry))
-    if kind[0] == "sklearn._loss.loss":
-        return _is(entry, kind)
+    if kind[0] in _LOSSES:
+        return _is(entry, kind) and all(map(_is_own, _entries(dict(vars(entry)))))
+    if type(entry) is getattr(sys.modules.get("sklearn._loss._loss"), kind[1], None):
+        return True  # compiled, and without attributes
     plain = isinstance(entry, type) or (kind[0] in _PLAIN and not callable(entry))
     return plain or known_parts(entry) is not None
 

@@ -98,8 +98,8 @@ def _read_boosted(estimator: Any, output: str, class_index: int) -> RawEnsemble 
 
 def _read_histogram(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     kind = boosted_output(_classes(estimator), output, class_index)
-    plain = output != "value" or type(estimator._loss.link).__name__ == "IdentityLink"
-    if kind is None or not plain:
+    made = {"value": "IdentityLink", "probability": "LogitLink"}.get(output)
+    if kind is None or made not in (None, type(estimator._loss.link).__name__):
         return None
     link, column, sign = kind
     order, categories = histogram_columns(estimator)
