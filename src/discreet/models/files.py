@@ -269,7 +269,8 @@ def is_known_type(name: str) -> bool:
         return True
     packages = module.split(".")
     made = own in _MADE.get(module, ())
-    if packages[0] != "sklearn" or not (made or not {*packages} & {*_CLOSED}):
+    open_ = made or not {*packages} & {*_CLOSED}
+    if packages[0] != "sklearn" or not open_ or not all(map(str.isidentifier, packages)):
         return False
     kind = _at_home(module, own)
     return kind is not None and (made or module in _WHOLE or _is_estimator(kind))

@@ -203,7 +203,7 @@ def _goes_down(left: Any, right: Any, feature: Any, split: Any, width: int) -> b
     after = np.concatenate([places, places]) < children
     features = feature[places].astype(np.int64)
     inside = np.all((children < nodes) & after) and np.all((features >= 0) & (features < width))
-    return nodes > 0 and bool(inside) and len(np.unique(children)) == len(children)
+    return nodes > 0 and bool(inside) and bool(np.all(np.bincount(children, minlength=1) <= 1))
 
 
 def _members_see(estimator: Any, width: int) -> bool:
