@@ -231,17 +231,17 @@ class _Prepared:
         those beyond the bounds of a column, which no row holds, the bound itself. Both bounds are tried
         besides: an order that is not kept, or a number that becomes NaN, shows there.
         """
-        place, columns = self._place[outputs], self.shown.sight.columns
-        low, high = (
-            np.array([getattr(column, end, 0.0) for column in columns])[place]
-            for end in ("low", "high")
+        columns, place = self.shown.sight.columns, self._place[outputs]
+        ends = np.array([[getattr(column, end, 0.0) for column in columns] for end in ("low", "high")])
+        low, high = ends[:, place]
+        each, which = np.unique(outputs, return_inverse=True)
+        numbers = [np.clip(n, low, high) for n in (greatest, np.nextafter(greatest, np.inf))]
+        made = [self._prepared(outputs, tried) for tried in numbers]
+        made += [self._prepared(each, end[self._place[each]])[np.ravel(which)] for end in ends]
+        return not any(np.isnan(one).any() for one in made) and all(
+            np.array_equal(one <= limits, tried <= greatest)
+            for one, tried in zip(made, (*numbers, low, high), strict=True)
         )
-        for number in (greatest, np.nextafter(greatest, np.inf), low, high):
-            tried = np.clip(number, low, high)
-            made = self._prepared(outputs, tried)
-            if np.isnan(made).any() or not np.array_equal(made <= limits, tried <= greatest):
-                return False
-        return True
 
     def _prepared(self, outputs: IntArray, numbers: FloatArray) -> FloatArray:
         """Return what each output becomes where its own column holds a number."""
