@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
@@ -203,6 +204,15 @@ def forgotten_start() -> Any:
     return foreign_start().set_params(init=None)
 
 
+def drawn_start() -> Any:
+    start = DummyClassifier(strategy="stratified", random_state=0)
+    part = GradientBoostingClassifier(n_estimators=2, init=start, random_state=0).fit(X, Y)
+    assert len(np.unique(part.predict_proba(np.zeros((50, X.shape[1]))))) > 1  # by places alone
+    prior = GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="prior"))
+    assert known_parts(prior.fit(X, Y)) == "anywhere"
+    return part
+
+
 def foreign_binning() -> Any:
     part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
     part._preprocessor = FunctionTransformer(minmax_scale)
@@ -263,6 +273,7 @@ class Slotted:
         watchful_link,
         watchful_columns,
         foreign_start,
+        drawn_start,
         forgotten_start,
         foreign_binning,
         foreign_leaf,

@@ -150,6 +150,8 @@ def _is_own(entry: Any) -> bool:
     if isinstance(entry, np.ndarray):
         return type(entry) is np.ndarray
     kind = (type(entry).__module__, type(entry).__qualname__)
+    if kind[0] == "sklearn.dummy" and entry.strategy == "stratified":
+        return False  # it draws
     if kind[1] in _MADE.get(kind[0], ()):
         # What is compiled has no attributes of its own; what it holds is looked at (is_sound).
         return _is(entry, kind) and (not hasattr(entry, "__dict__") or _made_of_known(entry))
