@@ -197,3 +197,19 @@ def test_numbers_next_to_zero_that_are_taken_for_zero_are_wrong(
     monkeypatch.setattr(prepared._Prepared, "_zeros_differ", property(lambda self: False))
     estimator, schema, rows = almost_zero()
     assert largest_difference(estimator, schema, rows) > 0.1
+
+
+def test_columns_that_were_exchanged_since_are_called() -> None:
+    rows, schema = cornered()
+    matrix, target = rows[["a", "b", "c"]].to_numpy(), rows.a
+    for columns in ([0, 1], slice(0, 2), [True, True, False], [-3, -2]):
+        steps = ColumnTransformer([("scaled", StandardScaler(), columns)], remainder="passthrough")
+        estimator = make_pipeline(steps, DecisionTreeRegressor(max_depth=3)).fit(matrix, target)
+        found = pipelines.preparation(estimator)
+        assert found is not None and [made.place for made in found.made] == [0, 1, 2]
+        estimator[0].transformers_[0] = ("scaled", estimator[0].transformers_[0][1], [1, 0])
+        assert pipelines.preparation(estimator) is None
+    for named in (["a", "b"], slice("a", "b"), lambda frame: ["a", "b"]):
+        steps = ColumnTransformer([("scaled", StandardScaler(), named)], remainder="passthrough")
+        estimator = make_pipeline(steps, DecisionTreeRegressor(max_depth=3)).fit(rows, target)
+        assert isinstance(Model(estimator, bounds=WIDE).bind(schema).form, TreeEnsemble)

@@ -101,17 +101,27 @@ def _through_columns(transformer: Any, columns: Columns) -> Columns | None:
         return None
     chosen = getattr(transformer, "_transformer_to_input_indices", None)
     made: list[MadeColumn] = []
-    for name, step, _ in transformer.transformers_:
+    for name, step, asked in transformer.transformers_:
         places = None if chosen is None else chosen.get(name)
-        if places is None or (isinstance(step, str) and step == "drop"):
-            if places is None:
-                return None
+        if places is None or not _are_places(asked, places, transformer):
+            return None
+        if isinstance(step, str) and step == "drop":
             continue
         found = _through(step, [columns[place] for place in places]) if len(places) else ()
         if found is None:
             return None
         made += found
     return made
+
+
+def _are_places(asked: Any, places: Any, transformer: Any) -> bool:
+    """Say whether columns that are asked for stand at these places: matrices go by the former."""
+    if isinstance(asked, slice) and isinstance(asked.start or asked.stop, str):
+        return True  # of names, which frames alone have: they go by places
+    listed = asked if isinstance(asked, slice) else list(np.atleast_1d(asked))
+    if isinstance(listed, list) and any(isinstance(one, str) for one in listed):
+        return [transformer.feature_names_in_[place] for place in places] == listed
+    return list(np.arange(transformer.n_features_in_)[listed]) == list(places)
 
 
 def _through_standard(scaler: Any, columns: Columns) -> Columns | None:
