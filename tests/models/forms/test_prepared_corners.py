@@ -163,15 +163,17 @@ def test_whole_numbers_that_single_precision_does_not_hold_are_called() -> None:
         assert (bound.form is None) == (first > 0)
 
 
-def almost_zero() -> tuple[Pipeline, Schema, FloatArray]:
-    """Return LightGBM behind a sparse matrix, with a threshold next below zero, and rows there."""
+def almost_zero(made: str) -> tuple[Pipeline, Schema, FloatArray]:
+    """Return LightGBM behind what is made, with a threshold next below zero, and rows there."""
     library = pytest.importorskip("lightgbm", reason="lightgbm is an optional extra")
     draw = np.random.default_rng(5)
     number = np.where(draw.random(2_000) < 0.4, 0.0, draw.uniform(-1, 1, 2_000))
     rows = pd.DataFrame({"n": number, "k": draw.choice(list("abcdefghij"), 2_000)})
+    coded = OneHotEncoder(sparse_output=made == "sparse")
     columns = ColumnTransformer(
-        [("coded", OneHotEncoder(), ["k"])], remainder="passthrough", sparse_threshold=1.0
+        [("coded", coded, ["k"])], remainder="passthrough", sparse_threshold=1.0
     )
+    columns.set_output(transform="default" if made == "sparse" else made)
     last = library.LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1, max_bin=7)
     estimator = make_pipeline(columns, last).fit(rows, np.where(rows.n < 0, -3.0, rows.n))
     whole = Category(*"abcdefghij", missing=False, other=False)
@@ -184,9 +186,12 @@ def almost_zero() -> tuple[Pipeline, Schema, FloatArray]:
 
 
 @pytest.mark.proves("tree-decisions")
-def test_numbers_next_to_zero_are_themselves_to_lightgbm_in_sparse_matrices() -> None:
-    estimator, schema, rows = almost_zero()
-    assert Model(estimator).bind(schema).form is None
+@pytest.mark.parametrize("made", ["sparse", "polars", "pandas"])
+def test_numbers_next_to_zero_are_themselves_to_lightgbm_but_in_dense_matrices(made: str) -> None:
+    if made == "polars":
+        pytest.importorskip("polars", reason="polars is an optional extra")
+    estimator, schema, rows = almost_zero(made)
+    assert (Model(estimator).bind(schema).form is None) == (made != "pandas")
     assert largest_difference(estimator, schema, rows) == 0
 
 
@@ -195,7 +200,7 @@ def test_numbers_next_to_zero_that_are_taken_for_zero_are_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(prepared._Prepared, "_zeros_differ", property(lambda self: False))
-    estimator, schema, rows = almost_zero()
+    estimator, schema, rows = almost_zero("sparse")
     assert largest_difference(estimator, schema, rows) > 0.1
 
 

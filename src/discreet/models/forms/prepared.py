@@ -207,14 +207,18 @@ class _Prepared:
 
     @cached_property
     def _zeros_differ(self) -> bool:
-        """Whether numbers at zero are others in a sparse matrix than in a dense one.
+        """Whether numbers at zero are others than in a dense matrix.
 
-        XGBoost takes those left out for missing, LightGBM does not take the smallest ones for zero.
+        XGBoost takes those that a sparse matrix leaves out for missing. LightGBM takes the smallest for
+        zero in what becomes a dense matrix, nowhere else.
         """
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(self.shown.row[None])))
+        if hasattr(made, "tocoo") and self._drops_zeros:
+            return True
         split, _, limit = self._splits
         edge = type(self.found.last).__module__.startswith("lightgbm.") and BELOW_ZERO in limit[split]
-        return hasattr(made, "tocoo") and (self._drops_zeros or edge)
+        dense = isinstance(made, np.ndarray) or type(made).__module__.startswith("pandas")
+        return edge and not dense
 
     def _greatest(self, outputs: IntArray, limits: FloatArray) -> FloatArray:
         """Return the greatest number whose prepared value is at most each limit."""
