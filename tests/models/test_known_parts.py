@@ -11,13 +11,17 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    IsolationForest,
     RandomForestClassifier,
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -32,7 +36,15 @@ from sklearn.tree import DecisionTreeClassifier
 import discreet as dc
 from discreet.data.calls import CALL_ROWS, CallShape
 from discreet.data.state import quietly
-from discreet.models.known_parts import ANYWHERE, IN_ITS_PLACE, known_parts
+from discreet.models import known_parts as known_parts_module
+from discreet.models.forms.trees import raw_ensemble
+from discreet.models.known_parts import (
+    ANYWHERE,
+    IN_ITS_PLACE,
+    is_sound,
+    known_parts,
+    parts_within,
+)
 from discreet.schema import FloatArray
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -192,6 +204,15 @@ def forgotten_start() -> Any:
     return foreign_start().set_params(init=None)
 
 
+def drawn_start() -> Any:
+    start = DummyClassifier(strategy="stratified", random_state=0)
+    part = GradientBoostingClassifier(n_estimators=2, init=start, random_state=0).fit(X, Y)
+    assert len(np.unique(part.predict_proba(np.zeros((50, X.shape[1]))))) > 1  # by places alone
+    prior = GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="prior"))
+    assert known_parts(prior.fit(X, Y)) == "anywhere"
+    return part
+
+
 def foreign_binning() -> Any:
     part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
     part._preprocessor = FunctionTransformer(minmax_scale)
@@ -202,6 +223,31 @@ def foreign_leaf() -> Any:
     part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
     part._predictors[0][0] = Watcher()
     return part
+
+
+class Centred:
+    """A link, or a weight, that looks at all rows."""
+
+    __array_ufunc__ = None
+
+    def inverse(self, raw: Any, out: Any = None) -> Any:
+        return 1 / (1 + np.exp(raw.mean() - raw))
+
+    def __rmul__(self, rows: Any) -> Any:
+        return rows - rows.mean(axis=0)
+
+
+def watchful_link() -> Any:
+    part = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
+    part._loss.link = Centred()
+    return part
+
+
+def watchful_columns() -> Any:
+    columns = make_column_transformer((StandardScaler(), [0, 1]), remainder="passthrough")
+    part = make_pipeline(columns, DecisionTreeClassifier()).fit(X, Y)
+    assert known_parts(part.set_params(columntransformer__transformer_weights={"remainder": 2.0}))
+    return part.set_params(columntransformer__transformer_weights={"standardscaler": Centred()})
 
 
 def mean_per_row() -> Any:
@@ -224,7 +270,10 @@ class Slotted:
         watchful_weights,
         watchful_layers,
         watchful_tree,
+        watchful_link,
+        watchful_columns,
         foreign_start,
+        drawn_start,
         forgotten_start,
         foreign_binning,
         foreign_leaf,
@@ -277,3 +326,75 @@ def test_a_model_that_was_overridden_is_asked_itself() -> None:
     assert bound.form is None
     sparse = LogisticRegression().fit(X, Y).sparsify()
     assert dc.Model(sparse).bind(SCHEMA).form is None
+
+
+def bent(estimator: Any, name: str, value: int) -> Any:
+    """Return an estimator with another number in the first split of its first tree."""
+    tree = np.ravel(getattr(estimator, "estimators_", [estimator]))[0].tree_
+    state = tree.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"][name][0] = value
+    tree.__setstate__(state)
+    return estimator
+
+
+def bent_histogram(name: str, value: int) -> Any:
+    made = HistGradientBoostingClassifier(max_iter=2).fit(X, Y)
+    made._predictors[0][0].nodes[name][0] = value
+    return made
+
+
+def narrow_member() -> Any:
+    made = RandomForestClassifier(2).fit(X, Y)
+    made.estimators_[1] = DecisionTreeClassifier().fit(np.column_stack([X, X]), Y)
+    return made
+
+
+ASTRAY = {
+    "the next row": lambda: bent(DecisionTreeClassifier().fit(X, Y), "feature", X.shape[1]),
+    "before the row": lambda: bent(DecisionTreeClassifier().fit(X, Y), "feature", -9),
+    "past the end": lambda: bent(RandomForestClassifier(2).fit(X, Y), "left_child", 2**40),
+    "up again": lambda: bent(GradientBoostingClassifier(n_estimators=2).fit(X, Y), "left_child", 0),
+    "past the row": lambda: bent_histogram("feature_idx", 99),
+    "past the nodes": lambda: bent_histogram("left", 2**30),
+    "sets that are not there": lambda: bent_histogram("is_categorical", 1),
+    "more columns": narrow_member,
+}
+
+
+@pytest.mark.proves("grades")
+@pytest.mark.parametrize("name", ASTRAY)
+def test_trees_that_go_astray_are_not_known(name: str) -> None:
+    estimator = ASTRAY[name]()
+    assert known_parts(estimator) is None
+    assert known_parts(make_pipeline(StandardScaler().fit(X), estimator)) is None
+    assert raw_ensemble(estimator, "probability", 1) is None
+
+
+@pytest.mark.refutes("grades")
+def test_a_tree_that_looks_into_the_next_row_would_be_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = bent(DecisionTreeClassifier(max_depth=1).fit(X, Y), "feature", X.shape[1])
+    rows = np.zeros((3, X.shape[1]))
+    low, high = (np.where([[False], [True], [True]], end, rows) for end in (-1e6, 1e6))
+    assert estimator.predict_proba(low)[0, 1] != estimator.predict_proba(high)[0, 1]
+    monkeypatch.setattr(known_parts_module, "is_sound", lambda part: True)
+    assert known_parts(estimator) == "anywhere"
+
+
+def test_histograms_with_a_link_of_another_kind_are_called() -> None:
+    assert raw_ensemble(watchful_link(), "probability", 1) is None
+    assert raw_ensemble(HistGradientBoostingClassifier(max_iter=3).fit(X, Y), "probability", 1)
+
+
+def test_fitted_parts_are_sound() -> None:
+    for module, name, _ in LISTED:
+        assert all(map(is_sound, parts_within(fitted(module, name))))
+    for made in (
+        KNeighborsClassifier(algorithm="kd_tree"),
+        KNeighborsClassifier(algorithm="ball_tree"),
+    ):
+        assert all(map(is_sound, parts_within(made.fit(X, Y))))
+    for other in (IsolationForest(max_features=0.5), BaggingClassifier(max_features=0.5)):
+        assert all(map(is_sound, parts_within(other.fit(X, Y))))
+    sets = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0])
+    assert all(map(is_sound, parts_within(sets.fit(np.abs(np.round(X)), Y))))

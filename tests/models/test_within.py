@@ -41,6 +41,15 @@ def test_counts_what_is_outside_beyond_rounding() -> None:
     assert found.told() == ("answers outside 0 to 1 are clipped: 40 % of those to public rows",)
 
 
+def test_answers_at_an_end_to_rounding_are_not_refused() -> None:
+    """XGBoost adds in single precision: its least answer is next to that of exact sums."""
+    PublicAnswers.of(np.full(3, -(2.0**-24)), UNIT).check("value")
+    PublicAnswers.of(np.full(3, 1 + 2.0**-24), UNIT).check("value")
+    for outside in (-(2.0**-18), 1 + 2.0**-18):
+        with pytest.raises(ModelError, match="must hold some"):
+            PublicAnswers.of(np.full(3, outside), UNIT).check("value")
+
+
 def test_answers_inside_and_models_that_answer_nothing_are_left_alone() -> None:
     for answers in (np.array([0.0, 1.0]), np.full(3, np.nan), np.zeros(0)):
         found = PublicAnswers.of(answers, UNIT)

@@ -6,6 +6,7 @@ numbers that their library evaluates. Pickles run code, and are never read.
 
 from __future__ import annotations
 
+import importlib
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
+from discreet.models.known_parts import is_sound, parts_within
 from discreet.models.readers.native import as_estimator
 
 _LARGEST_TEXT = 2**26
@@ -144,7 +146,7 @@ def _types_in(path: Path) -> FileTypes:
     unknown = get_untrusted_types(file=path)
     with zipfile.ZipFile(path) as archive:
         named = set(_class_names(json.loads(archive.read("schema.json")))) | set(unknown)
-    third_party = sorted(name for name in unknown if not _is_known(name))
+    third_party = sorted(name for name in unknown if not is_known_type(name))
     return FileTypes(tuple(sorted(named)), tuple(third_party))
 
 
@@ -165,9 +167,21 @@ def _read_skops(path: Path, trust: Sequence[str]) -> Any:
         from skops.io import get_untrusted_types, load
 
         _types_in(path).check(trust)
-        return load(path, trusted=get_untrusted_types(file=path))
+        model = load(path, trusted=get_untrusted_types(file=path))
+        _check_sound(model)
+        return model
 
     return _skops(path, made)
+
+
+def _check_sound(model: Any) -> None:
+    """Raise if compiled code would go astray in what a file brought."""
+    for part in parts_within(model):
+        if not is_sound(part):
+            raise ModelError(
+                "model must hold trees whose splits end in leaves, and look at columns that it has, "
+                f"got another {type(part).__name__}. The file is spoilt: save the model again."
+            )
 
 
 def _skops(path: Path, use: Callable[[Path], Any]) -> Any:
@@ -206,16 +220,73 @@ def _unpacked(file: BinaryIO) -> tuple[int, int]:
     return text, whole
 
 
-_HELD = (
-    "numpy.dtype",  # imputers and binning keep the type of their numbers
-    "sklearn.compose._column_transformer.make_column_selector",  # a class, whatever its name
-    "functools.partial",  # histogram boosting checks its categories by this function
-    "sklearn.utils.validation.check_array",
+# A file names a type by a module and a name in it, and may have it called with anything. Modules of
+# scikit-learn hold classes of others too: one that opens files, one that listens on sockets. So a name
+# counts only if it leads to a class that was made in that very module, and that class must be one of
+# estimators or among those that fitted estimators are made of.
+
+_HELD = frozenset(
+    {
+        "numpy.dtype",  # imputers and binning keep the type of their numbers
+        "functools.partial",  # histogram boosting checks its categories by this function
+        "sklearn.utils.validation.check_array",
+        "sklearn.compose._column_transformer.make_column_selector",  # a class, whatever its name
+    }
 )
 """What scikit-learn's own parts hold besides its classes; none of it runs what a file brings."""
 
+_MADE = {
+    "sklearn.calibration": ("_CalibratedClassifier",),
+    "sklearn.cluster._bisect_k_means": ("_BisectingTree",),
+    "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
+    "sklearn.neighbors._ball_tree": ("BallTree",),
+    "sklearn.neighbors._kd_tree": ("KDTree",),
+    "sklearn.tree._tree": ("Tree",),
+    "sklearn.utils._bunch": ("Bunch",),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
+}
+"""What fitting leaves behind in estimators."""
 
-def _is_known(name: str) -> bool:
-    """Say whether a type is a class of scikit-learn, or what its parts hold."""
-    own = name.rsplit(".", 1)[-1].lstrip("_")
-    return name in _HELD or (name.startswith("sklearn.") and own[:1].isupper())
+_WHOLE = (
+    "sklearn._loss.link",
+    "sklearn._loss.loss",
+    "sklearn.gaussian_process.kernels",
+    "sklearn.metrics._dist_metrics",
+    "sklearn.metrics._scorer",
+    "sklearn.model_selection._split",
+    "sklearn.neural_network._stochastic_optimizers",
+)
+"""Modules all of whose own classes are plain parameters of estimators."""
+
+_CLOSED = ("callback", "conftest", "datasets", "externals", "tests", "utils")
+"""Parts of scikit-learn that no fitted model needs; they are not even looked at."""
+
+
+def is_known_type(name: str) -> bool:
+    """Say whether a name leads to a class of scikit-learn's own that models are made of, or hold."""
+    module, _, own = name.rpartition(".")
+    if name in _HELD:
+        return True
+    packages = module.split(".")
+    made = own in _MADE.get(module, ())
+    open_ = made or not {*packages} & {*_CLOSED}
+    if packages[0] != "sklearn" or not open_ or not all(map(str.isidentifier, packages)):
+        return False
+    kind = _at_home(module, own)
+    return kind is not None and (made or module in _WHOLE or _is_estimator(kind))
+
+
+def _at_home(module: str, own: str) -> type | None:
+    """Return the class of this name if it was made in this module, else None."""
+    try:
+        found = getattr(importlib.import_module(module), own, None)
+    except Exception:  # there is no such module, or it lacks what it needs
+        return None
+    home = isinstance(found, type) and (found.__module__, found.__qualname__) == (module, own)
+    return found if home else None
+
+
+def _is_estimator(kind: type) -> bool:
+    from sklearn.base import BaseEstimator
+
+    return issubclass(kind, BaseEstimator)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ModelError
+from discreet.models.forms.category_splits import value_key
 from discreet.models.readers.boosters import booster_margin
 from discreet.models.sight import Sight, sights
 from discreet.schema import Category, Date, FloatArray, Number, Schema
@@ -154,7 +155,8 @@ def _category_values(column: Category, seen: FloatArray, kind: Kind, takes_missi
     codes = np.where(absent, 0, seen).astype(np.int64)
     if kind == "category" or isinstance(kind, list):
         named = pd.Index(list(column.values) if kind == "category" else kind)
-        places = named.get_indexer(pd.Index(list(column.values)))
+        found = {value_key(value): at for at, value in enumerate(named)}  # True is 1.0, in no index
+        places = np.array([found.get(value_key(value), -1) for value in column.values])
         return pd.Categorical.from_codes(np.where(absent, -1, places[codes]), categories=named)
     kinds = {type(value) for value in column.values}
     numeric = kinds <= {int, float, bool} and kind == "plain"

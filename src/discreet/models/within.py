@@ -54,7 +54,9 @@ class PublicAnswers:
                 f"model must answer probabilities between 0 and 1, got {self._range} on public rows. "
                 "Use output='margin' or 'value' with bounds=(low, high)."
             )
-        if self.rows and (self.greatest < self.bounds.low or self.least > self.bounds.high):
+        slack = _ROUNDING * self.bounds.width
+        low, high = self.bounds.low - slack, self.bounds.high + slack
+        if self.rows and (self.greatest < low or self.least > high):
             raise ModelError(
                 f"bounds must hold some of the model's answers, got {self._limits} and answers of "
                 f"{self._range} on public rows: clipped, all of them would be the same. {self._widen}"

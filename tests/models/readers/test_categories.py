@@ -19,6 +19,8 @@ from sklearn.ensemble import (
 
 from discreet.models import BoundModel, Model, TreeEnsemble
 from discreet.models.bounds import bound_output
+from discreet.models.forms.trees import raw_ensemble
+from discreet.models.readers import boosters
 from discreet.models.readers.boosters import booster_margin
 from discreet.schema import Category, FloatArray, Number, Schema
 
@@ -302,3 +304,76 @@ def test_values_that_a_library_would_cut_off_are_called() -> None:
     assert bound.form is None
     shown = pd.DataFrame({"age": 0.5, "level": values})
     np.testing.assert_allclose(bound.answer(rows), made.predict(shown))
+
+
+def cornered(**columns: Any) -> tuple[pd.DataFrame, Any]:
+    """Return rows with a corner that public rows do not reach, and where it is."""
+    draw = np.random.default_rng(0)
+    a, b = draw.uniform(0, 1, 20_000) ** 0.05, 1 - draw.uniform(0, 1, 20_000) ** 0.05
+    drawn = {
+        name: pd.Categorical(pd.Series(values).sample(20_000, replace=True, random_state=1))
+        for name, values in columns.items()
+    }
+    return pd.DataFrame({"a": a, "b": b, **drawn}), (a > 0.97) & (b < 0.03)
+
+
+def one_tree(**options: Any) -> Any:
+    library = pytest.importorskip("lightgbm", reason="lightgbm is an optional extra")
+    sets = {"cat_smooth": 0, "cat_l2": 0, "min_data_per_group": 1, "min_child_samples": 1}
+    given = {"learning_rate": 1.0, "num_leaves": 4, "n_jobs": 1, "verbose": -1}
+    return library.LGBMRegressor(**{"n_estimators": 1, **given, **sets, **options})
+
+
+def unlisted(**columns: tuple[Any, ...]) -> Schema:
+    known = {k: Category(*values, missing=False, other=False) for k, values in columns.items()}
+    return Schema({**{name: Number(0, 1, missing=False) for name in "ab"}, **known})
+
+
+LEVELS_AND_ONE = {"one": ("x",), "c": (3, 1, 2, 7)}
+
+
+def beside_one() -> float:
+    """Return how far compiled answers are from a model's beside a column with one category."""
+    rows, corner = cornered(**LEVELS_AND_ONE)
+    made = one_tree().fit(rows, 5.0 * corner + 3.0 * (corner & rows.c.isin([1, 7])))
+    bound = Model(made, bounds=(-9, 9)).bind(unlisted(**LEVELS_AND_ONE))
+    shown = np.asfortranarray([[0.99, 0.01, 0, code] for code in range(4)])
+    own = made.predict(bound.call.make_input(shown))
+    assert np.ptp(own) > 2
+    return float(np.abs(bound.answer(shown) - own).max())
+
+
+@pytest.mark.proves("tree-decisions")
+def test_lists_of_categories_that_cannot_be_told_apart_are_not_guessed() -> None:
+    assert beside_one() < 1e-9
+
+
+@pytest.mark.refutes("tree-decisions")
+def test_lists_of_categories_that_are_guessed_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boosters, "_knows_its_columns", lambda dump: True)
+    assert beside_one() > 2
+
+
+@pytest.mark.parametrize("option", [{"pred_early_stop": True}, {"num_iteration_predict": 1}])
+def test_estimators_that_leave_out_trees_when_they_predict_are_called(option: Any) -> None:
+    rows, corner = cornered()
+    for options in (dict[str, Any](), option):
+        made = one_tree(n_estimators=3, **options).fit(rows, 5.0 * corner)
+        trees = raw_ensemble(made, "value", 1)
+        assert (trees is None) == bool(options)
+
+
+def test_truth_values_are_handed_to_models_that_know_them_as_numbers() -> None:
+    rows, corner = cornered(c=(True, False))
+    target = 5.0 * corner + 3.0 * (corner & (rows.c == True))  # noqa: E712
+    made = HistGradientBoostingRegressor(
+        max_iter=1, learning_rate=1.0, categorical_features="from_dtype", min_samples_leaf=1
+    ).fit(rows, target)
+    bound = Model(made).bind(unlisted(c=(True, False)))
+    shown = np.asfortranarray([[0.99, 0.01, 0.0], [0.99, 0.01, 1.0]])
+    own = made.predict(
+        pd.DataFrame({"a": 0.99, "b": 0.01, "c": pd.Categorical([True, False], [False, True])})
+    )
+    assert own[0] - own[1] > 2
+    np.testing.assert_allclose(made.predict(bound.call.make_input(shown)), own)
+    np.testing.assert_allclose(bound.answer(shown), own)

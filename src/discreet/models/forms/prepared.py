@@ -19,12 +19,16 @@ import numpy as np
 from discreet.models.forms.category_splits import RawEnsemble, codes_left, grow_all
 from discreet.models.forms.trees import IntArray, RawTree, TreeEnsemble, join_trees, raw_ensemble
 from discreet.models.libraries import library, own_categories
+from discreet.models.readers.boosters import BELOW_ZERO
 from discreet.models.readers.pipelines import Preparation, preparation
 from discreet.models.readers.thresholds import greatest_where
 from discreet.models.sight import Sight, has_reserved
 from discreet.schema import MISSING, Category, FloatArray, Number
 
 _MOST_CODES = 2**16
+_MOST_WHOLE = 2**24
+"""Up to here single precision holds all whole numbers."""
+
 _ROWS = 4_096
 """Rows that are prepared at once."""
 
@@ -97,7 +101,7 @@ class _Prepared:
             if isinstance(source, Category):
                 if len(source.values) > _MOST_CODES:
                     return False
-            elif not isinstance(source, Number) or column.steps is None or self._zero_is_missing:
+            elif not isinstance(source, Number) or column.steps is None or self._zeros_differ:
                 return False
         return True
 
@@ -190,7 +194,7 @@ class _Prepared:
         """Return what the last step sees of encoded rows; it must be numbers, or this raises."""
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(rows)))
         if not hasattr(made, "tocoo"):
-            return np.asarray(made, dtype=np.float64)
+            return _numbers(made)
         stored = made.tocoo()
         dense = np.full(made.shape, np.nan if self._drops_zeros else 0.0)
         dense[stored.row, stored.col] = stored.data  # a zero that is stored is a number
@@ -202,9 +206,19 @@ class _Prepared:
         return type(self.found.last).__module__.partition(".")[0] == "xgboost"
 
     @cached_property
-    def _zero_is_missing(self) -> bool:
+    def _zeros_differ(self) -> bool:
+        """Whether numbers at zero are others than in a dense matrix.
+
+        XGBoost takes those that a sparse matrix leaves out for missing. LightGBM takes the smallest for
+        zero in what becomes a dense matrix, nowhere else.
+        """
         made = self.found.before.transform(self.shown.frame(np.asfortranarray(self.shown.row[None])))
-        return hasattr(made, "tocoo") and self._drops_zeros
+        if hasattr(made, "tocoo") and self._drops_zeros:
+            return True
+        split, _, limit = self._splits
+        edge = type(self.found.last).__module__.startswith("lightgbm.") and BELOW_ZERO in limit[split]
+        dense = isinstance(made, np.ndarray) or type(made).__module__.startswith("pandas")
+        return edge and not dense
 
     def _greatest(self, outputs: IntArray, limits: FloatArray) -> FloatArray:
         """Return the greatest number whose prepared value is at most each limit."""
@@ -218,18 +232,20 @@ class _Prepared:
         """Say whether the preparation itself decides at all thresholds as was found.
 
         A number at the threshold and the next one decide all others, because their order is kept; of
-        those beyond the bounds of a column, which no row holds, the bound itself.
+        those beyond the bounds of a column, which no row holds, the bound itself. Both bounds are tried
+        besides: an order that is not kept, or a number that becomes NaN, shows there.
         """
-        place, columns = self._place[outputs], self.shown.sight.columns
-        low, high = (
-            np.array([getattr(column, end, 0.0) for column in columns])[place]
-            for end in ("low", "high")
+        columns, place = self.shown.sight.columns, self._place[outputs]
+        ends = np.array([[getattr(column, end, 0.0) for column in columns] for end in ("low", "high")])
+        low, high = ends[:, place]
+        each, which = np.unique(outputs, return_inverse=True)
+        numbers = [np.clip(n, low, high) for n in (greatest, np.nextafter(greatest, np.inf))]
+        made = [self._prepared(outputs, tried) for tried in numbers]
+        made += [self._prepared(each, end[self._place[each]])[np.ravel(which)] for end in ends]
+        return not any(np.isnan(one).any() for one in made) and all(
+            np.array_equal(one <= limits, tried <= greatest)
+            for one, tried in zip(made, (*numbers, low, high), strict=True)
         )
-        for number in (greatest, np.nextafter(greatest, np.inf)):
-            tried = np.clip(number, low, high)
-            if not np.array_equal(self._prepared(outputs, tried) <= limits, tried <= greatest):
-                return False
-        return True
 
     def _prepared(self, outputs: IntArray, numbers: FloatArray) -> FloatArray:
         """Return what each output becomes where its own column holds a number."""
@@ -242,6 +258,24 @@ class _Prepared:
             rows[row[at] - start, place[at]] = numbers[at]
             found[at] = self._prepare(rows)[row[at] - start, outputs[at]]
         return found
+
+
+def _numbers(made: Any) -> FloatArray:
+    """Return what is made as the numbers it is, or raise.
+
+    A text that reads like a number is another category to a library than the number, and LightGBM
+    rounds matrices of whole numbers to single precision.
+    """
+    plain = np.asarray(made)
+    if plain.dtype.kind not in "fiubO" or any(isinstance(v, str | bytes) for v in _objects(plain)):
+        raise ValueError("a column is text.")
+    if plain.dtype.kind in "iu" and np.abs(plain.astype(np.float64)).max(initial=0) > _MOST_WHOLE:
+        raise ValueError("whole numbers are not exact in single precision.")
+    return np.asarray(plain, dtype=np.float64)
+
+
+def _objects(values: Any) -> list[Any]:
+    return values.ravel().tolist() if values.dtype == object else []
 
 
 def _greatest_below(steps: Sequence[Callable[[Any], Any]], limits: FloatArray) -> FloatArray:

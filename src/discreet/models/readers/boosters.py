@@ -25,6 +25,9 @@ from discreet.schema import FloatArray
 
 _XGBOOST_TOLERANCE = 1e-5
 _TINY, _HUGE = float(np.float32(1e-35)), 1e300
+BELOW_ZERO = float(np.nextafter(-_TINY, -np.inf))
+"""The threshold in whose stead LightGBM compares with ``-_TINY`` where a matrix is sparse."""
+
 _XGBOOST = {
     "binary:logistic": ("margin", "probability"),
     "multi:softprob": ("margin",),
@@ -95,6 +98,8 @@ def read_xgboost(estimator: Any, output: str, class_index: int) -> RawEnsemble |
 def read_lightgbm(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     """Return the trees of a LightGBM estimator's output, or None if it has no such form."""
     dump = estimator.booster_.dump_model()
+    if _predicts_otherwise(estimator) or not _knows_its_columns(dump):
+        return None
     objective, *options = dump["objective"].split(" ")
     kind = _output(estimator, objective, output, class_index)
     if output not in _LIGHTGBM.get(objective, ()) or kind is None or dump["average_output"]:
@@ -120,11 +125,27 @@ def read_lightgbm(estimator: Any, output: str, class_index: int) -> RawEnsemble 
     )
 
 
+def _predicts_otherwise(estimator: Any) -> bool:
+    """Say whether an estimator stops early when it predicts, or leaves out trees."""
+    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    return any("pred" in name and value for name, value in given.items())
+
+
+def _knows_its_columns(dump: Mapping[str, Any]) -> bool:
+    """Say whether lists of categories can be told apart: one category leaves no trace but its list."""
+    listed = dump["pandas_categorical"] or ()
+    return len(listed) in (0, len(_category_places(dump)))
+
+
 def lightgbm_categories(dump: Mapping[str, Any]) -> dict[int, list[Any]]:
     """Return the values behind a model's own codes, per column; matrices have none."""
-    listed, facts = dump["pandas_categorical"], dump["feature_infos"]
-    places = [p for p, name in enumerate(dump["feature_names"]) if facts.get(name, {}).get("values")]
+    listed, places = dump["pandas_categorical"], _category_places(dump)
     return dict(zip(places, listed, strict=True)) if listed and len(listed) == len(places) else {}
+
+
+def _category_places(dump: Mapping[str, Any]) -> list[int]:
+    facts = dump["feature_infos"]
+    return [p for p, name in enumerate(dump["feature_names"]) if facts.get(name, {}).get("values")]
 
 
 def _last_tree(learner: dict[str, Any], model: dict[str, Any]) -> int:
@@ -209,7 +230,7 @@ def _lightgbm_thresholds(written: FloatArray) -> FloatArray:
     """
     below = (written >= -_TINY) & (written < 0.0)
     above = (written >= 0.0) & (written < _TINY)
-    exact = np.where(below, np.nextafter(-_TINY, -np.inf), np.where(above, _TINY, written))
+    exact = np.where(below, BELOW_ZERO, np.where(above, _TINY, written))
     return np.where(np.abs(exact) >= _HUGE, np.copysign(np.inf, exact), exact)
 
 

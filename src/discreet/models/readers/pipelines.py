@@ -97,19 +97,31 @@ def _through_pipeline(pipeline: Any, columns: Columns) -> Columns | None:
 
 def _through_columns(transformer: Any, columns: Columns) -> Columns | None:
     """Put side by side what every transformer makes of its columns, in their order."""
+    if transformer.transformer_weights:  # one below zero turns numbers around
+        return None
     chosen = getattr(transformer, "_transformer_to_input_indices", None)
     made: list[MadeColumn] = []
-    for name, step, _ in transformer.transformers_:
+    for name, step, asked in transformer.transformers_:
         places = None if chosen is None else chosen.get(name)
-        if places is None or (isinstance(step, str) and step == "drop"):
-            if places is None:
-                return None
+        if places is None or not _are_places(asked, places, transformer):
+            return None
+        if isinstance(step, str) and step == "drop":
             continue
         found = _through(step, [columns[place] for place in places]) if len(places) else ()
         if found is None:
             return None
         made += found
     return made
+
+
+def _are_places(asked: Any, places: Any, transformer: Any) -> bool:
+    """Say whether columns that are asked for stand at these places: matrices go by the former."""
+    if isinstance(asked, slice) and isinstance(asked.start or asked.stop, str):
+        return True  # of names, which frames alone have: they go by places
+    listed = asked if isinstance(asked, slice) else list(np.atleast_1d(asked))
+    if isinstance(listed, list) and any(isinstance(one, str) for one in listed):
+        return [transformer.feature_names_in_[place] for place in places] == listed
+    return list(np.arange(transformer.n_features_in_)[listed]) == list(places)
 
 
 def _through_standard(scaler: Any, columns: Columns) -> Columns | None:
@@ -132,6 +144,8 @@ def _through_range(scaler: Any, columns: Columns) -> Columns | None:
     if not _increasing(scaler.scale_, len(columns)):
         return None
     limits = scaler.feature_range if scaler.clip else (-math.inf, math.inf)
+    if not np.all(np.isfinite(scaler.min_)):
+        return None
     return [
         column.then(_times(scale)).then(_minus(-shift)).then(_clipped(*limits))
         for column, scale, shift in zip(columns, scaler.scale_, scaler.min_, strict=True)
@@ -141,7 +155,8 @@ def _through_range(scaler: Any, columns: Columns) -> Columns | None:
 def _scaled(columns: Columns, shifts: Any, scales: Any) -> Columns | None:
     shifts = np.zeros(len(columns)) if shifts is None else shifts
     scales = np.ones(len(columns)) if scales is None else scales
-    if len(shifts) != len(columns) or not _increasing(scales, len(columns)):
+    known = len(shifts) == len(columns) and bool(np.all(np.isfinite(shifts)))
+    if not known or not _increasing(scales, len(columns)):
         return None
     return [
         column.then(_minus(shift)).then(_divided(scale))
@@ -150,7 +165,8 @@ def _scaled(columns: Columns, shifts: Any, scales: Any) -> Columns | None:
 
 
 def _increasing(scales: Any, width: int) -> bool:
-    return len(scales) == width and bool(np.all(np.asarray(scales) > 0))
+    scales = np.asarray(scales)
+    return len(scales) == width and bool(np.all((scales > 0) & np.isfinite(scales)))
 
 
 def _minus(shift: float) -> Step:

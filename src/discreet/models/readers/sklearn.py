@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.models.forms.category_splits import CategorySet, ListedCategories, RawEnsemble, SetTree
 from discreet.models.forms.trees import IntArray, Link, RawTree
-from discreet.models.known_parts import is_itself
+from discreet.models.known_parts import is_itself, is_sound
 from discreet.models.readers.thresholds import lift_single
 from discreet.schema import FloatArray
 
@@ -40,6 +40,9 @@ def read_sklearn(estimator: Any, output: str, class_index: int) -> RawEnsemble |
     }
     reader = readers.get(type(estimator).__name__)
     if reader is None or not hasattr(estimator, "n_features_in_") or not is_itself(estimator):
+        return None
+    members = np.ravel(getattr(estimator, "estimators_", []))
+    if not all(map(is_sound, (estimator, *members))):
         return None
     return reader(estimator, output, class_index)
 
@@ -95,8 +98,8 @@ def _read_boosted(estimator: Any, output: str, class_index: int) -> RawEnsemble 
 
 def _read_histogram(estimator: Any, output: str, class_index: int) -> RawEnsemble | None:
     kind = boosted_output(_classes(estimator), output, class_index)
-    plain = output != "value" or type(estimator._loss.link).__name__ == "IdentityLink"
-    if kind is None or not plain:
+    made = {"value": "IdentityLink", "probability": "LogitLink"}.get(output)
+    if kind is None or made not in (None, type(estimator._loss.link).__name__):
         return None
     link, column, sign = kind
     order, categories = histogram_columns(estimator)
