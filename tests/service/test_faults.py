@@ -25,6 +25,17 @@ def away(*_: Any, **__: Any) -> Any:
     raise LedgerUnavailable("It is away.")
 
 
+def cut_after_reserving(cut: pytest.MonkeyPatch) -> None:
+    """Let the ledger reserve, and its acknowledgement be lost."""
+    reserve = Ledger.reserve_all
+
+    def cut_off(*given: Any, **options: Any) -> Any:
+        reserve(*given, **options)
+        away()
+
+    cut.setattr(Ledger, "reserve_all", cut_off)
+
+
 def only_job(world: World) -> dict[str, Any]:
     found: dict[str, Any] = world.client("owner").get("/v1/jobs").json()[0]
     return found
@@ -79,14 +90,8 @@ def test_a_worker_writes_the_end_down_as_soon_as_it_can(
 def test_a_charge_whose_acknowledgement_was_lost_is_told_as_lost(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reserve = Ledger.reserve_all
-
-    def cut_off(*given: Any, **options: Any) -> Any:
-        reserve(*given, **options)
-        away()
-
     with monkeypatch.context() as cut:
-        cut.setattr(Ledger, "reserve_all", cut_off)
+        cut_after_reserving(cut)
         found = world.ask("ann", AGES, **NAMED)
     assert found.status_code == 410 and spent(world) == "0.5"
     assert found.json()["error"]["reservations"] == only_job(world)["reservations"] != []
@@ -96,14 +101,8 @@ def test_a_charge_whose_acknowledgement_was_lost_is_told_as_lost(
 def test_a_ledger_that_cannot_even_be_asked_is_asked_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reserve = Ledger.reserve_all
-
-    def cut_off(*given: Any, **options: Any) -> Any:
-        reserve(*given, **options)
-        away()
-
     with monkeypatch.context() as cut:
-        cut.setattr(Ledger, "reserve_all", cut_off)
+        cut_after_reserving(cut)
         cut.setattr(Ledger, "charges_noting", away)
         assert world.ask("ann", AGES, **NAMED).status_code == 503
     assert world.ask("ann", AGES, **NAMED).status_code == 410 and spent(world) == "0.5"
