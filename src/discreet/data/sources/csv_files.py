@@ -83,12 +83,17 @@ class _Spread:
         self._stream, self._rest, self._begun = stream, b"", False
 
     def read(self, size: int) -> Any:
-        """Return a buffer of at most so many bytes; none at the end."""
+        """Return a buffer of so many bytes, of fewer at the end alone.
+
+        Arrow stops at a line that lies in three of them, as one around a short one could.
+        """
         if not self._rest:
             found = self._stream.read_buffer(size) if self._begun else self._first(size)
             if np.frombuffer(found, np.int8).min(initial=0) >= 0:
                 return found
-            self._rest = bytes(found).decode("latin-1").encode()
+            self._rest = _as_letters(found)
+        while len(self._rest) < size and (more := self._stream.read(size - len(self._rest))):
+            self._rest += _as_letters(more)
         part, self._rest = self._rest[:size], self._rest[size:]
         return part
 
@@ -98,6 +103,10 @@ class _Spread:
         while more := self._stream.read(len(BOM_UTF8) - len(found)):
             found += more
         return bytes(found.removeprefix(BOM_UTF8) + self._stream.read(max(0, size - len(BOM_UTF8))))
+
+
+def _as_letters(found: bytes) -> bytes:
+    return bytes(found).decode("latin-1").encode()
 
 
 def _as_written(spread: Any) -> Any:
