@@ -93,11 +93,18 @@ class _Spread:
         return part
 
     def _first(self, size: int) -> bytes:
-        """Return the first bytes, without a mark that the file is UTF-8."""
+        """Return the first bytes, without a mark that the file is UTF-8.
+
+        A header that nothing follows, as nobody is in the table, ends like every header.
+        """
         self._begun, found = True, b""
         while more := self._stream.read(len(BOM_UTF8) - len(found)):
             found += more
-        return bytes(found.removeprefix(BOM_UTF8) + self._stream.read(max(0, size - len(BOM_UTF8))))
+        found = found.removeprefix(BOM_UTF8)
+        while len(found) < size and (more := self._stream.read(size - len(found))):
+            found += more
+        bare = 0 < len(found) < size and b"\n" not in found and b"\r" not in found
+        return bytes(found + b"\n" * bare)
 
 
 def _as_written(spread: Any) -> Any:
