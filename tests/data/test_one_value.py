@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import sqlite3
 import uuid
+from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,10 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import psycopg
 import pyarrow as pa
 import pytest
+import sqlalchemy
 
 import discreet as dc
 from discreet.data.conversion import from_arrow, from_pandas
@@ -194,3 +199,49 @@ def test_a_header_without_rows_needs_no_end_of_line(tmp_path: Path) -> None:
     file.write_text("a,b\n1,2", newline="")
     table = PrivateTable(str(file), dc.Schema({"a": dc.Number(0, 1)}), "add-remove")
     assert [len(block) for block in open_rows(table, ["a"])] == [1]
+
+
+def test_a_text_that_is_none_stops_no_query(tmp_path: Path) -> None:
+    where = tmp_path / "clinic.db"
+    with closing(sqlite3.connect(where)) as base:
+        base.execute("CREATE TABLE visits (home TEXT)")
+        base.execute("INSERT INTO visits VALUES ('a'), (CAST(x'ff' AS TEXT)), ('a')")
+        base.commit()
+    query = dc.SqlQuery(f"sqlite:///{where}", "SELECT home FROM visits")
+    table = PrivateTable(query, dc.Schema({"home": dc.Category("a")}))
+    (block,) = open_rows(table, ["home"])
+    assert sorted(block["home"].tolist()) == [0.0, 0.0, 1.0]
+    engine = sqlalchemy.create_engine(f"sqlite:///{where}", poolclass=sqlalchemy.StaticPool)
+    PrivateTable(dc.SqlQuery(engine, query.sql), table.schema)
+    with engine.connect() as connection:  # of the owner's pool: as it was
+        driver: Any = connection.connection.driver_connection
+        assert driver.text_factory is str
+
+
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        ("date", "infinity"),
+        ("date", "0044-03-15 BC"),
+        ("timestamp", "12026-01-01"),
+        ("timestamptz", "-infinity"),
+        ("timestamptz", "9999-12-31 23:59:59-11"),
+        ("interval", "9999999 years"),
+        ("time", "24:00"),
+    ],
+)
+def test_a_time_that_python_lacks_stops_no_query(
+    kind: str, odd: str, new_database: Callable[[], str]
+) -> None:
+    where = new_database()
+    with closing(psycopg.connect(where, autocommit=True)) as base:
+        base.execute(f"CREATE TABLE visits (seen {kind})")
+        plain = {"time": "10:00", "interval": "1 day"}.get(kind, "2020-01-01")
+        base.execute(f"INSERT INTO visits VALUES ('{plain}'), ('{odd}')")
+    schema = dc.Schema({"seen": dc.Date("2015-01-01", "2029-12-31")})
+    found = {}
+    for rows in ("", f" WHERE seen = '{plain}'"):
+        table = PrivateTable(dc.SqlQuery(where, f"SELECT seen FROM visits{rows}"), schema)
+        found[rows] = [row for block in open_rows(table, ["seen"]) for row in block["seen"].tolist()]
+    first, second = found.values()
+    assert len(first) == 2 and second[0] in first

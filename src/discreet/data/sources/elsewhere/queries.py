@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from discreet.data.sources.elsewhere.drivers import hands_over_all
 from discreet.data.sources.elsewhere.spool import SpooledSource, one_by_one, spool
 from discreet.data.sources.source import CHUNK_ROWS, missing_package, run_or_refuse
 from discreet.errors import ArgumentError, DataRefused
@@ -54,7 +55,7 @@ def open_query(query: SqlQuery, names: Sequence[str]) -> SpooledSource:
             )
     engine = _engine(query.where)
     told = engine.url.render_as_string(hide_password=True)
-    with _connected(engine, told) as connection:
+    with _connected(engine, told) as connection, hands_over_all(connection):
         return run_or_refuse(lambda: _read(connection, query.sql, names), _FAILS, rule="query")
 
 
