@@ -138,6 +138,7 @@ class PersonTally:
 
     def __str__(self) -> str:
         told = f"{self.persons:,} persons in {self.rows:,} rows, at most {self.most:,} of one"
+        told += "; every row has a person of its own" if 1 < self.persons == self.rows else ""
         told += f"; {self.unnamed:,} rows without an id are one person" if self.unnamed else ""
         return told + (f"; {self.unread:,} rows do not count" if self.unread else "")
 
