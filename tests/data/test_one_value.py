@@ -23,6 +23,7 @@ import discreet as dc
 from discreet.data.conversion import from_arrow, from_pandas
 from discreet.data.persons import hash_ids
 from discreet.data.rows import open_rows
+from discreet.data.sources import csv_files
 from discreet.data.sources.elsewhere.queries import _array
 from discreet.data.sources.elsewhere.spool import _join, _raw
 from discreet.data.table import PrivateTable
@@ -245,3 +246,17 @@ def test_a_time_that_python_lacks_stops_no_query(
         found[rows] = [row for block in open_rows(table, ["seen"]) for row in block["seen"].tolist()]
     first, second = found.values()
     assert len(first) == 2 and second[0] in first
+
+
+@pytest.mark.parametrize("letters", range(1, 40))
+def test_letters_of_one_row_stop_no_file(
+    letters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes more bytes as the reader sees it: what is left over must not be a block of its own."""
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", 256)
+    file = tmp_path / "letters.csv"
+    rows = ["1,some text that is longer\n"] * 200
+    rows[3] = f"1,{'é' * letters}\n"
+    file.write_text("a,b\n" + "".join(rows))
+    table = PrivateTable(str(file), dc.Schema({"a": dc.Number(0, 1)}))
+    assert table.count() == 200

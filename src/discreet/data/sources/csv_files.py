@@ -83,12 +83,18 @@ class _Spread:
         self._stream, self._rest, self._begun = stream, b"", False
 
     def read(self, size: int) -> Any:
-        """Return a buffer of at most so many bytes; none at the end."""
-        if not self._rest:
+        """Return a buffer of so many bytes, fewer only at the end.
+
+        Arrow takes what it is given for a block, and stops at a line that lies in three of them.
+        """
+        while len(self._rest) < size:
             found = self._stream.read_buffer(size) if self._begun else self._first(size)
-            if np.frombuffer(found, np.int8).min(initial=0) >= 0:
+            ascii_only = np.frombuffer(found, np.int8).min(initial=0) >= 0
+            if ascii_only and not self._rest and len(found) == size:
                 return found
-            self._rest = bytes(found).decode("latin-1").encode()
+            if not len(found):
+                break
+            self._rest += bytes(found) if ascii_only else bytes(found).decode("latin-1").encode()
         part, self._rest = self._rest[:size], self._rest[size:]
         return part
 
