@@ -447,8 +447,35 @@ def test_one_person_is_refused_and_as_many_as_rows_are_told() -> None:
             relation="add-remove",
         ).release(dc.mean("x", epsilon=1.0))
         assert told.guarantee.protects == "all rows of one person"
-    with pytest.warns(UserWarning, match="Every row has another person in 'who'"):
-        protect(["a", "b", "c"])
+
+
+def test_no_warning_tells_whether_somebody_has_a_second_row() -> None:
+    """How many rows there are is never public; the check tells the owner."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        session = protect(["a", "b", "c"])
+        protect(["a", "b", "b"])
+    assert not warned
+    assert "3 persons in 3 rows, at most 1 of one; every row has a person of its own" in str(
+        session.check()
+    )
+    assert "of its own" not in str(protect(["a", "b", "b"]).check())
+
+
+class Talking:
+    """An id that says who it is when it is written."""
+
+    def __str__(self) -> str:
+        warnings.warn("secret", stacklevel=1)
+        print("secret")
+        return "who"
+
+
+def test_ids_that_talk_when_they_are_written_are_not_heard(capfd: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        protect(["a", Talking(), "b"])
+    assert not warned and "secret" not in "".join(capfd.readouterr())
 
 
 def test_no_id_is_in_a_message() -> None:

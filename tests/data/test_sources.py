@@ -249,7 +249,7 @@ BYTES = ["plain", "\u00e9 \u20ac \U0001f600", b"\xff\xe2\x82", b"\xc3", "", byte
 @pytest.mark.parametrize("size", [3, 7, 1000])
 def test_bytes_come_through_as_they_are_wherever_they_are_cut(size: int) -> None:
     """Also those of names of columns, and whatever an ill-formed line beside them holds."""
-    fields = [text.encode() if isinstance(text, str) else text for text in BYTES]
+    fields = [b"\n", *(text.encode() if isinstance(text, str) else text for text in BYTES)]
     spread, parts = csv_files._Spread(pa.input_stream(io.BytesIO(b"|".join(fields)))), [b""]
     while part := bytes(spread.read(size)):
         parts.append(part)

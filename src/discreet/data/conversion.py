@@ -36,13 +36,33 @@ def from_pandas(series: Any) -> RawColumn:
 
 
 def _pandas_times(series: Any) -> RawColumn:
-    def objects() -> NDArray[Any]:
-        return np.asarray(series.to_numpy(dtype=object))
+    import pandas as pd
 
-    if getattr(series.dtype, "tz", None) is None:
+    def objects() -> NDArray[Any]:
+        return np.fromiter(_pandas_values(series), dtype=object, count=len(series))
+
+    zone = getattr(series.dtype, "tz", None)
+    if zone is None:
         return Instants(inside_calendar(series.to_numpy()), None, objects)
-    clock = inside_calendar(series.dt.tz_localize(None).to_numpy())
-    return Instants(clock, clock - inside_calendar(series.dt.tz_convert(None).to_numpy()), objects)
+    world = inside_calendar(series.dt.tz_convert(None).to_numpy())
+    local = pd.DatetimeIndex(world, tz="UTC").tz_convert(zone).tz_localize(None)
+    clock = inside_calendar(local.to_numpy())
+    return Instants(clock, clock - world, objects)
+
+
+def _pandas_values(series: Any) -> list[Any]:
+    """Return Python values; None where there is none that Python can hold."""
+    try:
+        return list(series.to_numpy(dtype=object))
+    except Exception:  # a time whose zone has no calendar for it
+        return [_pandas_value(series, place) for place in range(len(series))]
+
+
+def _pandas_value(series: Any, place: int) -> Any:
+    try:
+        return series.iloc[place]
+    except Exception:  # whatever is wrong with this value, it is missing
+        return None
 
 
 def from_arrow(array: Any) -> RawColumn:

@@ -138,6 +138,7 @@ class PersonTally:
 
     def __str__(self) -> str:
         told = f"{self.persons:,} persons in {self.rows:,} rows, at most {self.most:,} of one"
+        told += "; every row has a person of its own" if 1 < self.persons == self.rows else ""
         told += f"; {self.unnamed:,} rows without an id are one person" if self.unnamed else ""
         return told + (f"; {self.unread:,} rows do not count" if self.unread else "")
 
@@ -196,7 +197,10 @@ def _holds_floats(column: RawColumn) -> bool:
 
 def _is_float(value: object) -> bool:
     """Say whether a value is a float; one that is no number is a missing id."""
-    return isinstance(value, float | np.floating) and value == value
+    try:
+        return isinstance(value, float | np.floating) and bool(value == value)
+    except Exception:  # a third-party object may do anything when it is asked what it is
+        return False
 
 
 def _hashed(column: RawColumn) -> Words:
@@ -213,7 +217,7 @@ def _distinct(column: RawColumn) -> Codes:
         return column.distinct()
     if isinstance(column, np.ndarray) and column.dtype.kind in "OS":
         values = column.tolist()
-        if any(isinstance(value, bytes | Decimal) for value in values):
+        if any(map(_is_exact, values)):
             places: dict[str | bytes | None, int] = {}
             written = map(_written, values)
             index = [places.setdefault(own, len(places)) for own in written]
@@ -221,10 +225,17 @@ def _distinct(column: RawColumn) -> Codes:
     return as_codes(column)
 
 
+def _is_exact(value: object) -> bool:
+    """Say whether a value is of a kind that texts of categories would shorten."""
+    return issubclass(type(value), bytes | Decimal)
+
+
 def _written(value: Any) -> str | bytes | None:
-    if isinstance(value, Decimal) and value.is_finite():
-        return _digits(value)
-    return value if isinstance(value, bytes) else category_text(value)
+    if not _is_exact(value):
+        return category_text(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    return _digits(value) if value.is_finite() else category_text(value)
 
 
 def _digits(number: Decimal) -> str:

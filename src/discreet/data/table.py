@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +88,7 @@ class PrivateTable:
         self.__held: list[Any] | None = None
         if schema.person is not None:
             self._tell_persons_apart(schema.person, cluster)
-            _check_persons(self.count(), self.__rows, schema.person, agreed)
+            _check_persons(self.count(), schema.person, agreed)
         self.__facts = self._find_facts(agreed)
 
     def _tell_persons_apart(self, person: Person, cluster: Cluster | None) -> None:
@@ -99,7 +98,8 @@ class PrivateTable:
             self.__persons, self.__held = told
         else:
             chunks = self.__source.chunks([person.column])
-            self._count_as(read_persons((chunk[person.column] for chunk in chunks), person))
+            with quietly():  # what an object warns or prints when it is written could hold a row
+                self._count_as(read_persons((chunk[person.column] for chunk in chunks), person))
 
     def _find_facts(self, relation: Relation) -> dict[str, Any]:
         """Return what is public of the state of the data.
@@ -319,8 +319,8 @@ def _joined_places(parts: Sequence[Part]) -> IntArray | None:
     )
 
 
-def _check_persons(persons: int, rows: int, person: Person, relation: Relation) -> None:
-    """Refuse a table of one person; tell the owner if every row is a person of its own.
+def _check_persons(persons: int, person: Person, relation: Relation) -> None:
+    """Refuse a table of one person.
 
     Where the number of persons is private, nothing but a bound on it is refused; how many rows they
     have never decides.
@@ -337,12 +337,6 @@ def _check_persons(persons: int, rows: int, person: Person, relation: Relation) 
             "Name another column, leave person out of the schema, or use relation='add-remove'.",
             column=person.column,
             rule="one person",
-        )
-    if rows > 1 and persons == rows:
-        warn(
-            f"Every row has another person in {person.column!r}: answers are those of a schema without "
-            "a person.",
-            stacklevel=4,
         )
 
 

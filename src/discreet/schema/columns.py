@@ -107,10 +107,9 @@ class Number(Brief):
     def encode(self, values: RawColumn) -> FloatArray:
         """Return floats inside the bounds, or the code of a missing one, for every value."""
         numbers = self.numbers(values)
-        encoded = self._inside(numbers)
-        absent = np.isnan(numbers)
+        encoded, absent = self.nearest(numbers), np.isnan(numbers)
         if absent.any():
-            encoded[absent] = MISSING if self.may_be_missing else self._inside(np.array([self.fill]))
+            encoded[absent] = MISSING if self.may_be_missing else self.nearest(np.array([self.fill]))
         return encoded
 
     def numbers(self, values: RawColumn) -> FloatArray:
@@ -121,7 +120,8 @@ class Number(Brief):
         """Return an encoded value as a text for people."""
         return f"{number:.12g}"
 
-    def _inside(self, numbers: FloatArray) -> FloatArray:
+    def nearest(self, numbers: FloatArray) -> FloatArray:
+        """Return the encoded values nearest to numbers as models see them; none is missing."""
         inside = np.clip(numbers, self.low, self.high)
         if self.step is None:
             return np.add(inside, 0.0, out=inside)  # one zero, whatever sign it came with
@@ -171,12 +171,12 @@ class Number(Brief):
             values = self._at(generator.integers(0, self.step_count, size))
         if self.may_be_missing:
             values[generator.random(size) < _DRAWN_MISSING] = MISSING
-        values[: min(2, size)] = self.encode(np.array([self.low, self.high]))[:size]
+        values[: min(2, size)] = self.nearest(np.array([self.low, self.high]))[:size]
         return values
 
     def landmarks(self) -> FloatArray:
         """Return the least, the greatest and a middle value, and a missing one if there may be."""
-        marks = self.encode(np.array([self.low, self.high, self.low / 2 + self.high / 2]))
+        marks = self.nearest(np.array([self.low, self.high, self.low / 2 + self.high / 2]))
         return np.append(marks, MISSING) if self.may_be_missing else marks
 
     def decode(self, encoded: FloatArray) -> NDArray[Any]:

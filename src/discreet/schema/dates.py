@@ -26,7 +26,7 @@ from discreet.errors import SchemaError
 from discreet.schema.bins import MISSING, FloatArray
 from discreet.schema.columns import Number
 from discreet.schema.instants import DateArray, Instants, in_zone, inside_calendar, read_clock
-from discreet.schema.raw import RawColumn, as_codes, category_text
+from discreet.schema.raw import RawColumn, as_codes, as_floats, category_text
 
 STEPS = {"minute": "m", "hour": "h", "day": "D", "week": "D", "month": "M", "year": "Y"}
 """The steps of dates, and numpy's names of them."""
@@ -102,14 +102,16 @@ class Date(Number):
     def numbers(self, values: RawColumn) -> FloatArray:
         """Return the steps of dates; NaN where a value is none.
 
-        A number inside the range is taken for the step itself: it is how models see dates.
+        A number inside the range is taken for the step itself: it is how models see dates. Where a
+        format is given it comes first, for numbers too: frames make texts of them, or objects, because
+        of one value in the column.
         """
         if isinstance(values, Instants):
             return self._steps(values.clock, values.ahead)
         if isinstance(values, np.ndarray) and values.dtype.kind == "M":
             return self._steps(inside_calendar(values), None)
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-            numbers = values.astype(np.float64)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and self.format is None:
+            numbers = as_floats(values)
             return np.where((numbers >= self.low) & (numbers <= self.high), numbers, np.nan)
         codes = as_codes(values)
         table = np.array([*map(self.read, codes.values), np.nan])

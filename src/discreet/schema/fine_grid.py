@@ -42,7 +42,7 @@ def fine_grid(column: Number) -> FineGrid:
     """Return the step grid of a column, or the round numbers of its range, its ends included."""
     steps = column.grid(_MOST_STEPS) if column.step is not None else np.zeros(0)
     whole = 0 < len(steps) < _MOST_STEPS
-    values = steps if whole else np.unique(column.encode(_round_numbers(column.low, column.high)))
+    values = steps if whole else np.unique(column.nearest(_round_numbers(column.low, column.high)))
     short = whole and len(values) <= _SHORT_GRID
     weights = np.ones(len(values), dtype=np.int64) if short else _weights(values)
     values.flags.writeable = weights.flags.writeable = False

@@ -21,8 +21,11 @@ Clock = tuple[dt.datetime, dt.timedelta | None]
 """A time as it was written, and how far that is ahead of UTC, if it says so."""
 
 _ISO = re.compile(
-    r"(\d{4}-\d{2})(-\d{2})?(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\d* ?(Z|[+-]\d{2}:?\d{2})?)?"
+    r"(\d{4}-\d{2})(-\d{2})?(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\d*"
+    r" ?(Z|[+-]\d{2}:?\d{2}(?::\d{2})?)?)?"
 )
+_FIRST_DAYS, _LAST_DAYS = np.datetime64("0001-01-04", "us"), np.datetime64("9999-12-28", "us")
+
 _FINE = ("ns", "ps", "fs", "as")
 """Units in which every value lies inside the calendar."""
 
@@ -74,11 +77,15 @@ def read_clock(text: str | None, form: str | None) -> Clock | None:
 
 
 def in_zone(clock: DateArray, ahead: NDArray[Any], zone: str) -> DateArray:
-    """Return what the clocks of a zone show; times that name no zone are taken as that zone's own."""
+    """Return what the clocks of a zone show; times that name no zone are taken as that zone's own.
+
+    So are those of the calendar's first and last days, which other zones' calendars may not have.
+    """
     import pandas as pd
 
-    named = ~np.isnat(ahead) & ~np.isnat(clock)
-    moved = pd.DatetimeIndex(clock[named] - ahead[named], tz="UTC").tz_convert(zone).tz_localize(None)
+    world = clock - ahead
+    named = (world > _FIRST_DAYS) & (world < _LAST_DAYS)  # false where one of the two is not known
+    moved = pd.DatetimeIndex(world[named], tz="UTC").tz_convert(zone).tz_localize(None)
     shown = clock.copy()
     shown[named] = np.asarray(moved.to_numpy(), dtype="datetime64[us]")
     return shown

@@ -21,8 +21,8 @@ from discreet.schema.instants import Instants
 _WORDS = {"true": 1.0, "false": 0.0}
 """How files write truth values; a frame holds them as numbers."""
 
-_HASHED_KINDS = {"string", "boolean", "integer", "floating", "mixed-integer-float", "empty"}
-"""Kinds of object columns whose equal values have equal texts, so that they may be hashed."""
+_HASHED_KINDS = {str, int, float, bool, type(None)}
+"""Kinds of Python objects whose equal values have equal texts, so that they may be hashed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,10 +100,20 @@ def as_codes(values: RawColumn) -> Codes:
     if isinstance(values, Codes):
         return values
     hashable = _to_objects(values) if values.dtype.kind not in "iub" else values
-    if hashable.dtype.kind == "O" and pd.api.types.infer_dtype(hashable) not in _HASHED_KINDS:
-        hashable = np.fromiter(map(category_text, hashable), dtype=object, count=len(hashable))
+    if hashable.dtype.kind == "O":
+        return _codes_of_objects(hashable.tolist())
     index, distinct = pd.factorize(hashable)
     return Codes(np.asarray(index, dtype=np.int64), list(distinct))
+
+
+def _codes_of_objects(values: list[Any]) -> Codes:
+    """Return codes of Python objects; pandas ends a text at a zero byte, and would mix up rows."""
+    if not set(map(type, values)) <= _HASHED_KINDS:
+        values = list(map(category_text, values))
+    distinct = [value for value in dict.fromkeys(values) if value is not None and value == value]
+    places = {value: place for place, value in enumerate(distinct)}
+    index = (places.get(value, -1) for value in values)
+    return Codes(np.fromiter(index, dtype=np.int64, count=len(values)), distinct)
 
 
 def category_text(value: Any) -> str | None:
@@ -112,6 +122,14 @@ def category_text(value: Any) -> str | None:
     >>> category_text(1), category_text(1.0), category_text(True), category_text("1")
     ('1', '1', '1', '1')
     """
+    try:
+        text = _written_out(value)
+        return None if text is None else str.__str__(text)
+    except Exception:  # a third-party object may do anything when it is asked what it is
+        return None
+
+
+def _written_out(value: Any) -> str | None:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes):
@@ -119,13 +137,10 @@ def category_text(value: Any) -> str | None:
     if _is_missing(value):
         return None
     number = _as_float(value)
-    try:
-        if math.isfinite(number) and number == math.floor(number):
-            exact = isinstance(value, int | np.integer | Decimal)
-            return str(int(value if exact else number))
-        return repr(number) if math.isfinite(number) else str(value)
-    except Exception:  # a third-party object's own __str__ may do anything
-        return None
+    if math.isfinite(number) and number == math.floor(number):
+        exact = isinstance(value, int | np.integer | Decimal)
+        return str(int(value if exact else number))
+    return repr(number) if math.isfinite(number) else str(value)
 
 
 def plain_text(text: str | None) -> str | None:
@@ -160,6 +175,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def _as_float(value: Any) -> float:
+    try:
+        return _number_of(value)
+    except Exception:  # a third-party object's own __float__ may do anything
+        return math.nan
+
+
+def _number_of(value: Any) -> float:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -168,5 +190,5 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:  # a whole number beyond all floats
         return math.nan if not isinstance(value, int) else math.inf if value > 0 else -math.inf
-    except Exception:  # a third-party object's own __float__ may do anything
+    except ValueError:
         return _WORDS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan

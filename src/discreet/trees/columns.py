@@ -126,7 +126,7 @@ def _column_cuts(schema: Schema, name: str, cuts: int) -> FloatArray:
         return np.arange(len(column) - 1, dtype=np.float64) + 0.5
     width = column.high - column.low
     halved = width / cuts * 0.5 ** np.arange(1, _HALVINGS + 1)
-    ends = column.encode(np.concatenate([column.low + halved, column.high - halved]))
+    ends = column.nearest(np.concatenate([column.low + halved, column.high - halved]))
     return _inside(np.concatenate([column.grid(cuts + 1), ends]), column)
 
 

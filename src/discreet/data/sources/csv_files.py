@@ -83,30 +83,34 @@ class _Spread:
         self._stream, self._rest, self._begun = stream, b"", False
 
     def read(self, size: int) -> Any:
-        """Return a buffer of so many bytes, of fewer at the end alone.
+        """Return a buffer of so many bytes, fewer only at the end.
 
-        Arrow stops at a line that lies in three of them, as one around a short one could.
+        Arrow takes what it is given for a block, and stops at a line that lies in three of them.
         """
-        if not self._rest:
+        while len(self._rest) < size:
             found = self._stream.read_buffer(size) if self._begun else self._first(size)
-            if np.frombuffer(found, np.int8).min(initial=0) >= 0:
+            ascii_only = np.frombuffer(found, np.int8).min(initial=0) >= 0
+            if ascii_only and not self._rest and len(found) == size:
                 return found
-            self._rest = _as_letters(found)
-        while len(self._rest) < size and (more := self._stream.read(size - len(self._rest))):
-            self._rest += _as_letters(more)
+            if not len(found):
+                break
+            self._rest += bytes(found) if ascii_only else bytes(found).decode("latin-1").encode()
         part, self._rest = self._rest[:size], self._rest[size:]
         return part
 
     def _first(self, size: int) -> bytes:
-        """Return the first bytes, without a mark that the file is UTF-8."""
+        """Return the first bytes, without a mark that the file is UTF-8.
+
+        A header that nothing follows, as nobody is in the table, ends like every header.
+        """
         self._begun, found = True, b""
         while more := self._stream.read(len(BOM_UTF8) - len(found)):
             found += more
-        return bytes(found.removeprefix(BOM_UTF8) + self._stream.read(max(0, size - len(BOM_UTF8))))
-
-
-def _as_letters(found: bytes) -> bytes:
-    return bytes(found).decode("latin-1").encode()
+        found = found.removeprefix(BOM_UTF8)
+        while len(found) < size and (more := self._stream.read(size - len(found))):
+            found += more
+        bare = 0 < len(found) < size and b"\n" not in found and b"\r" not in found
+        return bytes(found + b"\n" * bare)
 
 
 def _as_written(spread: Any) -> Any:

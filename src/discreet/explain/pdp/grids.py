@@ -40,7 +40,7 @@ def grid_stage(
     )
 
 
-def quantile_grid(column: Column, cuts: FloatArray, resolution: int) -> FloatArray:
+def quantile_grid(column: Number, cuts: FloatArray, resolution: int) -> FloatArray:
     """Return the range's ends and the cuts; where cuts are equal, the widest gaps are halved instead.
 
     >>> from discreet.schema import Number
@@ -50,6 +50,6 @@ def quantile_grid(column: Column, cuts: FloatArray, resolution: int) -> FloatArr
     points = np.unique(np.concatenate([column.grid(2), cuts]))
     while len(points) < resolution:
         left = int(np.argmax(np.diff(points)))
-        middle = column.encode(points[left : left + 1] / 2 + points[left + 1 : left + 2] / 2)
+        middle = column.nearest(points[left : left + 1] / 2 + points[left + 1 : left + 2] / 2)
         points = np.insert(points, left + 1, middle)
     return points

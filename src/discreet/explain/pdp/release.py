@@ -18,7 +18,7 @@ from discreet.plans.expected import Expected
 from discreet.plans.results.bands import LEVEL, at_once
 from discreet.plans.results.result import MissingPoint, Surface
 from discreet.plans.stages import NoisyMean, build_histogram, partition
-from discreet.schema import MISSING, Category, FloatArray
+from discreet.schema import MISSING, Category, FloatArray, Number
 
 RUG_BINS = 20
 
@@ -89,6 +89,7 @@ class DependenceRelease:
 
     def _quantile_grid(self, name: str, cuts: FloatArray, stand_in: FloatArray) -> FloatArray:
         column, missing = self.question.setting.schema[name], stand_in[stand_in == MISSING]
+        assert isinstance(column, Number)
         points = quantile_grid(column, cuts, len(stand_in) - len(missing))
         return np.concatenate([points, missing])
 

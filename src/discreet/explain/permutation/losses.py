@@ -183,7 +183,7 @@ def _classes(column: Number | Category, label: Any) -> tuple[tuple[float, ...], 
         except ValueError:
             number = math.nan
         if column.low <= number <= column.high:
-            return (), float(column.encode(np.array([number]))[0])
+            return (), float(column.nearest(np.array([number]))[0])
     raise ModelError(
         f"model must predict a value of the schema's target, got the class {plain!r}. "
         "Give the target the classes the model was fitted on."

@@ -164,7 +164,7 @@ def _spread(column: Column, part: Bins, cells: IntArray, generator: np.random.Ge
     starts = np.minimum(cells, len(edges) - 2)  # the cell of missing values has no edges
     inside = edges[starts] + generator.random(len(cells)) * (edges[starts + 1] - edges[starts])
     # A step grid's edges lie half a step beside its points.
-    return np.where(cells > len(edges) - 2, MISSING, column.encode(inside))
+    return np.where(cells > len(edges) - 2, MISSING, column.nearest(inside))
 
 
 def _ratio(wanted: FloatArray, found: FloatArray) -> FloatArray:

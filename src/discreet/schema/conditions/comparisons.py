@@ -106,7 +106,7 @@ class Among(Condition):
         """Raise unless every value can be one of the column."""
         column = schema[self.column]
         encoded = self._encoded(schema)
-        if isinstance(column, Number) and not np.array_equal(column.encode(encoded), encoded):
+        if isinstance(column, Number) and not np.array_equal(column.nearest(encoded), encoded):
             raise ArgumentError(
                 f"where must name values that {self.column!r} can have, from "
                 f"{_show(column, column.low)} to {_show(column, column.high)}"

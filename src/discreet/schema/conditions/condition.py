@@ -198,7 +198,7 @@ def _witnesses(column: Column, turns: list[float]) -> FloatArray:
     marks = np.unique([column.low, *turns, column.high])
     step = column.step or 0.0
     tried = [marks, (marks[1:] + marks[:-1]) / 2, marks - step, marks + step]
-    values = column.encode(np.concatenate(tried))
+    values = column.nearest(np.concatenate(tried))
     return np.append(values, MISSING) if column.may_be_missing else values
 
 

@@ -7,12 +7,15 @@ meanwhile changes nothing. A statement sees one state of the database.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+from discreet.data.sources.elsewhere.drivers import hands_over_all
 from discreet.data.sources.elsewhere.spool import SpooledSource, one_by_one, spool
 from discreet.data.sources.source import CHUNK_ROWS, missing_package, run_or_refuse
 from discreet.errors import ArgumentError, DataRefused
@@ -52,7 +55,7 @@ def open_query(query: SqlQuery, names: Sequence[str]) -> SpooledSource:
             )
     engine = _engine(query.where)
     told = engine.url.render_as_string(hide_password=True)
-    with _connected(engine, told) as connection:
+    with _connected(engine, told) as connection, hands_over_all(connection):
         return run_or_refuse(lambda: _read(connection, query.sql, names), _FAILS, rule="query")
 
 
@@ -131,12 +134,35 @@ def _batches(result: Any, places: Sequence[int]) -> Iterator[Any]:
         yield pa.record_batch(columns, names=[str(place) for place in places])
 
 
+_SAFE: tuple[set[type], ...] = (
+    {int, float},
+    {bool},
+    {str},
+    {bytes},
+    {Decimal},
+    {dt.date},
+    {dt.datetime},
+)
+"""Kinds that Arrow holds side by side without changing one value because of another."""
+
+
 def _array(values: list[Any]) -> Any:
+    """Return values as an array in which each is what it would be alone.
+
+    Arrow makes one type of a whole column: dates cut times off, one zone moves the clocks of another,
+    a key of one document comes into all. What is not surely alike is kept value by value.
+    """
     import pyarrow as pa
 
+    values = [bytes(own) if isinstance(own, bytearray | memoryview) else own for own in values]
+    kinds = set(map(type, values)) - {type(None)}
+    alike = any(kinds <= safe for safe in _SAFE)
+    if alike and dt.datetime in kinds:  # at the calendar's ends one in UTC may lie outside
+        there = [own for own in values if own is not None]
+        alike = len({id(own.tzinfo) for own in there}) == 1 and all(1 < t.year < 9999 for t in there)
     try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):  # kinds that do not go together
+        return pa.array(values) if alike else one_by_one(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):  # numbers beyond Arrow's
         return one_by_one(values)
 
 

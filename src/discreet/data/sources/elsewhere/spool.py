@@ -200,7 +200,17 @@ def one_by_one(values: Iterable[Any]) -> Any:
 def _marked(value: Any) -> dict[str, str | None] | None:
     kind = next((name for name, (kind, _, _) in _KINDS.items() if isinstance(value, kind)), _TEXT)
     written = category_text(value) if kind == _TEXT else _KINDS[kind][1](value)
+    if written is not None and not _is_encodable(written):
+        kind, written = "bytes", written.encode("utf-8", "surrogatepass").hex()
     return None if written is None else {_KIND: kind, _WRITTEN: written}
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a letter, which no Arrow array of texts can hold
+        return False
+    return True
 
 
 def _one_by_one() -> Any:
