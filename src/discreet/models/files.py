@@ -89,8 +89,12 @@ def _read_lightgbm(path: Path) -> Any:
 def _read_catboost(path: Path) -> Any:
     from catboost import CatBoost
 
+    from discreet.models.readers.catboost import check_catboost
+
     kind = "json" if path.suffix.lower() == ".json" else "cbm"
-    return as_estimator(CatBoost().load_model(str(path), format=kind))
+    model = CatBoost().load_model(str(path), format=kind)
+    check_catboost(model)
+    return as_estimator(model)
 
 
 def _read_onnx(path: Path) -> Any:

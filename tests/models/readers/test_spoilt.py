@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet.errors import ModelError
@@ -75,6 +76,24 @@ LIGHTGBM = {
 def test_spoilt_files_of_lightgbm_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="got others in a file of LightGBM"):
         read_model(lightgbm_file(tmp_path / "model.txt", *LIGHTGBM[name]))
+
+
+def catboost_file(path: Path, place: int) -> Path:
+    """Write a model of CatBoost whose first column stands at another place."""
+    catboost = pytest.importorskip("catboost")
+    options = {"iterations": 2, "depth": 2, "thread_count": 1, "allow_writing_files": False}
+    made = catboost.CatBoostClassifier(**options, verbose=False)
+    made.fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y).save_model(str(path), format="json")
+    plain = json.loads(path.read_text())
+    plain["features_info"]["float_features"][0]["flat_feature_index"] = place
+    path.write_text(json.dumps(plain))
+    return path
+
+
+def test_spoilt_files_of_catboost_are_refused(tmp_path: Path) -> None:
+    assert read_model(catboost_file(tmp_path / "model.json", 0)).feature_names_ == ["a", "b", "c"]
+    with pytest.raises(ModelError, match="got one beyond them in a file of CatBoost"):
+        read_model(catboost_file(tmp_path / "model.json", 5))
 
 
 def test_what_libraries_write_is_read(tmp_path: Path) -> None:
