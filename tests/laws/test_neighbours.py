@@ -360,7 +360,7 @@ def test_a_list_with_any_function_on_it_is_caught(monkeypatch: pytest.MonkeyPatc
     """A planted fault: were FunctionTransformer known, a mean over the call would be proven."""
     module = "sklearn.preprocessing._function_transformer"
     monkeypatch.setitem(known_parts.ANYWHERE, module, ("FunctionTransformer",))
-    monkeypatch.setattr(known_parts, "_made_of_known", lambda part: True)
+    monkeypatch.setattr(known_parts, "_made_of", lambda part: "anywhere")
     moved = worst(pipeline("scale"), "replace-one")
     assert moved is not None and moved > 1
 

@@ -225,7 +225,7 @@ def test_values_are_clipped_to_their_bounds() -> None:
     bound = Model(model, bounds=(0.4, 0.6)).bind(NUMBERS)
     rows = numbers_only(named=False)
     expected = np.clip(model.predict(numbers_only()), 0.4, 0.6)
-    np.testing.assert_array_equal(bound.predict(rows), expected)
+    np.testing.assert_allclose(bound.predict(rows), expected, rtol=1e-12)
     assert bound.predict(rows).min() == 0.4 and bound.predict(rows).max() == 0.6
 
 

@@ -98,6 +98,6 @@ class BoundModel:
         ``per_record`` successive rows are made from the same record: an isolated model gets them in one
         call. Rows on which it raises are NaN.
         """
-        if isinstance(self.form, TreeEnsemble):
+        if isinstance(self.form, TreeEnsemble | LinearForm):
             return self.form.predict(self.sight(rows))
         return self.calls(rows, per_record)

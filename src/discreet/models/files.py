@@ -17,7 +17,12 @@ from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
 from discreet.models.known_parts import is_sound, parts_within
-from discreet.models.readers.native import as_estimator
+from discreet.models.readers.native import (
+    as_estimator,
+    check_lightgbm,
+    check_lightgbm_text,
+    check_xgboost,
+)
 
 _LARGEST_TEXT = 2**26
 _LARGEST_MODEL = 2**30
@@ -67,20 +72,29 @@ def _read_xgboost(path: Path) -> Any:
         return _read_catboost(path)
     from xgboost import Booster
 
-    return as_estimator(Booster(model_file=str(path)))
+    booster = Booster(model_file=str(path))
+    check_xgboost(booster)
+    return as_estimator(booster)
 
 
 def _read_lightgbm(path: Path) -> Any:
     from lightgbm import Booster
 
-    return as_estimator(Booster(model_file=str(path)))
+    check_lightgbm_text(path.read_bytes())
+    booster = Booster(model_file=str(path))
+    check_lightgbm(booster)
+    return as_estimator(booster)
 
 
 def _read_catboost(path: Path) -> Any:
     from catboost import CatBoost
 
+    from discreet.models.readers.catboost import check_catboost
+
     kind = "json" if path.suffix.lower() == ".json" else "cbm"
-    return as_estimator(CatBoost().load_model(str(path), format=kind))
+    model = CatBoost().load_model(str(path), format=kind)
+    check_catboost(model)
+    return as_estimator(model)
 
 
 def _read_onnx(path: Path) -> Any:
@@ -179,8 +193,9 @@ def _check_sound(model: Any) -> None:
     for part in parts_within(model):
         if not is_sound(part):
             raise ModelError(
-                "model must hold trees whose splits end in leaves, and look at columns that it has, "
-                f"got another {type(part).__name__}. The file is spoilt: save the model again."
+                "model must hold parts as fitting makes them (trees whose splits end in leaves, and "
+                f"look at columns that it has), got another {type(part).__name__}. The file is spoilt: "
+                "save the model again."
             )
 
 

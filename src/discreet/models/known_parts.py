@@ -10,7 +10,8 @@ law is tried on all of the list, and places are nothing a library promises.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -54,10 +55,17 @@ def known_parts(estimator: Any) -> Known | None:
     Guarantees:
       - Known parts of known parts alone, none of them changed. [grades]
     """
-    places = {_known(part) for part in _parts(estimator)}
-    if None in places:
-        return None
-    return "in its place" if "in its place" in places else "anywhere"
+    return _worst(_known(part) for part in _parts(estimator))
+
+
+def _worst(places: Iterable[Known | None]) -> Known | None:
+    """Return what is known of a whole whose parts are known so far."""
+    worst: Known = "anywhere"
+    for place in places:
+        if place is None:
+            return None
+        worst = "in its place" if place == "in its place" else worst
+    return worst
 
 
 def parts_within(model: Any) -> Iterator[Any]:
@@ -81,12 +89,12 @@ def is_itself(estimator: Any) -> bool:
 
 def _parts(estimator: Any) -> Iterator[Any]:
     """Yield an estimator's parts, or itself; what is handed on or dropped is none."""
-    if _is(estimator, _PIPELINE):
+    if _is(estimator, _PIPELINE) and _is_list(estimator.steps):
         for _, part in estimator.steps:
             yield from _parts(part)
-    elif _is(estimator, _COLUMNS):
-        weights = (estimator.transformer_weights or {}).values()
-        yield from (weight for weight in weights if type(weight) not in (int, float))
+    elif _is(estimator, _COLUMNS) and _is_list(estimator.transformers_):
+        weights = estimator.transformer_weights or {}
+        yield from (weight for weight in _entries(weights) if type(weight) not in (int, float))
         for _, part, _ in estimator.transformers_:
             # "passthrough" is stored as a transformer without a function.
             if not (_is(part, _IDENTITY) and part.func is None):
@@ -95,10 +103,21 @@ def _parts(estimator: Any) -> Iterator[Any]:
         yield estimator
 
 
+def _is_list(value: Any) -> bool:
+    """Say whether something is a list of lists, which show the same to all who ask."""
+    return type(value) in (list, tuple) and all(type(entry) in (list, tuple) for entry in value)
+
+
 _HANDED_ON = ("passthrough", "drop")
-_PLAIN = ("builtins", "numpy", "numpy.random.mtrand", "numpy.random._generator", "numpy.dtypes")
+_TYPES = frozenset({bool, int, float, complex, str, bytes, object, *np.sctypeDict.values()})
+_PLAIN = _TYPES | {type(None), slice, range, np.random.RandomState, np.random.Generator}
 _LOSSES = ("sklearn._loss.loss", "sklearn._loss.link")
-_FLAT = ("sklearn.preprocessing._data",)
+_FLAT = (
+    "sklearn.preprocessing._data",
+    "sklearn.preprocessing._encoders",
+    "sklearn.impute._base",
+    "sklearn.dummy",
+)
 _MADE = {
     "sklearn.tree._tree": ("Tree",),
     "sklearn.tree._classes": ("ExtraTreeClassifier", "ExtraTreeRegressor"),
@@ -115,24 +134,35 @@ def _known(part: Any) -> Known | None:
     kind = (type(part).__module__, type(part).__qualname__)
     anywhere = kind[1] in ANYWHERE.get(kind[0], ())
     listed = anywhere or kind[1] in IN_ITS_PLACE.get(kind[0], ())
-    if not listed or not _is(part, kind) or not _made_of_known(part):
+    if not listed or not _is(part, kind):
         return None
-    return "anywhere" if anywhere else "in its place"
+    return _worst(("anywhere" if anywhere else "in its place", _made_of(part)))
 
 
-def _made_of_known(part: Any) -> bool:
-    """Say whether a part holds plain data and what scikit-learn itself makes of it, nothing else.
+def _made_of(part: Any) -> Known | None:
+    """Return what is known of all that a part holds: plain data, and what scikit-learn makes of it.
 
     What was fitted counts, not what was asked for: a start that is no longer among the parameters is
-    still called. Scalers hold one number per column: with one per row, places would matter.
+    still called. Scalers, encoders and imputers hold one number per column: with one per row, places
+    would matter.
     """
     held = list(_entries(list(vars(part).values())))
-    flat = type(part).__module__ not in _FLAT or all(np.ndim(entry) <= 1 for entry in held)
-    return flat and is_sound(part) and all(_is_own(entry) for entry in held)
+    found = _worst(map(_own, held))
+    found = found if type(part).__module__ not in _FLAT or all(map(_is_flat, held)) else None
+    return found if found is not None and is_sound(part) else None
+
+
+def _is_flat(entry: Any) -> bool:
+    return not isinstance(entry, np.ndarray) or entry.ndim <= 1 or len(entry) == 1
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield all entries of lists, mappings and arrays of objects, however deep, or the value alone."""
+    """Yield all entries of lists, mappings and arrays of objects, however deep, or the value alone.
+
+    A list of a class of its own is an entry besides: it may show others something else.
+    """
+    if isinstance(value, dict | list | tuple | set) and type(value) not in (dict, list, tuple, set):
+        yield value
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, np.ndarray):
@@ -145,22 +175,26 @@ def _entries(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _is_own(entry: Any) -> bool:
-    """Say whether something is plain data, or what scikit-learn makes when it fits a listed part."""
-    if isinstance(entry, np.ndarray):
-        return type(entry) is np.ndarray
+def _own(entry: Any) -> Known | None:
+    """Return where plain data, or what scikit-learn makes when it fits a listed part, is by itself."""
     kind = (type(entry).__module__, type(entry).__qualname__)
+    if type(entry) in _PLAIN or isinstance(entry, np.dtype):
+        return "anywhere"
+    if isinstance(entry, np.ndarray):
+        return "anywhere" if type(entry) is np.ndarray and entry.ndim <= 2 else None
+    if isinstance(entry, type):  # another class could have methods that need no instance
+        return "anywhere" if entry in _TYPES else None
     if kind[0] == "sklearn.dummy" and entry.strategy == "stratified":
-        return False  # it draws
+        return None  # it draws
     if kind[1] in _MADE.get(kind[0], ()):
         # What is compiled has no attributes of its own; what it holds is looked at (is_sound).
-        return _is(entry, kind) and (not hasattr(entry, "__dict__") or _made_of_known(entry))
+        made = "anywhere" if not hasattr(entry, "__dict__") else _made_of(entry)
+        return made if _is(entry, kind) else None
     if kind[0] in _LOSSES:
-        return _is(entry, kind) and all(map(_is_own, _entries(dict(vars(entry)))))
+        return _worst(map(_own, _entries(dict(vars(entry))))) if _is(entry, kind) else None
     if type(entry) is getattr(sys.modules.get("sklearn._loss._loss"), kind[1], None):
-        return True  # compiled, and without attributes
-    plain = isinstance(entry, type) or (kind[0] in _PLAIN and not callable(entry))
-    return plain or known_parts(entry) is not None
+        return "anywhere"  # compiled, and without attributes
+    return known_parts(entry)
 
 
 def _is(part: Any, kind: tuple[str, str]) -> bool:
@@ -173,8 +207,9 @@ def _is(part: Any, kind: tuple[str, str]) -> bool:
 def is_sound(part: Any) -> bool:
     """Say whether what was fitted sends compiled code nowhere but to leaves and to columns of a row.
 
-    Such code follows what it is given, past the ends of its arrays and into the next row, too. Fitting
-    never gives it such things, but a file or somebody who writes into a model can.
+    Such code follows what it is given, past the ends of its arrays and into the next row, too; and a
+    product with an array of another shape has all rows in one. Fitting never makes such things, but a
+    file or somebody who writes into a model can.
     """
     held = getattr(part, "__dict__", {})
     if type(part).__module__.partition(".")[0] != "sklearn":
@@ -184,8 +219,8 @@ def is_sound(part: Any) -> bool:
             return False
         if type(part).__name__ in ("KDTree", "BallTree"):
             return _holds_its_rows(part)
-        check = _SOUND.get(type(part).__module__)
-        return check is None or "n_features_in_" not in held or check(part, held["n_features_in_"])
+        fitted, check = _SOUND.get(type(part).__name__, ("", None))
+        return check is None or fitted not in held or check(part, held["n_features_in_"])
     except Exception:  # not even of the shape of what fitting makes
         return False
 
@@ -210,28 +245,53 @@ def _goes_down(left: Any, right: Any, feature: Any, split: Any, width: int) -> b
 
 def _members_see(estimator: Any, width: int) -> bool:
     """Say whether a forest's members take the columns they are given without looking again."""
-    members = np.ravel(estimator.estimators_)
-    if getattr(estimator, "_max_features", width) == width:
-        return all(member.n_features_in_ == width for member in members)
-    given = estimator.estimators_features_
+    return all(member.n_features_in_ == width for member in np.ravel(estimator.estimators_))
+
+
+def _members_see_theirs(estimator: Any, width: int) -> bool:
+    """Say the same of a forest whose members may be given some of the columns."""
+    if estimator._max_features == width:
+        return _members_see(estimator, width)
+    members, given = estimator.estimators_, estimator.estimators_features_
     return all(m.n_features_in_ == len(at) for m, at in zip(members, given, strict=True))
 
 
 def _boosts_its_columns(estimator: Any, width: int) -> bool:
     """Say whether gradient boosting writes into as many columns as it starts with."""
-    if not hasattr(estimator, "estimators_"):
-        return True
     start = estimator._raw_predict_init(np.zeros((1, width), dtype=np.float32))
     return _members_see(estimator, width) and start.shape == (1, estimator.estimators_.shape[1])
 
 
 def _sets_are_there(estimator: Any, width: int) -> bool:
     """Say whether histogram boosting ends everywhere, and has every set and column it asks for."""
-    coded = estimator._bin_mapper.is_categorical_
+    coded, base = estimator._bin_mapper.is_categorical_, np.asarray(estimator._baseline_prediction)
     made = getattr(estimator, "_preprocessor", None)
-    shown = width if made is None else sum(np.arange(width)[at].size for _, _, at in made.transformers_)
     trees = [tree for iteration in estimator._predictors for tree in iteration]
-    return coded.shape == (width,) == (shown,) and all(_ends_in_sets(t, coded) for t in trees)
+    shown = made is None or _makes_as_many(made, width)
+    one_start = base.ndim <= 1 or len(base) == 1  # with one per row, places would matter
+    return (
+        shown and one_start and coded.shape == (width,) and all(_ends_in_sets(t, coded) for t in trees)
+    )
+
+
+def _makes_as_many(columns: Any, width: int) -> bool:
+    """Say whether what stands before histogram boosting makes one column of each: none looks again."""
+    chosen, many = columns._transformer_to_input_indices, 0
+    for name, step, at in columns.transformers_:
+        size = np.arange(width)[at].size
+        kept = type(step).__name__ == "OrdinalEncoder" or _only_checks(step)
+        if size and not (kept and np.size(chosen[name]) == size):
+            return False
+        many += size
+    return many == width and not columns.transformer_weights
+
+
+def _only_checks(step: Any) -> bool:
+    """Say whether a step hands its columns on, checked by scikit-learn's own function at most."""
+    from sklearn.utils.validation import check_array
+
+    func = step.func if type(step).__name__ == "FunctionTransformer" else step
+    return func is None or (type(func) is partial and func.func is check_array)
 
 
 def _ends_in_sets(predictor: Any, coded: Any) -> bool:
@@ -256,9 +316,85 @@ def _holds_its_rows(tree: Any) -> bool:
     )
 
 
-_SOUND: dict[str, Callable[[Any, int], bool]] = {
-    "sklearn.ensemble._forest": _members_see,
-    "sklearn.ensemble._iforest": _members_see,
-    "sklearn.ensemble._gb": _boosts_its_columns,
-    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting": _sets_are_there,
+def _codes_have_columns(encoder: Any, width: int) -> bool:
+    """Say whether every code gets one of its own column's places: others are in the next row."""
+    known, outs = encoder.categories_, encoder._n_features_outs
+    if not (len(known) == len(outs) == width and type(outs) is list):
+        return False
+    gone = encoder._drop_idx_after_grouping
+    gone = [None] * width if gone is None else gone
+    if np.shape(gone) != (width,):
+        return False
+    return all(
+        _is_sorted(values) and _codes_fit(_grouped(encoder, place), values, drop, many)
+        for place, (values, drop, many) in enumerate(zip(known, gone, outs, strict=True))
+    )
+
+
+def _is_sorted(values: Any) -> bool:
+    """Say whether a search among numbers finds each of them at its place; NaN comes last."""
+    if values.ndim != 1 or values.dtype.kind in "OUS":
+        return bool(values.ndim == 1)
+    found = np.searchsorted(values, values)
+    return len(np.unique(values)) == len(values) and np.array_equal(found, np.arange(len(values)))
+
+
+def _grouped(encoder: Any, place: int) -> Any:
+    """Return which code each category of a column gets once rare ones stand together."""
+    codes = np.arange(len(encoder.categories_[place]))
+    if not encoder._infrequent_enabled:
+        return codes
+    rare, mapping = encoder._infrequent_indices[place], encoder._default_to_infrequent_mappings[place]
+    unknown = codes[:0] if rare is None else np.asarray(rare)[:1]
+    codes = np.concatenate([codes, unknown])
+    return codes if mapping is None else np.take(mapping, codes)
+
+
+def _codes_fit(codes: Any, values: Any, drop: int | None, many: int) -> bool:
+    left = np.where(codes > (len(values) if drop is None else drop), codes - 1, codes)[codes != drop]
+    return bool(np.all((left >= 0) & (left < many)))
+
+
+def _fill_alone(encoder: Any, width: int) -> bool:
+    """Say whether there is one code for what is missing or unknown, not one for each row with it."""
+    return np.ndim(encoder.unknown_value) == 0 == np.ndim(encoder.encoded_missing_value)
+
+
+def _layers_fit(network: Any, width: int) -> bool:
+    """Say whether each layer is a matrix for a row, and not one for all rows of a call."""
+    for weights, shift in zip(network.coefs_, network.intercepts_, strict=True):
+        if weights.ndim != 2 or len(weights) != width or shift.shape != weights.shape[1:]:
+            return False
+        width = weights.shape[1]
+    return bool(network.n_layers_ == len(network.coefs_) + 1 and network.n_outputs_ == width)
+
+
+def _weighs_rows(estimator: Any, width: int) -> bool:
+    """Say whether weights make numbers of each row, with shifts that are the same for all rows."""
+    coef = estimator.coef_
+    return coef.ndim in (1, 2) and coef.shape[-1] == width and np.ndim(estimator.intercept_) <= 1
+
+
+def _turns_rows(estimator: Any, width: int) -> bool:
+    """Say whether components, as many as there are, are made of each row."""
+    return bool(estimator.components_.ndim == 2 and estimator.components_.shape[1] == width)
+
+
+_Check = Callable[[Any, int], bool]
+_FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier")
+_BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
+_HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
+_LINEAR = ("LogisticRegression", "LinearRegression", "Ridge", "Lasso", "ElasticNet")
+_SOUND: dict[str, tuple[str, _Check]] = {
+    **dict.fromkeys((*_FORESTS, "ExtraTreesRegressor"), ("estimators_", _members_see)),
+    **dict.fromkeys(_BOOSTED, ("estimators_", _boosts_its_columns)),
+    **dict.fromkeys(_HISTOGRAMS, ("_predictors", _sets_are_there)),
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), ("coefs_", _layers_fit)),
+    **dict.fromkeys(_LINEAR, ("coef_", _weighs_rows)),
+    "RandomTreesEmbedding": ("estimators_", _members_see),
+    "IsolationForest": ("estimators_", _members_see_theirs),
+    "OneHotEncoder": ("categories_", _codes_have_columns),
+    "OrdinalEncoder": ("categories_", _fill_alone),
+    "PCA": ("components_", _turns_rows),
 }
+"""By which attribute a fitted part is known, and what must hold of it."""

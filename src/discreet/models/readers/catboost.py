@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import ModelError
 from discreet.models.forms.category_splits import CategorySet, ListedCategories, RawEnsemble, SetTree
 from discreet.models.readers.sklearn import boosted_output
 from discreet.models.readers.thresholds import lift_single
@@ -63,6 +64,22 @@ def read_catboost(estimator: Any, output: str, class_index: int) -> RawEnsemble 
         width=len(estimator.feature_names_),
         code=_Hashes(estimator),
     )
+
+
+def check_catboost(model: Any) -> None:
+    """Raise if a model looks at columns beyond its last: CatBoost reads there, and crashes."""
+    names = model.feature_names_ or ()
+    try:
+        told = _exported(model)["features_info"]
+    except Exception:  # not every model is written as plain data
+        return
+    kinds = ("float_features", "categorical_features", "text_features", "embedding_features")
+    places = [one["flat_feature_index"] for kind in kinds for one in told.get(kind) or ()]
+    if names and not all(0 <= place < len(names) for place in places):
+        raise ModelError(
+            f"model must look at its {len(names)} columns, got one beyond them in a file of CatBoost. "
+            "The file is spoilt: save the model again."
+        )
 
 
 def _exported(estimator: Any, **options: Any) -> dict[str, Any]:
