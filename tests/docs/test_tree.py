@@ -27,7 +27,7 @@ def modules() -> list[Module]:
     return modules_of(Path(__file__).parents[2])
 
 
-MODULES_YET = 519
+MODULES_YET = 520
 MOST_OF_AN_AUDIT = 140
 FULL_FOLDERS_YET: dict[str, int] = {}
 CLASSES_TWICE_YET: dict[str, int] = {}

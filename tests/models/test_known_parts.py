@@ -41,10 +41,10 @@ from discreet.models.forms.trees import raw_ensemble
 from discreet.models.known_parts import (
     ANYWHERE,
     IN_ITS_PLACE,
-    is_sound,
     known_parts,
     parts_within,
 )
+from discreet.models.soundness import is_sound
 from discreet.schema import FloatArray
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -30,7 +30,8 @@ import discreet as dc
 from discreet.errors import ModelError
 from discreet.models import known_parts as known_parts_module
 from discreet.models.files import read_model
-from discreet.models.known_parts import is_sound, known_parts, parts_within
+from discreet.models.known_parts import known_parts, parts_within
+from discreet.models.soundness import is_sound
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning"

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import ModelError
-from discreet.models.known_parts import is_sound, parts_within
+from discreet.models.known_parts import parts_within
 from discreet.models.readers.native import (
     as_estimator,
     check_lightgbm,
     check_lightgbm_text,
     check_xgboost,
 )
+from discreet.models.soundness import is_sound
 
 _LARGEST_TEXT = 2**26
 _LARGEST_MODEL = 2**30

@@ -13,8 +13,9 @@ import numpy as np
 
 from discreet.models.forms.category_splits import CategorySet, ListedCategories, RawEnsemble, SetTree
 from discreet.models.forms.trees import IntArray, Link, RawTree
-from discreet.models.known_parts import is_itself, is_sound
+from discreet.models.known_parts import is_itself
 from discreet.models.readers.thresholds import lift_single
+from discreet.models.soundness import is_sound
 from discreet.schema import FloatArray
 
 _AVERAGED = (
