@@ -1,6 +1,6 @@
 """Whether what was fitted has the shapes that fitting makes.
 
-Whoever writes into a model, or its file, can give compiled code an array that leads past its end and
+Whoever writes into a model, or its file, can give compiled code an array that points past its end and
 into the next row, and a product one that has all rows in it. Parts are told by the names of their
 classes alone; that they are scikit-learn's own is seen to elsewhere.
 """
