@@ -101,8 +101,10 @@ def first_paint(project: Path, times: int = 5) -> float | None:
         for _ in range(times):
             window = browser.new_page()  # with a memory of its own
             window.goto(url)
-            window.wait_for_function(f"Object.keys(({_PAINTS})()).length >= 2")
-            paints.append(window.evaluate(_PAINTS)["first-contentful-paint"])
+            # Asked from outside: the page's own policy lets no text be run inside.
+            while "first-contentful-paint" not in (painted := window.evaluate(_PAINTS)):
+                window.wait_for_timeout(10)
+            paints.append(painted["first-contentful-paint"])
             window.close()
         browser.close()
     return statistics.median(paints)
