@@ -119,16 +119,53 @@ def test_what_libraries_write_is_read(tmp_path: Path) -> None:
         read_model(tmp_path / "other.txt")
 
 
-_ASKED = """
+_ASKED = {
+    "xgboost": """
 import sys, numpy, xgboost
 booster = xgboost.Booster(model_file=sys.argv[1])
 booster.predict(xgboost.DMatrix(numpy.zeros((99, 3)), nthread=1))
-"""
+""",
+    "lightgbm": """
+import sys, numpy, lightgbm
+lightgbm.Booster(model_file=sys.argv[1]).predict(numpy.full((99, 3), -5.0), num_threads=1)
+""",
+    "catboost": """
+import sys, numpy, catboost, pandas
+model = catboost.CatBoost().load_model(sys.argv[1], format="json")
+model.predict(pandas.DataFrame(numpy.zeros((99, 3)), columns=["a", "b", "c"]), thread_count=1)
+""",
+}
+
+
+def ends_the_process(library: str, path: Path) -> bool:
+    """Say whether a process that asks the library itself ends by a signal, or never."""
+    command = [sys.executable, "-c", _ASKED[library], str(path)]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=30).returncode < 0
+    except subprocess.TimeoutExpired:
+        return True
 
 
 def test_a_spoilt_file_would_end_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xgboost_file(tmp_path / "model.json", **XGBOOST["past the end"])
-    said = subprocess.run([sys.executable, "-c", _ASKED, str(path)], capture_output=True, timeout=60)
-    assert said.returncode < 0  # by a signal
+    assert ends_the_process("xgboost", path)
     monkeypatch.setattr(native, "leads_to_leaves", lambda *tree: True)
     assert read_model(path).n_features_in_ == 3
+
+
+def test_a_spoilt_file_of_lightgbm_would_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = lightgbm_file(tmp_path / "model.txt", *LIGHTGBM["past the end"])
+    assert ends_the_process("lightgbm", path)
+    monkeypatch.setattr(native, "leads_to_leaves", lambda *tree: True)
+    assert read_model(path).n_features_in_ == 3
+
+
+def test_a_spoilt_file_of_catboost_would_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = catboost_file(tmp_path / "model.json", 50)
+    assert ends_the_process("catboost", path)
+    monkeypatch.setattr("discreet.models.readers.catboost.check_catboost", lambda model: None)
+    assert sorted(read_model(path).feature_names_) == ["a", "b", "c"]
