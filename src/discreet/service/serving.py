@@ -195,6 +195,7 @@ def serve(
     if not project.exists():
         raise ArgumentError(f"project must be a project file, got {project}, which is not there.")
     _check_free(host, port)
+    # Uvicorn's supervisor makes its workers of this name, and takes no other.
     multiprocess.Process = PatientProcess  # type: ignore[misc]
     if announce is not None:
         announce()
